@@ -118,7 +118,7 @@ def _finding(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def _admission(study: Study, kind: str) -> Iterator[PaperTable]:
-    intro = " ".join([ADMISSION.intro, *attrition.told(study)])
+    intro = " ".join([ADMISSION.intro, *attrition.warnings(study)])
     rows = ADMISSION.rows(study, kind)
     yield _table(study, kind, ADMISSION.name, ADMISSION.title, ADMISSION.columns, rows, intro)
 

@@ -88,7 +88,7 @@ def of_admission(record: StudyRecord) -> list[Block]:
         return []
     notes = [ADMISSION.intro, meanings(on_page(ADMISSION.columns[5:]))]
     return [
-        *map(Paragraph, attrition.told(study)),
+        *map(Paragraph, attrition.warnings(study)),
         Grid.of(ADMISSION.title, ADMISSION.columns, rows, notes),
     ]
 
@@ -100,7 +100,7 @@ def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
     tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON))
     has_training = any(shots_of(record.manifest))
     unused = {  # criteria that cannot change any cell in this design
-        rule.words
+        rule.label
         for rule in sensitivity.RULES
         if (rule.name == "passed_checks" and not record.manifest["attention_checks"])
         or (rule.name.startswith("training") and not has_training)

@@ -127,7 +127,7 @@ def _performance(record: StudyRecord, kind: str) -> list[Block]:
             table.heading,
             ["Shots", *(task.name for task in table.tasks)],
             rendering.lines(table),
-            rendering.notes(table, said=record.marks),
+            rendering.notes(table, remarks=record.marks),
         )
         for table in versions(record.study, kind, record.frame)
     ]

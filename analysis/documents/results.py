@@ -245,7 +245,7 @@ def job_of(study: Study, owner: Any = None) -> Job | None:
     """
     if is_small(study, Kind.PERSON):
         return None
-    return findings.begun(KIND, study, parameters(study), len(PARTS), owner)
+    return findings.job_for(KIND, study, parameters(study), len(PARTS), owner)
 
 
 @jobs.job(KIND)

@@ -84,7 +84,7 @@ def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
     if findings.is_small(study, kind):
         return None
     made_of = _parameters(study, kind)
-    return findings.begun(KIND, study, made_of, len(findings.tasks_of(made_of)) + 1, owner)
+    return findings.job_for(KIND, study, made_of, len(findings.tasks_of(made_of)) + 1, owner)
 
 
 def _parameters(study: Study, kind: str) -> dict[str, Any]:

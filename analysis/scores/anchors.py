@@ -40,12 +40,12 @@ def anchored(study: Study, kind: str) -> list[SimpleNamespace]:
     }
     primary = "adjusted" if study.adjusts_for_anchors else "raw"
     rows = []
-    for ((task, less), few), ((other, more), many) in itertools.combinations(cells.items(), 2):
+    for ((task, fewer), few), ((other, more), many) in itertools.combinations(cells.items(), 2):
         if task != other:
             continue
         row = SimpleNamespace(
             task=task,
-            from_shots=less,
+            from_shots=fewer,
             to_shots=more,
             balance=ancova((few[1], many[1])),
             raw=ancova((few[0], many[0])),
@@ -54,14 +54,14 @@ def anchored(study: Study, kind: str) -> list[SimpleNamespace]:
         )
         for end, values in (("from", few[1]), ("to", many[1])):
             mean = math.fsum(values) / len(values)
-            named = {"n": len(values), "anchor_mean": mean, "anchor_sd": sd(values)}
-            vars(row).update({f"{name}_{end}": value for name, value in named.items()})
+            numbers = {"n": len(values), "anchor_mean": mean, "anchor_sd": sd(values)}
+            vars(row).update({f"{name}_{end}": value for name, value in numbers.items()})
         rows.append(row)
     return rows
 
 
-def _arm(end: str, words: str) -> list[Column]:
-    of = f"({words} of shots)"
+def _arm(end: str, size: str) -> list[Column]:
+    of = f"({size} of shots)"
 
     def summary(row: Any) -> str:
         n, mean, spread = attrgetter(*(column.name for column in in_files))(row)
@@ -76,19 +76,19 @@ def _arm(end: str, words: str) -> list[Column]:
     return [Column("", f"Anchors, {end}", meaning, get=summary), *in_files]
 
 
-def _difference(name: str, heading: str, words: str) -> list[Column]:
+def _difference(name: str, heading: str, label: str) -> list[Column]:
     def interval(row: Any) -> str:
-        found: Adjusted = getattr(row, name)
-        return f"{signed_points(found.difference)} ({ends(found)})"
+        estimate: Adjusted = getattr(row, name)
+        return f"{signed_points(estimate.difference)} ({ends(estimate)})"
 
-    def ends(found: Adjusted) -> str:
-        return columns.signed_between((found.low, found.high, found.why_not))
+    def ends(estimate: Adjusted) -> str:
+        return columns.signed_between((estimate.low, estimate.high, estimate.why_not))
 
     level = f"of its 95 % interval, which generalises to {PEOPLE}"
     return [
-        Column("", heading, f"{words}, larger minus smaller number of shots, with its 95 % interval"
+        Column("", heading, f"{label}, larger minus smaller number of shots, with its 95 % interval"
                f" over annotators, which generalises to {PEOPLE}", get=interval),
-        Column(name, meaning=words, unit="points", get=f"{name}.difference"),
+        Column(name, meaning=label, unit="points", get=f"{name}.difference"),
         Column(f"{name}_low", meaning=f"lower end {level}", unit="points", get=f"{name}.low"),
         Column(f"{name}_high", meaning=f"upper end {level}", unit="points", get=f"{name}.high"),
         Column(f"{name}_no_interval", meaning="reason for a missing interval",
@@ -132,27 +132,27 @@ def alone(study: Study, kind: str) -> list[SimpleNamespace]:
         return []
     is_alone = frame["participation"].map(arms) == Arm.QUESTION
     frame["shots"] = frame["shots"].mask(is_alone, ALONE)
-    each = 100 * frame.groupby(["task", "shots", "annotator"])["score"].mean()
+    by_annotator = 100 * frame.groupby(["task", "shots", "annotator"])["score"].mean()
     rows = []
-    for found in contrasts(frame, study.seed):
-        row = SimpleNamespace(**vars(found), fewest=found.fewest)
+    for contrast in contrasts(frame, study.seed):
+        row = SimpleNamespace(**vars(contrast), fewest=contrast.fewest)
         for name, shots in (("alone", ALONE), ("context", 0)):
-            own = list(each[found.task, shots])
-            vars(row).update({f"mean_{name}": fmean(own), f"sd_{name}": sd(own)})
+            scores = list(by_annotator[contrast.task, shots])
+            vars(row).update({f"mean_{name}": fmean(scores), f"sd_{name}": sd(scores)})
         rows.append(row)
     return rows
 
 
-def _group(name: str, heading: str, words: str, n: str) -> list[Column]:
+def _group(name: str, heading: str, condition: str, n: str) -> list[Column]:
     def summary(row: Any) -> str:
         mean, spread, number = attrgetter(f"mean_{name}", f"sd_{name}", n)(row)
         return f"{mean_and_sd(mean, spread)} (n = {number})"
 
     return [
-        Column("", heading, f"mean ± SD of the score {words}", SCORE, get=summary),
-        Column(f"n_{name}", meaning=f"annotators in the analysis {words}", get=n),
-        Column(f"mean_{name}", meaning=f"mean score {words}", unit=SCORE),
-        Column(f"sd_{name}", meaning=f"its SD (ddof 1) {words}", unit="points"),
+        Column("", heading, f"mean ± SD of the score {condition}", SCORE, get=summary),
+        Column(f"n_{name}", meaning=f"annotators in the analysis {condition}", get=n),
+        Column(f"mean_{name}", meaning=f"mean score {condition}", unit=SCORE),
+        Column(f"sd_{name}", meaning=f"its SD (ddof 1) {condition}", unit="points"),
     ]
 
 

@@ -47,12 +47,12 @@ class KindOfTable(ApiView):
 
     def kinds(self, request: Request, study: Study) -> Sequence[str]:
         """Return the requested kinds. Raises ValidationError if a kind lacks results."""
-        every = performance.kinds(study)
+        kinds = performance.kinds(study)
         kind = request.query_params.get("kind")
         if kind is None:
-            return every
-        if kind not in every:
-            raise ValidationError({"kind": [f"Choose one of {', '.join(every)}."]})
+            return kinds
+        if kind not in kinds:
+            raise ValidationError({"kind": [f"Choose one of {', '.join(kinds)}."]})
         return [kind]
 
     def rows(
@@ -93,11 +93,11 @@ def rows_schema(name: str, columns: Sequence[Column]) -> serializers.Serializer:
 
 def field_of(column: Column) -> serializers.Field:
     """Return the schema field for a column. Measured values can be null."""
-    words = column.stored_meaning
+    meaning = column.stored_meaning
     if column.unit:
-        return serializers.FloatField(allow_null=True, help_text=words)
+        return serializers.FloatField(allow_null=True, help_text=meaning)
     kind = serializers.IntegerField if type_of(column.name) == "integer" else serializers.CharField
-    return kind(help_text=words)
+    return kind(help_text=meaning)
 
 
 class Rows(serializers.ListField):
@@ -155,12 +155,12 @@ class Findings(ApiView):
     )
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
-        replies, told = [], marks.sentences(study)
+        replies, remarks = [], marks.sentences(study)
         for kind in performance.kinds(study):
-            found, job = findings.at_hand(study, kind)
+            tables, job = findings.at_hand(study, kind)
             missing: list[Any] | None = [] if job is None else None
             rows = {
-                name: as_records(columns, found[name]) if name in found else missing
+                name: as_records(columns, tables[name]) if name in tables else missing
                 for name, columns in findings_columns.COLUMNS.items()
             }
             for table in findings_columns.OF_ARMS:
@@ -172,7 +172,7 @@ class Findings(ApiView):
                 "what_to_do": "manage.py run_jobs or the open analysis page continues it; the page"
                 " starts it",
             }
-            replies.append({"kind": kind, "marks": told, "pending": pending, **rows})
+            replies.append({"kind": kind, "marks": remarks, "pending": pending, **rows})
         return Response(replies)
 
     class AnalysisBody(serializers.Serializer):
@@ -185,9 +185,9 @@ class Findings(ApiView):
     )
     def post(self, request: Request, name: str) -> Response:
         study = scores_of(request, name, right_to("analysis_run"))
-        sent = as_object(request.data)
-        check_known(sent, {"kind"})
-        kind = sent.get("kind", Kind.PERSON.value)
+        data = as_object(request.data)
+        check_known(data, {"kind"})
+        kind = data.get("kind", Kind.PERSON.value)
         if kind not in performance.kinds(study):
             raise Unprocessable({"kind": [f"Choose one of {', '.join(performance.kinds(study))}."]})
         job = findings.job_of(study, kind, owner=request.user)

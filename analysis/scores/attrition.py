@@ -43,12 +43,12 @@ def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> li
     ]  # fmt: skip
 
 
-def _completions(end: str, words: str) -> list[Column]:
-    began = f"annotators who consented and have left or finished ({words})"
+def _completions(end: str, group: str) -> list[Column]:
+    began = f"annotators who consented and have left or finished ({group})"
     return [
         Column(f"began_{end}", meaning=began),
-        Column(f"completed_{end}", meaning=f"of these, who completed ({words})"),
-        Column(f"share_{end}", meaning=f"share who completed ({words})", unit="0 to 1"),
+        Column(f"completed_{end}", meaning=f"of these, who completed ({group})"),
+        Column(f"share_{end}", meaning=f"share who completed ({group})", unit="0 to 1"),
     ]
 
 
@@ -59,8 +59,8 @@ def attritions(study: Study, kind: str) -> list[SimpleNamespace]:
         for task, shots, part in by_cell(frame)
     }
     pairs = [
-        (task, less, more)
-        for (task, less), (other, more) in itertools.combinations(scores, 2)
+        (task, fewer, more)
+        for (task, fewer), (other, more) in itertools.combinations(scores, 2)
         if task == other
     ]
     return compared(study.participations.in_cells(), kind, "shots", scores, pairs)
@@ -116,12 +116,12 @@ def _counts(
         .values_list("scenario__task__name", f"scenario__{field}")
         .annotate(began=Count("pk"), done=Count("pk", filter=completed))
     )
-    return {(task, value): (whole, done) for task, value, whole, done in counted}
+    return {(task, value): (total, completers) for task, value, total, completers in counted}
 
 
 def _of(row: SimpleNamespace, end: str) -> str:
-    done, began = getattr(row, f"completed_{end}"), getattr(row, f"began_{end}")
-    return f"{done} of {began} ({percent(getattr(row, f'share_{end}'))})"
+    completed, began = getattr(row, f"completed_{end}"), getattr(row, f"began_{end}")
+    return f"{completed} of {began} ({percent(getattr(row, f'share_{end}'))})"
 
 
 _SHOTS = [
@@ -188,11 +188,9 @@ def admissions(study: Study, kind: str) -> list[SimpleNamespace]:
 ADMISSION = Table("admission", "Admission", _OF_ADMISSION, admissions)
 
 
-def told(study: Study) -> list[str]:
+def warnings(study: Study) -> list[str]:
     rule = (study.qualification, study.shots, study.screening_examples)
-    return [
-        sentence for sentence in (screening.warning(*rule), screening.screened(*rule)) if sentence
-    ]
+    return [text for text in (screening.warning(*rule), screening.screened(*rule)) if text]
 
 
 # The sample table, which is counted in annotation/monitoring.

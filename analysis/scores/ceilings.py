@@ -36,25 +36,25 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
     """
     rows = []
     for task, shots, part in by_cell(frame):
-        own = 100 * part.groupby("annotator")["s1"].mean().sort_index()
-        scores = _against_the_others(part) if len(own) >= FEWEST else {}
+        means = 100 * part.groupby("annotator")["s1"].mean().sort_index()
+        scores = _against_the_others(part) if len(means) >= FEWEST else {}
         # Annotators have equal weight, as in the cell.
-        means = [math.fsum(each) / len(each) for each in scores.values()]
-        leave_one_out = float(100 * np.mean(means)) if means else math.nan
-        why_not = "" if scores else NO_MAJORITY if len(own) >= FEWEST else TOO_FEW
+        majority_means = [math.fsum(each) / len(each) for each in scores.values()]
+        leave_one_out = float(100 * np.mean(majority_means)) if majority_means else math.nan
+        why_not = "" if scores else NO_MAJORITY if len(means) >= FEWEST else TOO_FEW
         rows.append(
             SimpleNamespace(
                 task=task,
                 shots=shots,
-                n=len(own),
+                n=len(means),
                 leave_one_out=leave_one_out,
                 no_leave_one_out=why_not,
                 compared=sum(map(len, scores.values())),
                 answers=len(part),
-                best=float(own.max()),
-                best_annotator=str(own.index[own >= own.max() - ROUNDING][0]),
-                worst=float(own.min()),
-                worst_annotator=str(own.index[own <= own.min() + ROUNDING][0]),
+                best=float(means.max()),
+                best_annotator=str(means.index[means >= means.max() - ROUNDING][0]),
+                worst=float(means.min()),
+                worst_annotator=str(means.index[means <= means.min() + ROUNDING][0]),
             )
         )
     return rows
@@ -67,12 +67,12 @@ def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
     for example, *row in zip(*columns, strict=True):
         units.setdefault(example, []).append(tuple(row))
     scores: dict[str, list[float]] = {}
-    known: dict[tuple[Any, ...], list[float | None]] = {}  # with few labels, units repeat
+    cache: dict[tuple[Any, ...], list[float | None]] = {}  # with few labels, units repeat
     for unit in units.values():
         names, answers, (is_one_choice, *_) = zip(*unit, strict=True)
-        if (answers, is_one_choice) not in known:
-            known[answers, is_one_choice] = _of_unit(answers, is_one_choice)
-        for name, score in zip(names, known[answers, is_one_choice], strict=True):
+        if (answers, is_one_choice) not in cache:
+            cache[answers, is_one_choice] = _of_unit(answers, is_one_choice)
+        for name, score in zip(names, cache[answers, is_one_choice], strict=True):
             if score is not None:
                 scores.setdefault(name, []).append(score)
     return scores
@@ -81,10 +81,10 @@ def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
 def _of_unit(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[float | None]:
     if len(answers) > 1 and len(set(answers)) == 1:
         return [1.0] * len(answers)  # the others gave the same answer
-    others = agreement.majorities_of_others(answers, is_one_choice)
+    majorities = agreement.majorities_of_others(answers, is_one_choice)
     return [
-        None if other is None else s1(own, other)
-        for own, other in zip(answers, others, strict=True)
+        None if majority is None else s1(answer, majority)
+        for answer, majority in zip(answers, majorities, strict=True)
     ]
 
 

@@ -60,16 +60,16 @@ class Table:
 
 def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> str:
     """Return the rows as CSV with unrounded numbers. `kind`, if given, fills the first column."""
-    written = in_files(columns)
-    before = [kind] if kind else []
-    header = [*(["kind"] if kind else []), *(column.name for column in written)]
-    return csv_text(header, ([*before, *(cell(c.stored(row)) for c in written)] for row in rows))
+    fields = in_files(columns)
+    head = [kind] if kind else []
+    header = [*(["kind"] if kind else []), *(column.name for column in fields)]
+    return csv_text(header, ([*head, *(cell(c.stored(row)) for c in fields)] for row in rows))
 
 
 def as_records(columns: Iterable[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
     """Return the rows for JSON, with numbers as numbers and missing values as null."""
-    written = in_files(columns)
-    return [{name: plain(value) for name, value in in_file(written, row).items()} for row in rows]
+    fields = in_files(columns)
+    return [{name: plain(value) for name, value in in_file(fields, row).items()} for row in rows]
 
 
 def in_file(columns: Iterable[Column], row: Any) -> dict[str, Any]:
@@ -118,8 +118,8 @@ def assuming(interval: str, annotators: float) -> str:
 
 def assumption(annotators: Iterable[int]) -> str:
     """Return a sentence for the caption if any number of annotators requires it, or ""."""
-    told = f" Intervals of fewer than {FEWEST_FOR_BOOTSTRAP} annotators assume {_NORMAL}."
-    return told if any(1 < n < FEWEST_FOR_BOOTSTRAP for n in annotators) else ""
+    text = f" Intervals of fewer than {FEWEST_FOR_BOOTSTRAP} annotators assume {_NORMAL}."
+    return text if any(1 < n < FEWEST_FOR_BOOTSTRAP for n in annotators) else ""
 
 
 def signed_between(ends: Sequence[Any]) -> str:
@@ -160,13 +160,13 @@ def count(value: int | None) -> str:
     return NOTHING if value is None else f"{value:,}"
 
 
-def share(part: int, whole: int) -> str:
+def share(part: int, total: int) -> str:
     """Format a share of answers or annotators in percent.
 
     >>> share(1, 3), share(0, 0)
     ('33 %', '–')
     """
-    return f"{100 * part / whole:.0f} %" if whole else NOTHING
+    return f"{100 * part / total:.0f} %" if total else NOTHING
 
 
 def percent(ratio: float) -> str:
@@ -216,8 +216,8 @@ def estimated(name: str, heading: str, meaning: str, unit: str, stored: str = ""
     return [
         Column("", heading, f"{meaning}, with its 95 % interval (bootstrap over annotators)",
                get=text),
-        *(Column(f"{of}{end}", meaning=words, unit=unit, get=partial(_part, name, index))
-          for index, (end, words) in enumerate(parts)),
+        *(Column(f"{of}{end}", meaning=label, unit=unit, get=partial(_part, name, index))
+          for index, (end, label) in enumerate(parts)),
         Column(f"{of}_no_interval", meaning="reason for a missing interval",
                get=partial(_part, name, len(parts))),
     ]  # fmt: skip
@@ -231,8 +231,8 @@ SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
 SD0 = "population standard deviation (ddof 0), x 100"
 RECIPE = "recipe string: every choice that affects the number"
 LIMITS = [
-    Column(f"{end}_95", meaning=f"{word} limit of the 95 % CI: {BOTH}", unit="points", get=end)
-    for end, word in (("low", "lower"), ("high", "upper"))
+    Column(f"{end}_95", meaning=f"{side} limit of the 95 % CI: {BOTH}", unit="points", get=end)
+    for end, side in (("low", "lower"), ("high", "upper"))
 ]
 
 # Columns that several tables share.

@@ -25,11 +25,11 @@ def by_annotator(answers: Iterable[tuple[int, int, float]]) -> np.ndarray:
 
     The answers are (annotator, point from 1 to 5, S1 in [0, 1]).
     """
-    found: dict[int, np.ndarray] = {}
+    sums: dict[int, np.ndarray] = {}
     for annotator, point, s1 in answers:
-        own = found.setdefault(annotator, np.zeros((len(CHANCES), 3)))
-        own[point - 1] += 1, s1, (s1 - CHANCES[point - 1]) ** 2
-    return np.stack(list(found.values())) if found else np.zeros((0, len(CHANCES), 3))
+        points = sums.setdefault(annotator, np.zeros((len(CHANCES), 3)))
+        points[point - 1] += 1, s1, (s1 - CHANCES[point - 1]) ** 2
+    return np.stack(list(sums.values())) if sums else np.zeros((0, len(CHANCES), 3))
 
 
 def measures(sums: np.ndarray) -> np.ndarray:
@@ -53,15 +53,15 @@ def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]
     ).order_by("pk")
     cells: dict[tuple[str, int], list[tuple[int, int | None, float]]] = defaultdict(list)
     scenario = "turn__participation__scenario"
-    for task, shots, who, point, s1 in rows.values_list(
+    for task, shots, seat, point, s1 in rows.values_list(
         f"{scenario}__task__name", f"{scenario}__shots", "turn__participation", "value",
         "turn__answer__s1",
     ):  # fmt: skip
-        cells[task, shots].append((who, point, s1))
-    for (task, shots), found in sorted(cells.items(), key=lambda it: (place(it[0][0]), it[0][1])):
-        rated = [(who, point, s1) for who, point, s1 in found if point is not None]
+        cells[task, shots].append((seat, point, s1))
+    for (task, shots), given in sorted(cells.items(), key=lambda c: (place(c[0][0]), c[0][1])):
+        rated = [(seat, point, s1) for seat, point, s1 in given if point is not None]
         if rated:
-            yield task, shots, len(found) - len(rated), by_annotator(rated)
+            yield task, shots, len(given) - len(rated), by_annotator(rated)
 
 
 def rated(study: Study, kind: str) -> list[SimpleNamespace]:
@@ -69,26 +69,26 @@ def rated(study: Study, kind: str) -> list[SimpleNamespace]:
 
     `change` is the mean confidence minus that at the next smaller number of shots of the task.
     """
-    found = []
-    last: tuple[str, np.ndarray, int] = ("", np.array([]), 0)
+    rows = []
+    prior: tuple[str, np.ndarray, int] = ("", np.array([]), 0)
     for task, shots, skipped, group in _cells(study, kind):
         n = len(group)
         sums = sums_and_resamples(group, study.seed + shots)
         sure, right, ece, brier = measures(sums)
-        change = estimate(100 * (sure - last[1]), min(n, last[2])) if last[0] == task else NONE
+        change = estimate(100 * (sure - prior[1]), min(n, prior[2])) if prior[0] == task else NONE
         values = {
             "confidence": 100 * sure, "s1": 100 * right, "over": 100 * (sure - right),
             "ece": ece, "brier": brier,
         }  # fmt: skip
-        own: dict[str, Any] = {name: estimate(part, n) for name, part in values.items()}
-        own |= {"answers": int(group[:, :, 0].sum()), "skipped": skipped, "change": change}
-        found.append(SimpleNamespace(task=task, shots=shots, n=n, **own))
-        last = task, sure, n
-    return found
+        numbers: dict[str, Any] = {name: estimate(part, n) for name, part in values.items()}
+        numbers |= {"answers": int(group[:, :, 0].sum()), "skipped": skipped, "change": change}
+        rows.append(SimpleNamespace(task=task, shots=shots, n=n, **numbers))
+        prior = task, sure, n
+    return rows
 
 
 def at_points(study: Study, kind: str) -> list[SimpleNamespace]:
-    found = []
+    rows = []
     for task, shots, _skipped, group in _cells(study, kind):
         sums = sums_and_resamples(group, study.seed + shots)
         answers, right, _errors = np.moveaxis(sums, -1, 0)
@@ -98,8 +98,8 @@ def at_points(study: Study, kind: str) -> list[SimpleNamespace]:
             if number := int(answers[0, index]):
                 row = SimpleNamespace(task=task, shots=shots, point=index + 1, answers=number)
                 row.chance, row.s1 = 100 * chance, estimate(shares[:, index], len(group))
-                found.append(row)
-    return found
+                rows.append(row)
+    return rows
 
 
 _N = Column("n", "n", "annotators in the analysis who rated at least one answer")

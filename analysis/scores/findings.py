@@ -57,10 +57,10 @@ def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
     frozenset; in a label task, the label), is_label, is_one_choice (a label or one option),
     gold (list), gold_rule, participation (key), score and lowest (test_sets.with_scores).
     """
-    chosen = counted(study, kind)
+    seats = counted(study, kind)
     if task is not None:
-        chosen = chosen.filter(scenario__task=task)
-    return answers_of(study, list(chosen.values_list("pk", flat=True)))
+        seats = seats.filter(scenario__task=task)
+    return answers_of(study, list(seats.values_list("pk", flat=True)))
 
 
 def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
@@ -77,9 +77,9 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
     }
     answers = list(given_texts(given))
     # Filter by key. With a subquery, PostgreSQL may read all answers for each example.
-    shown = Example.objects.filter(pk__in={example for _person, example, *_ in answers}).order_by()
+    rows = Example.objects.filter(pk__in={example for _person, example, *_ in answers}).order_by()
     examples = {
-        pk: (str(context), gold) for pk, context, gold in shown.values_list("pk", "context", "gold")
+        pk: (str(context), gold) for pk, context, gold in rows.values_list("pk", "context", "gold")
     }
     records = []
     for person, example, label, texts, s1 in answers:
@@ -94,11 +94,11 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
     columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label"]
     columns += ["is_one_choice", "gold", "gold_rule", "participation"]
     # Share the text objects, because converting them for each table is slow.
-    read = {
+    series = {
         name: pd.Series(column, dtype=object if name in TEXTS else None)
         for name, column in zip(columns, zip(*records, strict=True), strict=False)
     }
-    frame = pd.DataFrame(read) if records else pd.DataFrame(columns=columns)
+    frame = pd.DataFrame(series) if records else pd.DataFrame(columns=columns)
     return with_scores(study, frame)
 
 
@@ -131,9 +131,9 @@ def agreements(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
             f"alpha_{name}": agreement.alpha(units, agreement.DISTANCES[distance])
             for name, distance in ALPHAS.items()
         }
-        found = {"pairwise_s1": None if pairwise is None else 100 * pairwise, **alphas}
+        values = {"pairwise_s1": None if pairwise is None else 100 * pairwise, **alphas}
         n = part["annotator"].nunique()
-        rows.append(row_of({"task": task, "shots": shots, "n": n, **found}))
+        rows.append(row_of({"task": task, "shots": shots, "n": n, **values}))
     return rows
 
 
@@ -148,9 +148,9 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
         golds = part.drop_duplicates("example").set_index("example").loc[list(units)]
         likeliest = math.nan
         if part["is_one_choice"].all():
-            chosen = [agreement.plurality(unit) or frozenset() for unit in units.values()]
+            answers = [agreement.plurality(unit) or frozenset() for unit in units.values()]
         else:
-            chosen = [agreement.majority_set(unit) for unit in units.values()]
+            answers = [agreement.majority_set(unit) for unit in units.values()]
         if n > 1 and part["is_label"].all():
             likeliest = 100 * _mean_s1(_likeliest(part, list(units)), golds)
         rows.append(
@@ -159,7 +159,7 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
                 shots=shots,
                 n=n,
                 individuals=float(100 * part.groupby("annotator")["s1"].mean().mean()),
-                majority=100 * _mean_s1(chosen, golds),
+                majority=100 * _mean_s1(answers, golds),
                 dawid_skene=likeliest,
             )
         )
@@ -190,8 +190,8 @@ def state(study: Study, kind: str) -> str:
     """Return a key for one kind's data. Completed participants' answers never change."""
     people = counted(study, kind).order_by("pk")
     keys = ",".join(map(str, people.values_list("pk", flat=True)))
-    who = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
-    return f"{study.manifest_hash}:{kind}:{who}"
+    digest = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
+    return f"{study.manifest_hash}:{kind}:{digest}"
 
 
 def remembered(key: str, make: Callable[[], Any]) -> Any:
@@ -245,22 +245,22 @@ def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
     If `owner` is given, the job is started. Otherwise, a new job is returned unsaved.
     """
     made_of = parameters(study, kind)
-    return begun(KIND, study, made_of, len(made_of["cells"]) + len(tasks_of(made_of)), owner)
+    return job_for(KIND, study, made_of, len(made_of["cells"]) + len(tasks_of(made_of)), owner)
 
 
-def begun(work: str, study: Study, made_of: dict[str, Any], total: int, owner: Any) -> Job | None:
+def job_for(work: str, study: Study, made_of: dict[str, Any], total: int, owner: Any) -> Job | None:
     """Return the job of this kind with these inputs as `job_of` does."""
     if not total:
         return None
     if owner is not None:
         job = jobs.start(work, made_of, total=total, seed=study.seed, owner=owner)
         # Delete the jobs that have older inputs: the unfinished ones, and those with large results.
-        same = Job.objects.filter(kind=work, parameters__study=study.pk)
-        same = same.filter(parameters__kind=made_of["kind"]).exclude(pk=job.pk)
-        jobs.drop(same.exclude(kind=KIND, state=Job.State.DONE))
+        older = Job.objects.filter(kind=work, parameters__study=study.pk)
+        older = older.filter(parameters__kind=made_of["kind"]).exclude(pk=job.pk)
+        jobs.drop(older.exclude(kind=KIND, state=Job.State.DONE))
         return job
-    found = jobs.find(work, made_of, study.seed)
-    return found or Job(kind=work, parameters=made_of, seed=study.seed, total=total)
+    existing = jobs.find(work, made_of, study.seed)
+    return existing or Job(kind=work, parameters=made_of, seed=study.seed, total=total)
 
 
 def waiting(job: Job | None) -> Job | None:
@@ -292,11 +292,11 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
     study = study_of(job)
     names: tuple[str, ...]
     if number < len(cells):
-        names, chosen = OF_CELL, cells[number][2]
+        names, seats = OF_CELL, cells[number][2]
     else:
         task, names = tasks_of(made_of)[number - len(cells)], (OF_TASK,)
-        chosen = [pk for name, _shots, pks in cells if name == task for pk in pks]
-    frame = answers_of(study, chosen)
+        seats = [pk for name, _shots, pks in cells if name == task for pk in pks]
+    frame = answers_of(study, seats)
     return {name: list(map(stored_row, TABLES[name](frame, job.seed))) for name in names}
 
 
@@ -353,36 +353,36 @@ def curves_job(study: Study, kind: str, owner: Any = None) -> Job | None:
     if is_small(study, kind):
         return None
     made_of = parameters(study, kind)
-    return begun(CURVES, study, made_of, len(made_of["cells"]), owner)
+    return job_for(CURVES, study, made_of, len(made_of["cells"]), owner)
 
 
-def curve(study: Study, kind: str, name: str, chosen: Collection[int] | None = None) -> Curve:
+def curve(study: Study, kind: str, name: str, seats: Collection[int] | None = None) -> Curve:
     """Return a figure's scores by annotator, and its numbers, in one row per task and shots.
 
     `name` is one of CURVES_OF. They are computed now unless their job is done, and then only for
-    the cells of the `chosen` participations (all by default).
+    the cells of the participations in `seats` (all by default).
     """
     job = curves_job(study, kind)
     if job is None or not job.is_done:
-        return _measured(study, kind, name, chosen)
+        return _measured(study, kind, name, seats)
     parts = [part[name] for part in job.result]
     columns: dict[str, list[Any]] = {}
     for scores, _rows in parts:
         for column, values in scores:
-            known = (math.nan if value is None else value for value in values)
-            columns.setdefault(column, []).extend(known)
-    rows = [row_of(row) for _scores, own in parts for row in own]
+            numbers = (math.nan if value is None else value for value in values)
+            columns.setdefault(column, []).extend(numbers)
+    rows = [row_of(row) for _scores, group in parts for row in group]
     rows.sort(key=lambda row: (place(row.task), row.shots))
     return pd.DataFrame(columns).sort_values(GROUP, kind="stable"), rows
 
 
-def _measured(study: Study, kind: str, name: str, chosen: Collection[int] | None = None) -> Curve:
+def _measured(study: Study, kind: str, name: str, seats: Collection[int] | None = None) -> Curve:
     if name == "shots":
-        answers = frames.scored_answers(study, kind, chosen)
+        answers = frames.scored_answers(study, kind, seats)
         people = answers.groupby([*GROUP, "annotator"])["score"].mean().reset_index()
         return people, means(answers)
     step = Step.TRAINING if name == "learning" else Step.ANNOTATION
-    answers = frames.answers_in_order(study, kind, step, chosen)
+    answers = frames.answers_in_order(study, kind, step, seats)
     if name == "learning":
         return learning.by_block(answers), learning.learning_rows(answers, study.seed)
     return learning.by_part(answers), learning.drift_rows(answers)
@@ -390,8 +390,8 @@ def _measured(study: Study, kind: str, name: str, chosen: Collection[int] | None
 
 @jobs.job(CURVES)
 def _curves(job: Job, number: int) -> dict[str, list[Any]]:
-    study, (_task, _shots, chosen) = study_of(job), job.parameters["cells"][number]
-    made = {name: _measured(study, job.parameters["kind"], name, chosen) for name in CURVES_OF}
+    study, (_task, _shots, seats) = study_of(job), job.parameters["cells"][number]
+    curves = {name: _measured(study, job.parameters["kind"], name, seats) for name in CURVES_OF}
     check_inputs(job, parameters(study, job.parameters["kind"]))
     return {
         name: [
@@ -399,5 +399,5 @@ def _curves(job: Job, number: int) -> dict[str, list[Any]]:
             [[column, list(map(plain, scores[column]))] for column in scores],
             list(map(stored_row, rows)),
         ]
-        for name, (scores, rows) in made.items()
+        for name, (scores, rows) in curves.items()
     }

@@ -131,18 +131,18 @@ def table(name: str, rows: Sequence[Any], is_waiting: bool = False) -> SimpleNam
     `intro` is `about` and, if columns are omitted, the reason.
     """
     about = rendered("tables", _WORDS, only=name)[name]
-    shown, intro = columns.on_page(COLUMNS[name]), about
+    page_columns, intro = columns.on_page(COLUMNS[name]), about
     reasons = {row.no_bootstrap for row in rows} if name == "intervals" else set()
     if reasons and all(reasons):
-        shown = [column for column in shown if column.heading not in OVER_PEOPLE]
+        page_columns = [column for column in page_columns if column.heading not in OVER_PEOPLE]
         intro += f" No bootstrap over annotators is shown: {' or '.join(sorted(reasons))}."
     return SimpleNamespace(
         name=name,
         title=_TITLES[name],
         about=about,
         intro=intro,
-        columns=shown,
+        columns=page_columns,
         rows=rows,
-        cells=columns.cells(shown, rows),
+        cells=columns.cells(page_columns, rows),
         is_waiting=is_waiting,
     )

@@ -111,10 +111,10 @@ def _s1_by_step(stored: dict[int, Any]) -> dict[tuple[int, str], Sequence[Any]]:
     the database counts how many times each distinct value occurs. The arithmetic is exact, so
     the result is the same on every database and in verify.py.
     """
-    summaries = {(pk, step): own for pk, s1 in stored.items() for step, own in (s1 or {}).items()}
-    others = [pk for pk, s1 in stored.items() if s1 is None]
+    summaries = {(pk, step): part for pk, s1 in stored.items() for step, part in (s1 or {}).items()}
+    missing = [pk for pk, s1 in stored.items() if s1 is None]
     rows = (
-        Answer.objects.filter(turn__participation__in=others)
+        Answer.objects.filter(turn__participation__in=missing)
         .order_by("turn__participation_id", "turn__step", "s1")
         .values_list("turn__participation_id", "turn__step", "s1")
         .annotate(times=Count("pk"))
@@ -142,19 +142,19 @@ def training_answers(study: Study, kind: str) -> pd.DataFrame:
 
 
 def answers_in_order(
-    study: Study, kind: str, step: Step, chosen: Collection[int] | None = None
+    study: Study, kind: str, step: Step, seats: Collection[int] | None = None
 ) -> pd.DataFrame:
     """Return one row per answer in this step, for completed participations in the analysis.
 
-    `chosen` are the keys of the participations to include (all by default).
+    `seats` are the keys of the participations to include (all by default).
     Columns: participation (key), task, shots, annotator, position (from 0 without gaps, in the
     order in which this annotator saw the step's examples, without attention checks), example
     (key), s1 in [0, 1]. Rows are ordered by participation and position.
     """
     people = study.participations.analysed().in_cells().filter(kind=kind)
-    if chosen is not None:
-        people = people.filter(pk__in=chosen)
-    who = pd.DataFrame.from_records(
+    if seats is not None:
+        people = people.filter(pk__in=seats)
+    lookup = pd.DataFrame.from_records(
         people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym"),
         columns=["participation", "task", "shots", "annotator"],
     )
@@ -166,8 +166,8 @@ def answers_in_order(
     # Read into arrays. As Python rows, a million answers take far more memory.
     kinds = [("participation", "i8"), ("example", "i8"), ("s1", "f8")]
     records = np.fromiter(rows.iterator(chunk_size=5000), dtype=kinds)
-    places = pd.Index(who["participation"]).get_indexer(records["participation"])
-    frame = who.take(places).reset_index(drop=True)
+    places = pd.Index(lookup["participation"]).get_indexer(records["participation"])
+    frame = lookup.take(places).reset_index(drop=True)
     for column in ("example", "s1"):
         frame[column] = records[column]
     # Attention checks have positions too, so the stored positions would have gaps.
@@ -175,9 +175,9 @@ def answers_in_order(
     return frame
 
 
-def scored_answers(study: Study, kind: str, chosen: Collection[int] | None = None) -> pd.DataFrame:
+def scored_answers(study: Study, kind: str, seats: Collection[int] | None = None) -> pd.DataFrame:
     """Return the annotation step's `answers_in_order` with `context` and test_sets.with_scores."""
-    answers = answers_in_order(study, kind, Step.ANNOTATION, chosen)
+    answers = answers_in_order(study, kind, Step.ANNOTATION, seats)
     contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
     return test_sets.with_scores(study, answers.assign(context=answers["example"].map(contexts)))
 
@@ -220,8 +220,8 @@ def _spread(grouped: Any) -> pd.DataFrame:
     """Return the mean, both SDs and n of grouped scores, or only n if a score is undefined."""
     undefined = grouped.size() > grouped.count()
     numbers = {"mean": grouped.mean(), **{f"sd_ddof{k}": grouped.std(ddof=k) for k in (1, 0)}}
-    known = {name: values.mask(undefined) for name, values in numbers.items()}
-    return pd.DataFrame({**known, "n": grouped.size()})
+    masked = {name: values.mask(undefined) for name, values in numbers.items()}
+    return pd.DataFrame({**masked, "n": grouped.size()})
 
 
 def cells(frame: pd.DataFrame) -> pd.DataFrame:
@@ -272,16 +272,14 @@ def covariances(study: Study, kind: str, frame: pd.DataFrame) -> dict[int, float
         if worker is not None:
             scores[int(row.shots)][str(row.task)][worker] = 100 * float(row.score)
     return {
-        shots: math.fsum(
-            _of_pair(one, other) for one, other in itertools.combinations(by_task.values(), 2)
-        )
+        shots: math.fsum(_of_pair(a, b) for a, b in itertools.combinations(by_task.values(), 2))
         for shots, by_task in scores.items()
     }
 
 
-def _of_pair(one: dict[int, float], other: dict[int, float]) -> float:
-    both = sorted(one.keys() & other.keys())
+def _of_pair(a: dict[int, float], b: dict[int, float]) -> float:
+    both = sorted(a.keys() & b.keys())
     if len(both) < 2:
         return 0.0
-    shared = np.cov([one[w] for w in both], [other[w] for w in both], ddof=1)[0, 1]
-    return float(shared) * len(both) / math.sqrt(len(one) * len(other))
+    shared = np.cov([a[w] for w in both], [b[w] for w in both], ddof=1)[0, 1]
+    return float(shared) * len(both) / math.sqrt(len(a) * len(b))

@@ -25,8 +25,8 @@ def scenarios_were_chosen(study: Study) -> bool:
     This reads the stored Prolific studies instead of the design because, in earlier versions,
     each scenario had its own Prolific study.
     """
-    doors = study.prolific_studies.exclude(external_id=None).filter(part__lte=1)
-    led = list(doors.annotate(led=Count("scenarios")).values_list("led", flat=True))
+    studies = study.prolific_studies.exclude(external_id=None).filter(part__lte=1)
+    led = list(studies.annotate(led=Count("scenarios")).values_list("led", flat=True))
     return bool(led) and min(led) < study.scenarios.count()
 
 
@@ -37,7 +37,7 @@ def sentences(study: Study) -> list[str]:
     tuned = runs.filter(tuning=Tuning.HELD_OUT).order_by().values_list("model__name", flat=True)
     programs = programs_mark(study)
     excluded = study.participations.filter(status=Status.COMPLETED, in_analysis=False)
-    seen = Decision.objects.filter(
+    decisions = Decision.objects.filter(
         participation__in=excluded, about=Decision.About.ANALYSIS, outcome=False, score_seen=True
     )
     values = {
@@ -53,7 +53,7 @@ def sentences(study: Study) -> list[str]:
             f"{number} in {task}, {shots} shots"
             for (task, shots), number in late_seats(study).items()
         ),
-        "seen": seen.values("participation").distinct().count(),
+        "seen": decisions.values("participation").distinct().count(),
     }
     return texts(rendered("marks", values))
 

@@ -51,10 +51,10 @@ def latex(text: str) -> str:
 
 def _apart(pieces: Iterable[str]) -> Iterator[str]:
     """Separate repeated hyphens and quotation marks with {}, so that LaTeX does not join them."""
-    before = ""
+    previous = ""
     for piece in pieces:
-        yield f"{{}}{piece}" if piece == before and piece in ("-", "'", ",") else piece
-        before = piece
+        yield f"{{}}{piece}" if piece == previous and piece in ("-", "'", ",") else piece
+        previous = piece
 
 
 def is_latin(text: str) -> bool:
@@ -131,7 +131,7 @@ class PaperTable:
         headings: dict[str, list[str]] = {}
         for column in table_columns.on_page(self.columns):
             headings.setdefault(column.meaning.rstrip("."), []).append(column.heading)
-        return [f"{', '.join(own)}: {meaning}." for meaning, own in headings.items() if meaning]
+        return [f"{', '.join(names)}: {meaning}." for meaning, names in headings.items() if meaning]
 
     @property
     def label(self) -> str:

@@ -66,10 +66,10 @@ def _mean(
     `t_low` and `t_high` are for other annotators on the same examples. The SDs are for the
     mean's sources of variance. Values are NaN if unknown or if `no_interval` gives a reason.
     """
-    own = two_way.row_means(matrix)
+    row_means = two_way.row_means(matrix)
     estimate = two_way.of_mean(matrix, contexts)
     low, high = np.clip(estimate.interval(), lowest, 1)
-    t = uncertainty.t_interval_of_scores(own, lowest)
+    t = uncertainty.t_interval_of_scores(row_means, lowest)
     parts = two_way.components(matrix, contexts)
     sds = [math.nan] * 3
     if parts is not None:
@@ -80,14 +80,14 @@ def _mean(
         "n": len(matrix),
         "examples": matrix.shape[1],
         "contexts": len(set(contexts)),
-        "mean": float(100 * own.mean()),
+        "mean": float(100 * row_means.mean()),
         "low": float(100 * low),
         "high": float(100 * high),
         "t_low": 100 * t.low,
         "t_high": 100 * t.high,
         "se": 100 * estimate.se,
         "df": estimate.df,
-        "no_interval": estimate.why_not or uncertainty.why_no_interval(own),
+        "no_interval": estimate.why_not or uncertainty.why_no_interval(row_means),
         **dict(zip(SDS, sds, strict=True)),
     }
 
@@ -107,9 +107,9 @@ def intervals(frame: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
         no_bootstrap = no_bootstrap or ("" if enough else FEW)
         ends: dict[str, Any] = {}
         for over in uncertainty.OVER:
-            known = not undefined and (over == "examples" or not no_bootstrap)
+            is_computed = not undefined and (over == "examples" or not no_bootstrap)
             interval = uncertainty.Interval(math.nan, math.nan, math.nan)
-            if known:
+            if is_computed:
                 interval = uncertainty.bootstrap(matrix, over, clusters=contexts, seed=seed)
             ends[f"{over}_low"], ends[f"{over}_high"] = 100 * interval.low, 100 * interval.high
         ends["no_examples"] = two_way.MISSING if undefined else ""
@@ -143,21 +143,21 @@ def by_stratum(study: Study, kind: str) -> list[SimpleNamespace]:
     for task, shots, part in by_cell(answers):
         scores: Any = part.groupby(["annotator", "stratum"])["s1"].agg(["sum", "size"]).unstack()
         sums, sizes = 100 * scores["sum"], scores["size"]
-        each = sums / sizes
-        others = sums.rsub(sums.sum(axis=1), axis=0) / sizes.rsub(sizes.sum(axis=1), axis=0)
+        averages = sums / sizes
+        outside = sums.rsub(sums.sum(axis=1), axis=0) / sizes.rsub(sizes.sum(axis=1), axis=0)
         examples = part.groupby("stratum")["example"].nunique()
-        for stratum in each:
-            own, contrast = each[stratum], each[stratum] - others[stratum]
+        for stratum in averages:
+            column, contrast = averages[stratum], averages[stratum] - outside[stratum]
             ends = uncertainty.t_interval(contrast)
             rows.append(
                 SimpleNamespace(
                     task=task,
                     shots=shots,
                     stratum=stratum,
-                    n=len(own),
+                    n=len(column),
                     examples=int(examples[stratum]),
-                    mean=float(own.mean()),
-                    sd=uncertainty.sd(own),
+                    mean=float(column.mean()),
+                    sd=uncertainty.sd(column),
                     difference=float(contrast.mean()),
                     low=float(ends.low),
                     high=float(ends.high),

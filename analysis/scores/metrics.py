@@ -33,7 +33,7 @@ MODEL = "uploaded"  # in place of a kind of annotators
 
 
 @dataclass(frozen=True)
-class Own:
+class UnitScore:
     """One annotator's or one prediction file's score under one metric."""
 
     who: str  # kind of annotators, or MODEL
@@ -45,8 +45,8 @@ class Own:
     score: SetScore
 
 
-def own_scores(study: Study) -> list[Own]:
-    rows: list[Own] = []
+def own_scores(study: Study) -> list[UnitScore]:
+    rows: list[UnitScore] = []
     for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
         file = test_sets.TestFile(task)
         rows += _of_people(study, file)
@@ -54,7 +54,7 @@ def own_scores(study: Study) -> list[Own]:
     return rows
 
 
-def _of_people(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
+def _of_people(study: Study, file: test_sets.TestFile) -> Iterator[UnitScore]:
     counted = study.participations.analysed().in_cells().filter(scenario__task=file.task)
     people = {
         pk: (kind, pseudonym, shots, split)
@@ -66,17 +66,17 @@ def _of_people(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
     for metric in test_sets.metrics_of(study, file.task):
         for pk, (kind, pseudonym, shots, split) in people.items():
             score = over_test_set(metric, answers[pk])
-            yield Own(kind, pseudonym, file.task, shots, split, metric, score)
+            yield UnitScore(kind, pseudonym, file.task, shots, split, metric, score)
 
 
-def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[Own]:
+def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[UnitScore]:
     files = list(compared_files.files(study).filter(task=file.task).select_related("model"))
     answers = test_sets.answers_of_models(file, files)
     for metric in test_sets.metrics_of(study, file.task):
         for each in files:
             score = over_test_set(metric, answers[each.pk], is_linear=False)
             name, split = each.model.name, each.split_number
-            yield Own(MODEL, name, file.task, each.shots or 0, split, metric, score)
+            yield UnitScore(MODEL, name, file.task, each.shots or 0, split, metric, score)
 
 
 def rows(study: Study) -> list[SimpleNamespace]:
@@ -93,17 +93,17 @@ def rows(study: Study) -> list[SimpleNamespace]:
     return remembered(key, lambda: list(_rows(study, own_scores(study))))
 
 
-def _rows(study: Study, scores: list[Own]) -> Iterator[SimpleNamespace]:
-    groups: dict[tuple[str, str, int, int, str], list[Own]] = {}
-    for own in scores:
-        name = own.name if own.who == MODEL else ""
-        groups.setdefault((own.who, name, own.task.pk, own.shots, own.metric), []).append(own)
-    of = training_files({own.task for own in scores})
+def _rows(study: Study, scores: list[UnitScore]) -> Iterator[SimpleNamespace]:
+    groups: dict[tuple[str, str, int, int, str], list[UnitScore]] = {}
+    for s in scores:
+        name = s.name if s.who == MODEL else ""
+        groups.setdefault((s.who, name, s.task.pk, s.shots, s.metric), []).append(s)
+    of = training_files({s.task for s in scores})
     contexts: dict[int, list[str]] = {}
     for (who, name, task, shots, metric), group in groups.items():
         of_people = study.annotators * (len(study.splits) if shots else 1)
         size = of[task, shots] if who == MODEL else of_people
-        score = over([own.score.value for own in group], size, [own.score.remark for own in group])
+        score = over([s.score.value for s in group], size, [s.score.remark for s in group])
         own_task = group[0].task
         is_of_card = metric == own_task.card.metric
         unit = "annotators" if who != MODEL else "splits" if shots else "runs"
@@ -128,10 +128,10 @@ NO_INTERVAL = dict.fromkeys(("low", "high", "se", "df"), math.nan) | {
 }  # fmt: skip
 
 
-def _interval(metric: str, group: Collection[Own], contexts: Sequence[str]) -> dict[str, Any]:
-    matrix = np.array([own.score.values for own in group])
+def _interval(metric: str, group: Collection[UnitScore], contexts: Sequence[str]) -> dict[str, Any]:
+    matrix = np.array([item.score.values for item in group])
     estimate = two_way.of_mean(matrix, contexts)
-    reason = next((own.score.why_no_values for own in group if own.score.why_no_values), "")
+    reason = next((item.score.why_no_values for item in group if item.score.why_no_values), "")
     low, high = 100 * np.clip(estimate.interval(), METRICS[metric].lowest, 1)
     why_not = estimate.why_not and (reason or estimate.why_not)
     return {
@@ -149,8 +149,8 @@ def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, st
     texts: dict[tuple[str, int], list[tuple[str, str]]] = {}
     for row in rows(study) if study.metrics else []:
         if row.who == kind and row.role == FURTHER:
-            own = texts.setdefault((row.task.name, row.shots), [])
-            own.append((row.metric, row.score.text))
+            pairs = texts.setdefault((row.task.name, row.shots), [])
+            pairs.append((row.metric, row.score.text))
     return texts
 
 
@@ -158,9 +158,9 @@ def page_rows(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return one kind's and the models' rows by task, or [] if S1 is the only metric."""
     if not study.metrics and all(task.card.metric == test_sets.S1 for task in study.tasks.all()):
         return []
-    shown = [row for row in rows(study) if row.who in (kind, MODEL)]
-    tasks = list(dict.fromkeys(row.task.name for row in shown))
-    return sorted(shown, key=lambda row: (tasks.index(row.task.name), row.shots))
+    table_rows = [row for row in rows(study) if row.who in (kind, MODEL)]
+    tasks = list(dict.fromkeys(row.task.name for row in table_rows))
+    return sorted(table_rows, key=lambda row: (tasks.index(row.task.name), row.shots))
 
 
 # Columns for the rows of `rows`.
@@ -193,7 +193,7 @@ COLUMNS = [
     Column("recipe", meaning=columns.RECIPE),
 ]  # fmt: skip
 
-# Columns for Own.
+# Columns for UnitScore.
 OWN_COLUMNS = [
     Column("kind", meaning=f"person, simulated or model; {MODEL}: a prediction file", get="who"),
     Column("name", meaning="pseudonym of the participation, or name of the model"),
@@ -204,7 +204,7 @@ OWN_COLUMNS = [
     Column("value", meaning="score of the test set, at most 1; empty where undefined",
            get="score.value"),
     Column("remark", meaning="remark on the score, or the reason why it is undefined",
-           get=lambda own: own.score.remark or None),
+           get=lambda row: row.score.remark or None),
 ]  # fmt: skip
 NOTE = (
     "Each task has the metric on its card and those of the design's further metrics that apply to"

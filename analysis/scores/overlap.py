@@ -53,11 +53,11 @@ def table(study: Study, kind: str, annotator: Participation | None = None) -> li
     fields = people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym")
     for pk, task, shots, name in fields:
         cells[task, shots][pk] = name
-    wrong = _wrong(study, [pk for own in cells.values() for pk in own])
+    errors = _errors(study, [pk for group in cells.values() for pk in group])
     return [
         row
         for (task, shots), names in sorted(cells.items(), key=lambda c: (place(c[0][0]), c[0][1]))
-        for row in _of_cell(study, task, shots, names, wrong, models[task])
+        for row in _of_cell(study, task, shots, names, errors, models[task])
     ]
 
 
@@ -65,15 +65,15 @@ def agreeing(study: Study, kind: str) -> set[int]:
     return {row.participation for row in table(study, kind) if row.agrees}
 
 
-def _wrong(study: Study, participations: list[int]) -> dict[int, Answers]:
+def _errors(study: Study, participations: list[int]) -> dict[int, Answers]:
     seats = study.participations.filter(pk__in=participations)
     answers = Answer.objects.filter(
         turn__participation__in=seats, turn__step=Step.ANNOTATION, s1__lt=1
     )
-    wrong: dict[int, Answers] = defaultdict(dict)
+    errors: dict[int, Answers] = defaultdict(dict)
     for participation, example, _label, texts, _s1 in given_texts(answers):
-        wrong[participation][example] = frozenset(texts)
-    return wrong
+        errors[participation][example] = frozenset(texts)
+    return errors
 
 
 def _models(study: Study) -> dict[str, Models]:
@@ -91,41 +91,41 @@ def _models(study: Study) -> dict[str, Models]:
     seats = study.participations.filter(kind=Kind.MODEL, status=Status.COMPLETED).in_cells()
     seats = seats.exclude(worker__model=None)
     seated = list(seats.values_list("pk", "scenario__task", "worker__model__name"))
-    wrong = _wrong(study, [pk for pk, *_of in seated])
+    errors = _errors(study, [pk for pk, *_of in seated])
     tasks = study.tasks.all() if seated else ()
     tests = {task.pk: (task.name, TestFile(task).examples) for task in tasks}
     for pk, of, model in seated:
         task, examples = tests[of]
         for example in examples:
-            runs[task, model, "seated"][example].append(wrong[pk].get(example))
+            runs[task, model, "seated"][example].append(errors[pk].get(example))
     models: dict[str, Models] = defaultdict(dict)
     for (task, model, source), by_example in sorted(runs.items()):
         models[task][model, source] = {
-            example: most[0]
+            example: answer[0]
             for example, given in by_example.items()
-            if (most := plurality([(one,) for one in given]))  # None if several answers tie
+            if (answer := plurality([(text,) for text in given]))  # None if several answers tie
         }
     return models
 
 
 def _of_cell(
-    study: Study, task: str, shots: int, names: dict[int, str], wrong: dict[int, Answers],
+    study: Study, task: str, shots: int, names: dict[int, str], errors: dict[int, Answers],
     models: Models,
 ) -> Iterator[SimpleNamespace]:  # fmt: skip
-    own = [wrong[pk] for pk in names]
-    shown = sorted({example for given in (*own, *models.values()) for example in given})
-    numbers: dict[tuple[int, Given], int] = {(example, None): 0 for example in shown}
+    sets = [errors[pk] for pk in names]
+    examples = sorted({example for given in (*sets, *models.values()) for example in given})
+    numbers: dict[tuple[int, Given], int] = {(example, None): 0 for example in examples}
 
     def codes(given: Answers) -> np.ndarray:
         """Return 0 for right answers, and a number for each distinct wrong answer."""
-        keys = [(example, given[example]) if example in given else None for example in shown]
+        keys = [(example, given[example]) if example in given else None for example in examples]
         return np.array(
             [UNKNOWN if key is None else numbers.setdefault(key, len(numbers)) for key in keys]
         )
 
-    people = np.maximum([codes(given) for given in own], 0)  # answers that are not wrong are right
-    found = error_overlap.overlaps(people, [codes(of) for of in models.values()], study.seed)
-    for (model, source), overlaps in zip(models, found, strict=True):
+    people = np.maximum([codes(given) for given in sets], 0)  # answers that are not wrong are right
+    results = error_overlap.overlaps(people, [codes(of) for of in models.values()], study.seed)
+    for (model, source), overlaps in zip(models, results, strict=True):
         corrected = holm([overlap.p for overlap in overlaps])
         for (pk, name), overlap, p in zip(names.items(), overlaps, corrected, strict=True):
             expected = OFTEN if p < ALARMS else AS_EXPECTED
@@ -198,24 +198,24 @@ def detectable(study: Study, rows: Sequence[SimpleNamespace]) -> list[SimpleName
         answered[row.task, row.shots, row.model, row.source].append(row.overlap)
     cells = study.scenarios.in_cells().order_by().values_list("task__name", "shots")
     seats = sorted(cells.annotate(Sum("seats")), key=lambda cell: (place(cell[0]), cell[1]))
-    models, found = _models(study), []
+    models, plans = _models(study), []
     for task, shots, number in seats:
         for (model, source), given in models.get(task, {}).items():
-            own = answered[task, shots, model, source]
+            group = answered[task, shots, model, source]
             errors = sum(answer is not None for answer in given.values())
-            annotators, chance = len(own) or number, ASSUMED
-            if own:
+            annotators, chance = len(group) or number, ASSUMED
+            if group:
                 # A few copiers hardly change the median. One is added to avoid a chance of 0.
-                typical = float(np.median([overlap.same for overlap in own]))
+                typical = float(np.median([overlap.same for overlap in group]))
                 chance = (typical + 1) / (errors + 2)
-            found.append(
+            plans.append(
                 SimpleNamespace(
                     task=task, shots=shots, model=model, source=source, annotators=annotators,
-                    errors=errors, telling=own[0].telling if own else NOTHING, chance=chance,
+                    errors=errors, telling=group[0].telling if group else NOTHING, chance=chance,
                     share=error_overlap.detectable(errors, chance, ALARMS / annotators),
                 )
             )  # fmt: skip
-    return found
+    return plans
 
 
 DETECTABLE = [

@@ -62,8 +62,8 @@ def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]
     return study, kind, results_of(study) | {"kind": kind, "kinds": kinds}
 
 
-def csv_file(name: str, shown: Iterable[Column], rows: Iterable[Any], kind: str) -> HttpResponse:
-    return download(columns.as_csv(shown, rows, kind), f"{name}.csv")
+def csv_file(name: str, fields: Iterable[Column], rows: Iterable[Any], kind: str) -> HttpResponse:
+    return download(columns.as_csv(fields, rows, kind), f"{name}.csv")
 
 
 FORMATS = {"md": rendering.as_markdown, "tex": rendering.as_latex}
@@ -74,9 +74,9 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
     study = scores_of(request, name)
     frame = frames.annotators(study)
     kinds = performance.kinds_of(frame)
-    shown = [table for kind in kinds for table in performance.versions(study, kind, frame)]
+    tables = [table for kind in kinds for table in performance.versions(study, kind, frame)]
     context = results_of(study) | {
-        "tables": shown,
+        "tables": tables,
         "strata": [(kind, means.STRATA.page(study, kind)) for kind in kinds],
     }
     return render(request, "scores/human_performance.html", context)
@@ -102,8 +102,8 @@ def training_table(request: HttpRequest, name: str) -> HttpResponse:
     groups = []
     for kind in performance.kinds(study):
         rows = training.training(study, kind)
-        shown = training.columns(rows)
-        groups.append((kind, shown, table_columns.cells(shown, rows)))
+        columns = training.columns(rows)
+        groups.append((kind, columns, table_columns.cells(columns, rows)))
     return render(request, "scores/training_table.html", results_of(study) | {"groups": groups})
 
 
@@ -128,7 +128,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
             for name in findings.TABLES
         ],
         "of_arms": [table.page(study, kind) for table in findings_columns.OF_ARMS],
-        "told": attrition.told(study),
+        "warnings": attrition.warnings(study),
     }
     return render(request, "scores/analysis.html", context)
 
@@ -162,13 +162,13 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     annotator = study.participations.filter(pseudonym=request.GET.get("annotator")).first()
     rows = overlap.table(study, kind, annotator)
     if annotator:  # as a part of the annotator's page
-        own = [row for row in rows if row.participation == annotator.pk]
+        of_annotator = [row for row in rows if row.participation == annotator.pk]
         part = {
             "anchor": "overlap",
             "label": overlap.OVERLAP.title,
             "columns": overlap.OF_ONE,
         }
-        part["cells"] = table_columns.cells(overlap.OF_ONE, own)
+        part["cells"] = table_columns.cells(overlap.OF_ONE, of_annotator)
         return render(request, "web/_cells.html", part)
     plan = overlap.detectable(study, rows)
     context |= {

@@ -97,8 +97,8 @@ class Cell:
                 f" ddof 1, {self.split_sd_ddof0:.2f} with ddof 0; it includes differences between"
                 " annotators."
             )
-        beside = f" {self.remark.capitalize()}." if self.remark else ""
-        return f"{self.task}, {self.shots} shots: {over}, {spread}.{apart}{beside}"
+        note = f" {self.remark.capitalize()}." if self.remark else ""
+        return f"{self.task}, {self.shots} shots: {over}, {spread}.{apart}{note}"
 
 
 def families_of(tasks: Iterable[Task]) -> list[tuple[str, int]]:
@@ -172,7 +172,7 @@ class PerformanceTable:
     def ceilings(self) -> list[str]:
         """Return each task's highlighting ceiling, or a dash. Empty if no task is highlighted."""
         limits = self.bounds
-        return [it.ceiling_text for it in limits] if any(it.is_highlighted for it in limits) else []
+        return [b.ceiling_text for b in limits] if any(b.is_highlighted for b in limits) else []
 
     @property
     def recipes(self) -> list[str]:
@@ -222,9 +222,9 @@ def performance(
                 **numbers,
             )
     # Add the declared metrics, which do not cover excluded annotators.
-    for where, texts in ({} if with_excluded else metrics.further(study, kind)).items():
-        if where in cells:
-            cells[where] = replace(cells[where], further=texts)
+    for key, texts in ({} if with_excluded else metrics.further(study, kind)).items():
+        if key in cells:
+            cells[key] = replace(cells[key], further=texts)
     left_out = _not_counted(frame, kind)
     return PerformanceTable(study, kind, tasks, shots, cells, left_out, with_excluded)
 
@@ -242,7 +242,7 @@ def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
     of_kind = frame[frame["kind"] == kind]
     left_out = of_kind.drop(frames.counted(frame, kind).index)
     rows: Iterable[Any] = left_out.itertuples()
-    words = [
+    reasons = [
         str(Status(row.status).label)
         if row.status != Status.COMPLETED
         else f"completed in the {row.arm} arm"
@@ -250,21 +250,21 @@ def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
         else "excluded from the analysis"
         for row in rows
     ]
-    return [f"{count} {word}" for word, count in sorted(Counter(words).items())]
+    return [f"{count} {reason}" for reason, count in sorted(Counter(reasons).items())]
 
 
 def kinds_of(frame: pd.DataFrame) -> list[str]:
     """Return the same list as `kinds`, computed from a frame."""
-    every = [Kind.PERSON, *sorted(set(frame["kind"]) - {Kind.PERSON})]
-    return sorted(every, key=lambda kind: frames.counted(frame, kind).empty)
+    names = [Kind.PERSON, *sorted(set(frame["kind"]) - {Kind.PERSON})]
+    return sorted(names, key=lambda kind: frames.counted(frame, kind).empty)
 
 
 def kinds(study: Study) -> list[str]:
     """Return humans and the other kinds that took part. Kinds with results come first."""
     rows = study.participations.order_by().values_list("kind")
     analysed = dict(rows.annotate(analysed=Count("pk", filter=ANALYSED)))
-    every = [Kind.PERSON, *sorted(set(analysed) - {Kind.PERSON})]
-    return sorted(every, key=lambda kind: not analysed.get(kind))
+    names = [Kind.PERSON, *sorted(set(analysed) - {Kind.PERSON})]
+    return sorted(names, key=lambda kind: not analysed.get(kind))
 
 
 def all_tables(study: Study) -> list[PerformanceTable]:

@@ -77,10 +77,10 @@ def name_of(task: Task) -> str:
 
 def not_compared(tasks: Iterable[Task]) -> str:
     names = set(test_files().values())
-    others = [task.name for task in tasks if task.name in names and not name_of(task)]
-    if not others:
+    unmatched = [task.name for task in tasks if task.name in names and not name_of(task)]
+    if not unmatched:
         return ""
-    return f"{', '.join(others)}: not compared with CLUES (same name, different data)."
+    return f"{', '.join(unmatched)}: not compared with CLUES (same name, different data)."
 
 
 # Reference lines for each score: scores without reading, and the highest possible score.
@@ -107,18 +107,18 @@ class Bounds:
     @property
     def line(self) -> float:
         """Return the best of the baseline and floors (a figure's lower line), or NaN."""
-        known = [value for _name, value in self._named if not math.isnan(value)]
-        return max(known, default=math.nan)
+        values = [value for _name, value in self._limits if not math.isnan(value)]
+        return max(values, default=math.nan)
 
     @property
-    def _named(self) -> tuple[tuple[str, float], ...]:
+    def _limits(self) -> tuple[tuple[str, float], ...]:
         return ((self.baseline_name, self.baseline), *self.floors)
 
     @property
     def texts(self) -> list[tuple[str, str]]:
         """Return (score, name) for the baseline and floors. Floors replace an unknown baseline."""
-        shown = self.floors if self.floors and math.isnan(self.baseline) else self._named
-        return [(points(value), name) for name, value in shown]
+        pairs = self.floors if self.floors and math.isnan(self.baseline) else self._limits
+        return [(points(value), name) for name, value in pairs]
 
     @property
     def ceiling_text(self) -> str:
@@ -153,15 +153,15 @@ def bounds(task: Task) -> Bounds:
 
 def set_note(task: Task, ceiling: float) -> str:
     """Return a note on a task's two scales if gold answers are alternatives, and the paper's."""
-    sentence = (
+    note = (
         f"{task.name}: the gold answers of an example are alternatives, and the highest S1"
         " against any of them is used; “as one set” scores the same answers against all gold"
         f" answers jointly, where the best possible answers reach {points(ceiling)}."
     )
     if name_of(task):
-        sentence += (
+        note += (
             " The published figures may be on that scale: the paper does not state how it scores"
             " several gold answers, and scores of 0 or 1 for 3 x 200 answers cannot yield all of"
             " its means."
         )
-    return sentence
+    return note

@@ -129,7 +129,7 @@ def lines(table: PerformanceTable, intervals: Intervals | None = None) -> list[l
         if table.has_published:
             texts = [cell.published.text if cell.published else NOTHING for cell in cells]
             printed.append([f"{shots} shots, published", *texts])
-    printed.append(["trivial baseline", *(points(it.baseline) for it in table.bounds)])
+    printed.append(["trivial baseline", *(points(limits.baseline) for limits in table.bounds)])
     for name in table.floors:
         texts = [points(dict(limits.floors).get(name)) for limits in table.bounds]
         printed.append([f"floor: {name}", *texts])
@@ -139,9 +139,9 @@ def lines(table: PerformanceTable, intervals: Intervals | None = None) -> list[l
 
 
 def notes(
-    table: PerformanceTable, with_intervals: bool = False, said: Sequence[str] | None = None
+    table: PerformanceTable, with_intervals: bool = False, remarks: Sequence[str] | None = None
 ) -> list[str]:
-    """Return the notes below the table. `said` contains the remarks, if already read."""
+    """Return the notes below the table. `remarks` are `marks.sentences`, if already read."""
     left_out = table.not_counted
     if table.kind == Kind.PERSON:  # people who declined have no row
         declined = sum(table.study.scenarios.values_list("declined", flat=True))
@@ -156,22 +156,22 @@ def notes(
         "assumes": ASSUMES,
         "left_out": "; ".join(left_out),
     }
-    words = rendered("performance", values)
+    blocks = rendered("performance", values)
     return [
-        *texts(words, "before_"),
+        *texts(blocks, "before_"),
         *table.set_notes,
-        *texts(words, "after_"),
-        *(marks.sentences(table.study) if said is None else said),
-        *texts(words, "published"),
+        *texts(blocks, "after_"),
+        *(marks.sentences(table.study) if remarks is None else remarks),
+        *texts(blocks, "published"),
     ]
 
 
 def as_markdown(table: PerformanceTable) -> str:
     names = [markdown(task.name) for task in table.tasks]
     rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
-    known = intervals(table)
-    rows += [f"| {' | '.join(texts)} |" for texts in lines(table, known)]
-    below = "\n\n".join(markdown(note) for note in notes(table, bool(known)))
+    limits = intervals(table)
+    rows += [f"| {' | '.join(texts)} |" for texts in lines(table, limits)]
+    below = "\n\n".join(markdown(note) for note in notes(table, bool(limits)))
     return (
         f"## {table.heading}: {markdown(table.study.title)}\n\n"
         + "\n".join(rows)
@@ -180,15 +180,15 @@ def as_markdown(table: PerformanceTable) -> str:
 
 
 def paper_table(table: PerformanceTable) -> PaperTable:
-    known = intervals(table)
+    limits = intervals(table)
     headings = ["Shots", *(task.name for task in table.tasks)]
-    shown = [Column("", name, get=itemgetter(place)) for place, name in enumerate(headings)]
+    columns = [Column("", name, get=itemgetter(place)) for place, name in enumerate(headings)]
     return PaperTable(
         f"{table.study.name}-human-performance-{table.anchor}",
         f"{table.heading}: {table.study.title}",
-        shown,
-        lines(table, known),
-        notes(table, bool(known)),
+        columns,
+        lines(table, limits),
+        notes(table, bool(limits)),
         table.families,
     )
 

@@ -56,9 +56,9 @@ def over(values: Sequence[float], of: int, remarks: Sequence[str] = ()) -> Score
 
 def counted_remarks(remarks: Iterable[str]) -> str:
     """Return the remark for a mean over annotators, such as "constant prediction (1 of 3)"."""
-    own = list(remarks)
-    counts = Counter(remark for remark in own if remark)
-    return "; ".join(f"{remark} ({times} of {len(own)})" for remark, times in counts.items())
+    texts = list(remarks)
+    counts = Counter(remark for remark in texts if remark)
+    return "; ".join(f"{remark} ({times} of {len(texts)})" for remark, times in counts.items())
 
 
 @dataclass(frozen=True)

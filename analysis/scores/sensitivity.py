@@ -36,7 +36,7 @@ class Rule:
     """An inclusion rule and the rows it keeps. `applies` is False if the rule has no effect."""
 
     name: str
-    words: str
+    label: str
     keeps: Callable[[pd.DataFrame], pd.Series]
     applies: Callable[[pd.DataFrame], bool] = lambda people: True
 
@@ -45,43 +45,43 @@ def _is_told(people: pd.DataFrame) -> bool:
     return not (people["seen_before"].eq("").all() and people["ai_used"].eq("").all())
 
 
-def _exit_rules(question: str, words: str) -> Iterator[Rule]:
+def _exit_rules(question: str, label: str) -> Iterator[Rule]:
     for name, prefix, answers in (
         (f"{question}!=yes", "without annotators who reported", ["no", "unsure", ""]),
         (f"{question}=no", "only annotators who reported no", ["no"]),
     ):
         keeps = partial(
-            lambda own, people: people["analysed"] & people[question].isin(own), answers
+            lambda values, people: people["analysed"] & people[question].isin(values), answers
         )
-        yield Rule(name, f"{prefix} {words}", keeps, _is_told)
+        yield Rule(name, f"{prefix} {label}", keeps, _is_told)
 
 
-def _not(*signs: str) -> Callable[[pd.DataFrame], pd.Series]:
-    return lambda people: people["analysed"] & ~people[list(signs)].any(axis=1)
+def _not(*columns: str) -> Callable[[pd.DataFrame], pd.Series]:
+    return lambda people: people["analysed"] & ~people[list(columns)].any(axis=1)
 
 
 def _unspoilt(people: pd.DataFrame) -> pd.Series:
-    said = people["seen_before"].eq("yes") | people["ai_used"].eq("yes")
-    return _not("failed_checks", "flagged", "by_program")(people) & ~said
+    reported = people["seen_before"].eq("yes") | people["ai_used"].eq("yes")
+    return _not("failed_checks", "flagged", "by_program")(people) & ~reported
 
 
-def _training(least: int) -> Rule:
+def _training(minimum: int) -> Rule:
     return Rule(
-        f"training_s1>={least}",
-        f"training S1 ≥ {least}",
+        f"training_s1>={minimum}",
+        f"training S1 ≥ {minimum}",
         # Zero-shot annotators cannot fail a training step.
         lambda people: (
             people["analysed"]
-            & (people["training_s1"].isna() | (people["training_s1"] * 100 >= least))
+            & (people["training_s1"].isna() | (people["training_s1"] * 100 >= minimum))
         ),
     )
 
 
-def _seconds(least: int) -> Rule:
+def _seconds(minimum: int) -> Rule:
     return Rule(
-        f"median_seconds>={least}",
-        f"median active time per example ≥ {least} s",
-        lambda people: people["analysed"] & (people["median_seconds"] >= least),
+        f"median_seconds>={minimum}",
+        f"median active time per example ≥ {minimum} s",
+        lambda people: people["analysed"] & (people["median_seconds"] >= minimum),
     )
 
 
@@ -132,10 +132,10 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     frame["analysed"] = frame["analysed"].astype(bool)
     keys = [int(pk) for pk in frame["participation"]]
     given = ExitAnswers.objects.filter(participation__study=study)
-    said = {pk: own for pk, *own in given.values_list("participation_id", *QUESTIONS)}
+    answers = {pk: values for pk, *values in given.values_list("participation_id", *QUESTIONS)}
     for place, question in enumerate(QUESTIONS):
-        frame[question] = [said[pk][place] if pk in said else "" for pk in keys]
-    raised = {pk: theirs for pk, (_signs, theirs) in flags.for_study(study).items()}
+        frame[question] = [answers[pk][place] if pk in answers else "" for pk in keys]
+    raised = {pk: reasons for pk, (_summary, reasons) in flags.for_study(study).items()}
     frame["failed_checks"] = ["checks" in raised.get(pk, {}) for pk in keys]
     frame["flagged"] = [bool(raised.get(pk)) for pk in keys]
     programs = set(marks.by_program(study).values_list("pk", flat=True))
@@ -169,16 +169,16 @@ def scores(
     names = people.set_index("participation")["task"].astype(object)
     answers = with_scores(study, answers.assign(task=answers["participation"].map(names)))
     columns = ["participation", "example", "score", "lowest"]
-    own = dict(iter(answers[columns].groupby("participation")))
+    by_seat = dict(iter(answers[columns].groupby("participation")))
     cells = {}
     for task, shots, group in by_cell(people[["task", "shots", "participation"]]):
-        part = pd.concat([own[pk] for pk in sorted(group["participation"]) if pk in own])
+        part = pd.concat([by_seat[pk] for pk in sorted(group["participation"]) if pk in by_seat])
         keys, rows = np.unique(part["participation"].to_numpy(), return_inverse=True)
-        shown, places = np.unique(part["example"].to_numpy(), return_inverse=True)
-        matrix = np.full((len(keys), len(shown)), np.nan)
+        tests, places = np.unique(part["example"].to_numpy(), return_inverse=True)
+        matrix = np.full((len(keys), len(tests)), np.nan)
         matrix[rows, places] = part["score"]
         row_of = {int(key): row for row, key in enumerate(keys)}
-        own_contexts = [contexts[int(key)] for key in shown]
+        own_contexts = [contexts[int(key)] for key in tests]
         cells[task, shots] = Scores(matrix, row_of, own_contexts, lowest_of(part))
     return cells
 
@@ -209,9 +209,9 @@ def at_hand(
     job = job_of(study, kind)
     if job is not None and job.is_done:
         order = [rule.name for rule in RULES]
-        found = [findings.row_of(values) for part in job.result for values in part]
-        found.sort(key=lambda row: (order.index(row.rule), cards.place(row.task), row.shots))
-        return found, None
+        table = [findings.row_of(values) for part in job.result for values in part]
+        table.sort(key=lambda row: (order.index(row.rule), cards.place(row.task), row.shots))
+        return table, None
     if job is not None and waits:
         return [], job
     return rows(study, people(study, kind), given(study, kind)), None
@@ -228,20 +228,20 @@ def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
     if findings.is_small(study, kind):
         return None
     made_of = parameters(study, kind)
-    return findings.begun(KIND, study, made_of, len(findings.tasks_of(made_of)), owner)
+    return findings.job_for(KIND, study, made_of, len(findings.tasks_of(made_of)), owner)
 
 
 def parameters(study: Study, kind: str) -> dict[str, Any]:
     completed = study.participations.filter(status=Status.COMPLETED).in_cells().order_by("pk")
     people, models = completed.filter(kind=kind), completed.filter(kind=Kind.MODEL)
     files = compared_files.for_overlap(study).order_by("pk")
-    raised = {pk: theirs for pk, (_signs, theirs) in flags.for_study(study).items()}
+    raised = {pk: reasons for pk, (_summary, reasons) in flags.for_study(study).items()}
     facts = ("pk", "in_analysis", "exit_answers__seen_before", "exit_answers__ai_used")
     programs = set(marks.by_program(study).values_list("pk", flat=True))
     return findings.parameters(study, kind, people) | {
         "facts": [
-            [pk, *own, bool(raised.get(pk)), "checks" in raised.get(pk, {}), pk in programs]
-            for pk, *own in people.values_list(*facts)
+            [pk, *values, bool(raised.get(pk)), "checks" in raised.get(pk, {}), pk in programs]
+            for pk, *values in people.values_list(*facts)
         ],
         "models": [list(row) for row in models.values_list("pk", "worker__model__name")],
         "files": [list(row) for row in files.values_list("pk", "model__name", "seen_test")],
@@ -252,9 +252,9 @@ def parameters(study: Study, kind: str) -> dict[str, Any]:
 def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     study, kind = findings.study_of(job), job.parameters["kind"]
     answers = given(study, kind, findings.tasks_of(job.parameters)[number])
-    found = rows(study, people(study, kind), answers)
+    table = rows(study, people(study, kind), answers)
     findings.check_inputs(job, parameters(study, kind))
-    return list(map(findings.stored_row, found))
+    return list(map(findings.stored_row, table))
 
 
 def rows(study: Study, frame: pd.DataFrame, answers: pd.DataFrame) -> list[SimpleNamespace]:
@@ -268,36 +268,36 @@ def rows(study: Study, frame: pd.DataFrame, answers: pd.DataFrame) -> list[Simpl
         for task, shots, part in by_cell(frame[["task", "shots", *numbers]])
         if (task, shots) in matrices
     ]
-    known: dict[tuple[Any, ...], SimpleNamespace] = {}  # most rules keep the same annotators
-    found = []
+    cache: dict[tuple[Any, ...], SimpleNamespace] = {}  # most rules keep the same annotators
+    table = []
     for rule in RULES:
         if not rule.applies(frame):
             continue
-        kept = set(frame.index[rule.keeps(frame)])
-        for task, shots, everybody, rows_of_cell in cells:
-            who = task, shots, *sorted(kept.intersection(rows_of_cell))
-            if who not in known:
-                left = everybody[everybody.index.isin(kept)]
-                known[who] = _row(task, shots, left, len(everybody), matrices[task, shots])
-            found.append(SimpleNamespace(**vars(known[who]), rule=rule.name))
-    return found
+        included = set(frame.index[rule.keeps(frame)])
+        for task, shots, group, rows_of_cell in cells:
+            key = task, shots, *sorted(included.intersection(rows_of_cell))
+            if key not in cache:
+                remaining = group[group.index.isin(included)]
+                cache[key] = _row(task, shots, remaining, len(group), matrices[task, shots])
+            table.append(SimpleNamespace(**vars(cache[key]), rule=rule.name))
+    return table
 
 
 def _row(
-    task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scores
+    task: str, shots: int, part: pd.DataFrame, completed: int, scores: Scores
 ) -> SimpleNamespace:
     """Return these annotators' cell x 100 (NaN if undefined), without the name of a rule."""
-    own, n = 100 * left["score"], len(left)
-    estimate = scores.estimate(left["participation"])
+    values, n = 100 * part["score"], len(part)
+    estimate = scores.estimate(part["participation"])
     low, high = 100 * np.clip(estimate.interval(), scores.lowest, 1)
-    mean, sd = float(own.mean(skipna=False)), float(own.std(ddof=1, skipna=False))
+    mean, sd = float(values.mean(skipna=False)), float(values.std(ddof=1, skipna=False))
     interval = assuming(between((low, high, estimate.why_not)), n)
     return SimpleNamespace(
         task=task,
         shots=shots,
         mean=mean,
         sd_ddof1=sd,
-        sd_ddof0=float(own.std(ddof=0, skipna=False)),
+        sd_ddof0=float(values.std(ddof=0, skipna=False)),
         n=n,
         completed=completed,
         low=float(low),
@@ -318,8 +318,8 @@ def task_tables(rows: list[SimpleNamespace]) -> list[SimpleNamespace]:
         for rule in RULES:
             if (task, rule.name, shots[0]) not in cells:
                 continue
-            own = [cells[task, rule.name, number] for number in shots]
-            moved = [text != first for text, first in zip(own, reported, strict=True)]
-            lines.append((rule.words, list(zip(own, moved, strict=True))))
+            texts = [cells[task, rule.name, number] for number in shots]
+            moved = [text != first for text, first in zip(texts, reported, strict=True)]
+            lines.append((rule.label, list(zip(texts, moved, strict=True))))
         tables.append(SimpleNamespace(task=task, shots=shots, lines=lines))
     return tables

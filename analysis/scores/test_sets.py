@@ -78,7 +78,7 @@ def in_words(tasks: Iterable[Task]) -> str:
         names.setdefault(task.card.metric, []).append(task.name)
     if len(names) == 1:
         return next(iter(names))
-    return ", ".join(f"{metric} ({', '.join(own)})" for metric, own in names.items())
+    return ", ".join(f"{metric} ({', '.join(group)})" for metric, group in names.items())
 
 
 def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int, Answers]:
@@ -91,7 +91,7 @@ def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int
     )
     for participation, example, _label, texts, _s1 in given_texts(answers):
         given[participation][example] = texts
-    return _complete((pk, file.answers(own)) for pk, own in given.items())
+    return _complete((pk, file.answers(by_example)) for pk, by_example in given.items())
 
 
 def answers_of_models(
@@ -102,7 +102,7 @@ def answers_of_models(
     rows = Prediction.objects.filter(file__in=predictions).order_by()
     for pk, example, texts in rows.values_list("file_id", "example_id", "predicted").iterator(5000):
         given[pk][example] = texts
-    return _complete((pk, file.answers(own)) for pk, own in given.items())
+    return _complete((pk, file.answers(by_example)) for pk, by_example in given.items())
 
 
 def _complete(pairs: Iterable[tuple[int, Answers | None]]) -> dict[int, Answers]:
@@ -118,7 +118,7 @@ def primary(
         if task.card.metric != S1:
             answers = answers_of_people(TestFile(task), participations)
             scores |= {
-                pk: over_test_set(task.card.metric, own, is_linear) for pk, own in answers.items()
+                pk: over_test_set(task.card.metric, rows, is_linear) for pk, rows in answers.items()
             }
     return scores
 
@@ -130,8 +130,8 @@ def of_files(
     scores: dict[int, tuple[TestFile, SetScore]] = {}
     for task in tasks:
         if task.card.metric != S1:
-            own, test = files.filter(task=task), TestFile(task)
-            for pk, answers in answers_of_models(test, list(own)).items():
+            of_task, test = files.filter(task=task), TestFile(task)
+            for pk, answers in answers_of_models(test, list(of_task)).items():
                 scores[pk] = test, over_test_set(task.card.metric, answers, is_linear)
     return scores
 
@@ -145,10 +145,10 @@ def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
     """
     lowest = {task.name: METRICS[task.card.metric].lowest for task in study.tasks.all()}
     frame = frame.assign(score=frame["s1"], lowest=frame["task"].map(lowest))
-    own = parts(study, [int(pk) for pk in frame["participation"].unique()])
-    if own:
+    by_answer = parts(study, [int(pk) for pk in frame["participation"].unique()])
+    if by_answer:
         keys = zip(frame["participation"], frame["example"], frame["s1"], strict=True)
-        frame["score"] = [own.get((person, example), s1) for person, example, s1 in keys]
+        frame["score"] = [by_answer.get((person, example), s1) for person, example, s1 in keys]
     return frame
 
 
@@ -158,8 +158,8 @@ def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], 
     files = {task.pk: TestFile(task) for task in study.tasks.all() if task.card.metric != S1}
     if not files:
         return values
-    chosen = [file.task for file in files.values()]
-    scores = primary(participations, chosen, is_linear=True)
+    scored_tasks = [file.task for file in files.values()]
+    scores = primary(participations, scored_tasks, is_linear=True)
     tasks = study.participations.filter(pk__in=scores).values_list("pk", "scenario__task_id")
     for pk, task in tasks:
         examples = files[task].examples
@@ -185,8 +185,8 @@ def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> 
 def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]]:
     """Yield (turn, distinct strings in order) for these spans, which must be IN_ORDER."""
     rows = spans.values_list("answer_id", "text").iterator(chunk_size=2000)
-    for turn, own in itertools.groupby(rows, key=itemgetter(0)):
-        yield turn, list(dict.fromkeys(text for _turn, text in own))
+    for turn, group in itertools.groupby(rows, key=itemgetter(0)):
+        yield turn, list(dict.fromkeys(text for _turn, text in group))
 
 
 def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list[str], float]]:
@@ -202,8 +202,8 @@ def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list
     ).iterator(chunk_size=AT_ONCE)
     while chunk := list(itertools.islice(rows, AT_ONCE)):
         of_spans = [turn for turn, _participation, _example, label, _s1 in chunk if not label]
-        chosen = AnswerSpan.objects.filter(answer__in=of_spans).order_by(*IN_ORDER)
-        spans = dict(texts_by_turn(chosen))
+        span_rows = AnswerSpan.objects.filter(answer__in=of_spans).order_by(*IN_ORDER)
+        spans = dict(texts_by_turn(span_rows))
         for turn, participation, example, label, s1 in chunk:
             if label:
                 texts = [label]

@@ -96,9 +96,9 @@ def numbers(estimate: Estimate) -> dict[str, Any]:
 def judged(rows: Sequence[AnyTested], margin: float | None) -> list[AnyTested]:
     """Add Holm's correction over the whole family and the design's margin to the rows."""
     adjusted = significance.holm([row.p for row in rows])
-    asked = math.nan if margin is None else float(margin)
+    bound = math.nan if margin is None else float(margin)
     return [
-        replace(row, p_holm=p, margin=asked, p_equivalence=_equivalence(row, asked))
+        replace(row, p_holm=p, margin=bound, p_equivalence=_equivalence(row, bound))
         for row, p in zip(rows, adjusted, strict=True)
     ]
 
@@ -211,8 +211,8 @@ def contrasts(
     """
     cells = {(task, shots): keyed_matrix_of(part) for task, shots, part in by_cell(frame)}
     rows = [
-        _contrast(task, less, more, cells[task, less], cells[task, more], seed)
-        for (task, less), (other, more) in itertools.combinations(cells, 2)
+        _contrast(task, fewer, more, cells[task, fewer], cells[task, more], seed)
+        for (task, fewer), (other, more) in itertools.combinations(cells, 2)
         if task == other
     ]
     return judged(rows, margin)
@@ -221,7 +221,7 @@ def contrasts(
 _Arm = tuple[Any, list[Any], Any]  # keyed_matrix_of: scores, contexts, keys of examples
 
 
-def _contrast(task: str, less: int, more: int, few: _Arm, many: _Arm, seed: int) -> Contrast:
+def _contrast(task: str, fewer: int, more: int, few: _Arm, many: _Arm, seed: int) -> Contrast:
     (first, contexts, keys), (second, _contexts, other_keys) = few, many
     _shared, in_few, in_many = np.intersect1d(
         keys, other_keys, assume_unique=True, return_indices=True
@@ -232,7 +232,7 @@ def _contrast(task: str, less: int, more: int, few: _Arm, many: _Arm, seed: int)
     sizes = len(first), len(second)
     return Contrast(
         task=task,
-        from_shots=less,
+        from_shots=fewer,
         to_shots=more,
         n_from=sizes[0],
         n_to=sizes[1],

@@ -60,10 +60,10 @@ def blocks(sizes: Sequence[int]) -> list[Block]:
     ['in the 10', 'in the 20', 'the 10 new examples of the 20']
     """
     ordered = sorted(sizes)
-    found = [Block(ordered[0])] if ordered else []
+    result = [Block(ordered[0])] if ordered else []
     for smaller, size in pairwise(ordered):
-        found += [Block(size), Block(size, smaller)]
-    return found
+        result += [Block(size), Block(size, smaller)]
+    return result
 
 
 def _contents(study: Study) -> Contents:
