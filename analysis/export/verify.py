@@ -58,8 +58,8 @@ class Check:
         self.title, self.count = title, 0
         self.lines: list[str] = []
 
-    def differs(self, place: str, found: object, expected: object) -> None:
-        self.lines.append(f"{place}: found {found!r}, expected {expected!r}")
+    def differs(self, place: str, value: object, expected: object) -> None:
+        self.lines.append(f"{place}: found {value!r}, expected {expected!r}")
 
     def wrong(self, row: Row, column: str, expected: object) -> None:
         self.differs(f"{row.file}, row {row.number}, {column}", row[column], expected)
@@ -76,8 +76,8 @@ class Check:
 
     def close(self) -> bool:
         """Print the line and return whether anything differs."""
-        mark, wrong = ("FAILED", f", {len(self.lines)} differ") if self.lines else ("ok    ", "")
-        print(f"{mark} {self.title} ({self.count}{wrong})")
+        mark, note = ("FAILED", f", {len(self.lines)} differ") if self.lines else ("ok    ", "")
+        print(f"{mark} {self.title} ({self.count}{note})")
         for line in self.lines[:10]:
             print(f"         {line}")
         return bool(self.lines)
@@ -138,20 +138,20 @@ def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[flo
     grand, scale = mean([mean(row) for row in matrix]), len(groups) / len(contexts)
     # Annotators x contexts: the grand mean plus the summed deviations of the context's scores.
     values = [
-        [grand + scale * math.fsum(row[i] - grand for i in own) for own in groups.values()]
+        [grand + scale * math.fsum(row[i] - grand for i in indices) for indices in groups.values()]
         for row in matrix
     ]
-    rows, columns = list(map(mean, values)), [mean(own) for own in zip(*values, strict=True)]
+    rows, columns = list(map(mean, values)), [mean(column) for column in zip(*values, strict=True)]
     if max(rows) - min(rows) <= 1e-12:
         return math.nan, math.nan
-    rest_df, rest = (len(rows) - 1) * (len(columns) - 1), 0.0
-    for own, row in zip(rows, values, strict=True):
-        rest += math.fsum((v - own - c + grand) ** 2 for v, c in zip(row, columns, strict=True))
-    rest /= rest_df * len(rows) * len(columns)
+    noise_df, noise = (len(rows) - 1) * (len(columns) - 1), 0.0
+    for score, row in zip(rows, values, strict=True):
+        noise += math.fsum((v - score - c + grand) ** 2 for v, c in zip(row, columns, strict=True))
+    noise /= noise_df * len(rows) * len(columns)
     people, people_df = deviation(rows, 1) ** 2 / len(rows), len(rows) - 1
     texts, texts_df = deviation(columns, 1) ** 2 / len(columns), len(columns) - 1
-    total = max(people + texts - rest, people, texts)
-    df = total**2 / (people**2 / people_df + texts**2 / texts_df + rest**2 / rest_df)
+    total = max(people + texts - noise, people, texts)
+    df = total**2 / (people**2 / people_df + texts**2 / texts_df + noise**2 / noise_df)
     df = max(df, min(people_df, texts_df))
     reach = max(t_quantile(people_df) * math.sqrt(people), t_quantile(df) * math.sqrt(total))
     return max(grand - reach, 0), min(grand + reach, 1)
@@ -225,11 +225,11 @@ class Export:
             if row["annotator"] in self.annotators:
                 self.belongs.wrong(row, "annotator", "one row")
             self.annotators[row["annotator"]] = Annotator(row)
-        self.cards = {own["name"]: own["card"] for own in self.design.get("tasks", ())}
+        self.cards = {item["name"]: item["card"] for item in self.design.get("tasks", ())}
         self.seats: dict[Key, int] = {}  # keys are (task, shots, split, arm)
-        for own in self.design.get("scenarios", ()):
-            place = own["task"], str(own["shots"]), str(own["split"] or ""), own.get("arm") or ""
-            self.seats[place] = own["seats"]
+        for item in self.design.get("scenarios", ()):
+            place = item["task"], str(item["shots"]), str(item["split"] or "")
+            self.seats[*place, item.get("arm") or ""] = item["seats"]
 
     def rows(self, name: str, check: Check) -> Iterator[Row]:
         """Yield and count a CSV's rows. Each row must refer to the frozen design."""
@@ -240,9 +240,9 @@ class Export:
 
     def annotator(self, row: Row, check: Check) -> Annotator | None:
         """Return a row's annotator. Report unknown and withdrawn annotators as differences."""
-        found = self.annotators.get(row["annotator"])
-        if found and found.row["status"] != "withdrawn":
-            return found
+        annotator = self.annotators.get(row["annotator"])
+        if annotator and annotator.row["status"] != "withdrawn":
+            return annotator
         check.wrong(row, "annotator", "an annotator in annotators.csv who has not withdrawn")
         return None
 
@@ -287,9 +287,9 @@ def check_examples(export: Export, check: Check) -> None:
             check.cells(row, hash=sha256_of(content))
             step = row["arm"] if "arm" in row else STEPS.get(row["file_kind"], row["file_kind"])
             place = row.of("shots", "split") if step == "training" else ("", "")
-            where = (step, row["task"], *place)
-            export.examples[*where, row["example"]] = example = Example(row, gold, segments)
-            export.files[where].append(example)
+            file = (step, row["task"], *place)
+            export.examples[*file, row["example"]] = example = Example(row, gold, segments)
+            export.files[file].append(example)
     frozen: dict[Key, str] = {}
     for task in export.design.get("tasks", ()):
         for split in task["splits"]:
@@ -301,10 +301,10 @@ def check_examples(export: Export, check: Check) -> None:
             frozen |= {(step, name, "", ""): sha256_of("".join(hashes))} if hashes else {}
     for pool in (export.design.get("cross_task") or {}).get("pools", ()):
         frozen[pool["arm"], pool["task"], "", ""] = pool["sha256"]
-    for where in export.files.keys() | frozen.keys() if export.design else ():
-        found = sha256_of("".join(own.row["hash"] for own in export.files.get(where, ())))
-        if found != frozen.get(where):
-            check.differs(f"examples of {where}", found, frozen.get(where, "no file in the design"))
+    for file in export.files.keys() | frozen.keys() if export.design else ():
+        digest = sha256_of("".join(example.row["hash"] for example in export.files.get(file, ())))
+        if digest != frozen.get(file):
+            check.differs(f"examples of {file}", digest, frozen.get(file, "no file in the design"))
 
 
 def check_answers(export: Export, check: Check) -> None:
@@ -314,20 +314,20 @@ def check_answers(export: Export, check: Check) -> None:
     are_people_on_pages = not export.design.get("programs_as_people", False)
     for name in ("answers.csv", "upstream.csv"):
         for row, annotator, example in export.answers(name, check):
-            own, step = annotator.row, row.get("step", "upstream")
-            check.cells(row, **{n: own[n] for n in (copied if "step" in row else ("arm",))})
+            seat, step = annotator.row, row.get("step", "upstream")
+            check.cells(row, **{n: seat[n] for n in (copied if "step" in row else ("arm",))})
             check.cells(row, **{n: example.row[n] for n in of_example if n in row})
             if row["position"] in annotator.orders[step]:  # check_orders finds repeated examples
                 check.wrong(row, "position", "one example per position")
             annotator.orders[step][row["position"]] = example
             is_by_program = "api" in row.of("shown_channel", "channel")
-            if are_people_on_pages and own["kind"] == "person" and is_by_program:
+            if are_people_on_pages and seat["kind"] == "person" and is_by_program:
                 check.wrong(row, "channel", "page")
             if export.design.get("shuffles_options") and "choice_order" in row:
                 labels = [label["name"] for label in export.cards[row["task"]].get("labels", ())]
                 choices = example.row.texts("options") if example.row["options"] else labels
-                drawn = [sha256_of(":".join([seed, own["annotator"], text])) for text in choices]
-                order = sorted(range(len(drawn)), key=drawn.__getitem__)
+                draws = [sha256_of(":".join([seed, seat["annotator"], text])) for text in choices]
+                order = sorted(range(len(draws)), key=draws.__getitem__)
                 check.cells(row, choice_order=str(order).replace(" ", "") if order else "")
             if row["submitted_at"]:
                 annotator.answers[example] = row.texts("answer")
@@ -343,9 +343,9 @@ def check_answers(export: Export, check: Check) -> None:
 
 def check_spans(export: Export, check: Check) -> None:
     """spans: match with offsets and answers"""
-    found: dict[tuple[Annotator, Example], set[str]] = defaultdict(set)
+    by_example: dict[tuple[Annotator, Example], set[str]] = defaultdict(set)
     for row, annotator, example in export.answers("spans.csv", check):
-        found[annotator, example].add(row["text"])
+        by_example[annotator, example].add(row["text"])
         texts = {str(place): text for place, text in enumerate(example.segments)}
         text = (texts | {"question": example.row["question_selectable"]}).get(row["segment"], "")
         start, end = number(row["start"]), number(row["end"])
@@ -354,8 +354,8 @@ def check_spans(export: Export, check: Check) -> None:
             check.wrong(row, "text", "the text at these offsets")
     for name, annotator in export.annotators.items():
         is_typed = export.cards.get(annotator.row["task"], {}).get("typed")
-        for example in (own for own in annotator.answers if own.row.get("granularity")):
-            spans, answer = found[annotator, example], set(annotator.answers[example])
+        for example in (test for test in annotator.answers if test.row.get("granularity")):
+            spans, answer = by_example[annotator, example], set(annotator.answers[example])
             if not spans <= answer or (spans != answer and not is_typed):
                 check.differs(f"spans.csv, {name}, {example.row['example']}", spans, answer)
 
@@ -374,12 +374,12 @@ def check_annotators(export: Export, check: Check) -> None:
             check.wrong(row, "shots", "a scenario of manifest.json")
         if row["status"] == "withdrawn":
             continue
-        step, before = export.before(annotator)
+        step, examples = export.before(annotator)
         given, training = len(annotator.scores(step)), annotator.scores("training")
         check.cells(row, mean_s1=mean(test), sd_examples=deviation(test, 1), n=len(test))
         check.cells(row, training_s1=mean(training), training_n=len(training))
         tests = export.files.get(("annotation", row["task"], "", ""), [])
-        is_whole = (given, len(test)) == (len(before), len(tests)) and bool(tests)
+        is_whole = (given, len(test)) == (len(examples), len(tests)) and bool(tests)
         if is_completed != is_whole:
             check.wrong(row, "status", f"the status for {given} and {len(test)} answers")
 
@@ -391,24 +391,24 @@ def check_orders(export: Export, check: Check) -> None:
         task, shots = annotator.row.of("task", "shots")
         seed, (step, examples) = f"{design['seed']}:{shots}:{task}:{name}", export.before(annotator)
         tests, anchors = (export.files.get((s, task, "", ""), []) for s in ("annotation", "anchor"))
-        tests = drawn(tests, design["annotation_order"], f"{seed}:annotation")
-        pool, wanted = export.files.get(("check", task, "", ""), []), design["attention_checks"]
-        if pool and wanted and annotator.row["arm"] != "question":
-            tests = with_checks(tests, pool, wanted, f"{seed}:checks")
+        tests = draw(tests, design["annotation_order"], f"{seed}:annotation")
+        pool, checks = export.files.get(("check", task, "", ""), []), design["attention_checks"]
+        if pool and checks and annotator.row["arm"] != "question":
+            tests = with_checks(tests, pool, checks, f"{seed}:checks")
         orders, is_begun = annotator.orders, False
         for met, order in (
             (orders["annotation"] | orders["check"], tests),
-            (orders[step], drawn(examples, design["training_order"], f"{seed}:{step}")),
-            (orders["anchor"], drawn(anchors, design["training_order"], f"{seed}:anchor")),
+            (orders[step], draw(examples, design["training_order"], f"{seed}:{step}")),
+            (orders["anchor"], draw(anchors, design["training_order"], f"{seed}:anchor")),
             (orders["upstream"], upstream(export, annotator)),
         ):  # start with the last step: if it has begun, all earlier steps must be complete
-            found = [met.get(str(place)) for place in range(len(met))]
-            if found != order[: len(found)] or (is_begun and len(found) < len(order)):
-                check.differs(f"order of {name}", f"{len(found)} examples", "the drawn order")
+            sequence = [met.get(str(place)) for place in range(len(met))]
+            if sequence != order[: len(sequence)] or (is_begun and len(sequence) < len(order)):
+                check.differs(f"order of {name}", f"{len(sequence)} examples", "the drawn order")
             is_begun = is_begun or bool(met)
 
 
-def drawn(examples: list[Example], order: str, seed: str) -> list[Example]:
+def draw(examples: list[Example], order: str, seed: str) -> list[Example]:
     """Return a step's examples in one of the design's orders (docs/protocol.md)."""
     if order == "file_order":
         return examples
@@ -429,13 +429,13 @@ def drawn(examples: list[Example], order: str, seed: str) -> list[Example]:
     return [examples[index] for _place, index in sorted(places)]
 
 
-def with_checks(order: list[Example], pool: list[Example], wanted: int, seed: str) -> list[Example]:
+def with_checks(order: list[Example], pool: list[Example], count: int, seed: str) -> list[Example]:
     """Insert attention checks into the order, one per stretch and never at the start."""
     rng, order = random.Random(seed), list(order)
-    chosen = rng.sample(range(len(pool)), min(wanted, len(pool)))
-    stretch, room = len(order) / len(chosen), max(len(order) / len(chosen) - 1, 0)
-    places = [1 + int(place * stretch + rng.random() * room) for place in range(len(chosen))]
-    for place, index in sorted(zip(places, chosen, strict=True), reverse=True):
+    indices = rng.sample(range(len(pool)), min(count, len(pool)))
+    stretch, room = len(order) / len(indices), max(len(order) / len(indices) - 1, 0)
+    places = [1 + int(place * stretch + rng.random() * room) for place in range(len(indices))]
+    for place, index in sorted(zip(places, indices, strict=True), reverse=True):
         order.insert(place, pool[index])
     return order
 
@@ -445,11 +445,11 @@ def upstream(export: Export, annotator: Annotator) -> list[Example]:
     arm, name = annotator.row.of("arm", "annotator")
     cross = export.design.get("cross_task") or {"upstream_examples": 0}
     n = sum(key[0] == "upstream" for key in export.files) if arm == "sham" else 1
-    tasks, each = cross.get("upstream_arms", {}).get(arm, ((), n * cross["upstream_examples"]))
-    pools = [own for key, own in sorted(export.files.items()) if key[0] == arm or key[1] in tasks]
+    tasks, size = cross.get("upstream_arms", {}).get(arm, ((), n * cross["upstream_examples"]))
+    pools = [pool for key, pool in sorted(export.files.items()) if key[0] == arm or key[1] in tasks]
     rng = random.Random(f"{export.design['seed']}:{name}:upstream")
     rng.shuffle(pools)
-    return [own for pool in pools if len(pool) >= each for own in rng.sample(pool, each)]
+    return [example for pool in pools if len(pool) >= size for example in rng.sample(pool, size)]
 
 
 def check_cells(export: Export, check: Check) -> None:
@@ -465,13 +465,13 @@ def check_cells(export: Export, check: Check) -> None:
             check.cells(row, n=len(group))
             if export.cards.get(row["task"], {}).get("metric", "S1") != "S1":
                 continue
-            scores, check.count = [mean(one.scores("annotation")) for one in group], check.count + 1
+            scores, check.count = [mean(a.scores("annotation")) for a in group], check.count + 1
             check.cells(row, mean=mean(scores))
             if name != "intervals.csv":
                 check.cells(row, sd_ddof1=deviation(scores, 1), sd_ddof0=deviation(scores, 0))
                 continue
             tests = export.files.get(("annotation", row["task"], "", ""), [])
-            matrix = [[test.s1(one.answers.get(test, ())) for test in tests] for one in group]
+            matrix = [[test.s1(a.answers.get(test, ())) for test in tests] for a in group]
             low, high = interval(matrix, [test.segments for test in tests])
             check.cells(row, low_95=low, high_95=high)
         for key in groups:
@@ -486,18 +486,18 @@ def check_seats(export: Export, check: Check) -> None:
         arrivals[row["arrival"]] = row
         try:
             open_to: dict[Key, tuple[int, int]] = {}
-            for task, shots, taken, seats, *named in json.loads(row["candidates"]):
-                split = named[0] if named else splits[task, str(shots)]
-                open_to[task, str(shots), str(split or ""), *named[1:2] or [""]] = taken, seats
-            least = min(taken for taken, _seats in open_to.values())
-            tied = [place for place, (taken, _seats) in open_to.items() if taken == least]
+            for task, shots, taken, seats, *extra in json.loads(row["candidates"]):
+                split = extra[0] if extra else splits[task, str(shots)]
+                open_to[task, str(shots), str(split or ""), *extra[1:2] or [""]] = taken, seats
+            fewest = min(taken for taken, _seats in open_to.values())
+            tied = [place for place, (taken, _seats) in open_to.items() if taken == fewest]
             place = random.Random(f"{export.design['seed']}:seat:{row['arrival']}").choice(tied)
-            is_full = least >= open_to[place][1]
+            is_full = fewest >= open_to[place][1]
         except (TypeError, ValueError, KeyError):
             check.wrong(row, "candidates", "scenarios with seats")
             continue
         check.cells(row, arrival=str(row.number - 1), **dict(zip(SCENARIO, place, strict=True)))
-        if is_full or any(taken > given[row["kind"], *own] for own, (taken, _) in open_to.items()):
+        if is_full or any(taken > given[row["kind"], *key] for key, (taken, _) in open_to.items()):
             check.wrong(row, "candidates", "a free seat, and no more seats taken than assigned")
         given[row["kind"], *place] += 1
     for name, annotator in export.annotators.items():
@@ -508,9 +508,9 @@ def check_seats(export: Export, check: Check) -> None:
     for row in export.rows("flow.csv", check):
         key, declined = row.of("kind", *SCENARIO), declined + number(row["declined"] or "0")
         check.cells(row, analysed=counts[key])
-        least = max(export.seats.get(key[1:], 0), counts[key])
-        if key[0] == "person" and not number(row["seats"]) >= least:
-            check.wrong(row, "seats", f"at least {least}")
+        fewest = max(export.seats.get(key[1:], 0), counts[key])
+        if key[0] == "person" and not number(row["seats"]) >= fewest:
+            check.wrong(row, "seats", f"at least {fewest}")
     if len(arrivals) != declined:
         check.differs("allocations.csv, no annotator", len(arrivals), f"{declined} in flow.csv")
 
@@ -524,8 +524,8 @@ def check_pay(export: Export, check: Check) -> None:
             check.wrong(row, "cents", "an amount above 0 for a person")
         totals[row.of("earning", "currency")].append(cents)
     for row in export.rows("pay_totals.csv", check):
-        own = totals.pop(row.of("earning", "currency"), [])
-        check.cells(row, entries=len(own), cents=sum(own))
+        amounts = totals.pop(row.of("earning", "currency"), [])
+        check.cells(row, entries=len(amounts), cents=sum(amounts))
     for key in totals:
         check.differs(f"pay_totals.csv, {' '.join(key)}", "no row", "one row")
 
@@ -543,12 +543,12 @@ def anchors_of(folder: Path, args: argparse.Namespace, check: Check) -> list[str
     data = {path.name for path in folder.glob("*.csv")} | {"manifest.json", "verify.py"}
     for name in sorted(data | listed.keys()):
         check.count += 1
-        if (found := sha256_of(folder / name)) != listed.get(name):
-            check.differs(f"{name}, SHA-256", found, listed.get(name, "a line in SHA256SUMS"))
+        if (digest := sha256_of(folder / name)) != listed.get(name):
+            check.differs(f"{name}, SHA-256", digest, listed.get(name, "a line in SHA256SUMS"))
     if args.design:
         anchors.append(f"design {args.design[:12]}")
-        if (found := sha256_of(folder / "manifest.json")) != args.design:
-            check.differs("manifest.json, SHA-256", found, args.design)
+        if (digest := sha256_of(folder / "manifest.json")) != args.design:
+            check.differs("manifest.json, SHA-256", digest, args.design)
     if args.sums:
         anchors.append(f"sums {args.sums[:12]}")
         if args.sums not in (sha256_of(sums), sha256_of(bundle)):
@@ -558,9 +558,9 @@ def anchors_of(folder: Path, args: argparse.Namespace, check: Check) -> list[str
         signers = subprocess.run([*keygen, "find-principals"], capture_output=True, text=True)
         signer = signers.stdout.partition("\n")[0]
         verify = [*keygen, "verify", "-n", "handful", "-I", signer]
-        done = subprocess.run(verify, input=path.read_bytes(), capture_output=True)
+        result = subprocess.run(verify, input=path.read_bytes(), capture_output=True)
         anchors.append(f"the signature of {signer} on {path.name}")
-        if done.returncode:
+        if result.returncode:
             check.differs(f"{path.name}.sig", "no valid signature", f"one of {args.signers}")
     return anchors
 
@@ -579,7 +579,7 @@ def main(folder: Path, arguments: Sequence[str] = ()) -> int:
             run(export, check)
             failed |= check.close()
         failed |= export.belongs.close()
-        people = sum(one.row["kind"] == "person" for one in export.annotators.values())
+        people = sum(annotator.row["kind"] == "person" for annotator in export.annotators.values())
         if people and export.design.get("rehearsal"):
             print(f"REHEARSAL (manifest.json): not study data; human annotators: {people}")
     except (OSError, ValueError) as error:
