@@ -25,8 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(args.run(args) or 0)
     except (HandfulError, KeyError, OSError) as error:
-        sentence = error.args[0] if isinstance(error, KeyError) else error
-        print(f"handful: {sentence}", file=sys.stderr)
+        message = error.args[0] if isinstance(error, KeyError) else error
+        print(f"handful: {message}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -149,8 +149,8 @@ def _create(args: argparse.Namespace) -> int:
             print(f"{study.name}: draft created. To open it: `handful study open {study.name}`")
             return 0
         report = client.studies.validate(args.design)
-    for key, said in report["problems"].items():
-        print(f"{key}: {' '.join(said)}")
+    for key, messages in report["problems"].items():
+        print(f"{key}: {' '.join(messages)}")
     for doubt in report["doubts"]:
         print(f"Warning: {doubt}")
     print("The design is valid." if report["valid"] else "Nothing was stored.")
@@ -171,13 +171,13 @@ def _watch(args: argparse.Namespace) -> None:
         for report in client.studies[args.study].watch(args.seconds):
             if sys.stdout.isatty():
                 print(CLEAR, end="")
-            print(seen(args.study, report), flush=True)
+            print(progress_text(args.study, report), flush=True)
 
 
-def seen(name: str, report: Record) -> str:
+def progress_text(name: str, report: Record) -> str:
     head = f"{name}: {report['status']}, {report['completed']} of {report['seats']} seats completed"
-    left = f"; {report['time_left']} of work left" if report["time_left"] else ""
-    return f"{head}{left}\n{Rows(lambda: report['scenarios']).as_text(*SEATS)}"
+    remaining = f"; {report['time_left']} of work left" if report["time_left"] else ""
+    return f"{head}{remaining}\n{Rows(lambda: report['scenarios']).as_text(*SEATS)}"
 
 
 def _export(args: argparse.Namespace) -> int:

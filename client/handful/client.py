@@ -21,7 +21,7 @@ class Client(AbstractContextManager["Client"]):
     """
 
     def __init__(self, server: str | None = None, token: str | None = None, **options: Any):
-        server, token = known(server, token)
+        server, token = stored_login(server, token)
         self.connection = Connection(server, token, **options)
         self.jobs = Jobs(self.connection)
         self.tasks = Tasks(self.connection, self.jobs)
@@ -66,11 +66,11 @@ class Models:
         place = {"task": task, "shots": shots, "split_number": split}
         data = {k: str(v) for k, v in {"name": name, **place, **details}.items() if v is not None}
         with ExitStack() as opened:
-            sent = [
+            uploads = [
                 ("files", (Path(file).name, opened.enter_context(Path(file).open("rb"))))
                 for file in files
             ]
-            reply = self._connection.post("models/", files=sent, data=data)
+            reply = self._connection.post("models/", files=uploads, data=data)
         if "job" not in reply:
             return dict(reply)
         self._jobs.ended(reply, progress=progress)
@@ -98,12 +98,12 @@ def token_file() -> Path:
     return (Path(home) if home else Path.home() / ".config") / "handful" / "logins.json"
 
 
-def known(server: str | None, token: str | None) -> tuple[str, str]:
+def stored_login(server: str | None, token: str | None) -> tuple[str, str]:
     """Return the server and token from the arguments, the environment, or the stored login.
 
     A stored token is sent only to the server it was stored for. Raises HandfulError.
     """
-    stored = _read()
+    stored = _token_data()
     server = server or os.environ.get("HANDFUL_SERVER") or stored["server"]
     if not server:
         raise HandfulError(NO_LOGIN)
@@ -116,7 +116,7 @@ def known(server: str | None, token: str | None) -> tuple[str, str]:
 
 def store_token(server: str, token: str) -> Path:
     """Store the token, make its server the default, and return the file's path."""
-    data = _read()
+    data = _token_data()
     server = checked(server)
     data |= {"server": server, "tokens": {**data["tokens"], server: token}}
     target = token_file()
@@ -133,7 +133,7 @@ def store_token(server: str, token: str) -> Path:
     return target
 
 
-def _read() -> dict[str, Any]:
+def _token_data() -> dict[str, Any]:
     empty: dict[str, Any] = {"server": "", "tokens": {}}
     try:
         data = json.loads(token_file().read_text(encoding="utf-8"))

@@ -52,7 +52,7 @@ class ApiError(HandfulError):
         self.detail = str(problem.get("detail", f"The server answered {status}."))
         self.fields: dict[str, list[str]] = dict(problem.get("fields") or {})
         self.state: dict[str, Any] | None = problem.get("state")
-        lines = [self.detail, *(_line(name, said) for name, said in self.fields.items())]
+        lines = [self.detail, *(_line(name, messages) for name, messages in self.fields.items())]
         super().__init__("\n".join(lines))
 
 
@@ -60,8 +60,8 @@ class JobFailed(HandfulError):
     """Raised if a job on the server failed."""
 
 
-def _line(name: str, said: Sequence[str] | str) -> str:
-    return f"  {name}: {said if isinstance(said, str) else ' '.join(map(str, said))}"
+def _line(name: str, messages: Sequence[str] | str) -> str:
+    return f"  {name}: {messages if isinstance(messages, str) else ' '.join(map(str, messages))}"
 
 
 class Connection(AbstractContextManager["Connection"]):
@@ -102,11 +102,11 @@ class Connection(AbstractContextManager["Connection"]):
         # An empty mapping would make httpx remove the query from the URL.
         return _json(self.send("GET", address, params=given(params) or None))
 
-    def post(self, address: str, body: Any = None, *, again: bool = False, **sent: Any) -> Any:
+    def post(self, address: str, body: Any = None, *, again: bool = False, **content: Any) -> Any:
         """Post JSON, or `files` and `data`. Return the response's JSON, or None."""
         if body is not None:
-            sent["json"] = body
-        return _json(self.send("POST", address, again=again, **sent))
+            content["json"] = body
+        return _json(self.send("POST", address, again=again, **content))
 
     def patch(self, address: str, body: Mapping[str, Any]) -> Any:
         return _json(self.send("PATCH", address, json=body))
@@ -124,7 +124,7 @@ class Connection(AbstractContextManager["Connection"]):
             yield from page["results"]
             if not page["next"]:
                 return
-            page = self.get(self._own(page["next"]))
+            page = self.get(self._page_url(page["next"]))
 
     def unchanged(self, address: str, etag: str | None) -> tuple[Any, str | None]:
         """Return the JSON and its ETag. If the ETag is unchanged, the JSON is None."""
@@ -145,24 +145,24 @@ class Connection(AbstractContextManager["Connection"]):
         try:
             with part.open("wb") as file, self._streamed(address) as reply:
                 size = int(reply.headers.get("Content-Length", 0)) or None
-                with bar(progress, target.name, size, unit="B", unit_scale=True) as shown:
+                with bar(progress, target.name, size, unit="B", unit_scale=True) as meter:
                     for piece in reply.iter_bytes():
                         file.write(piece)
-                        shown.update(len(piece))
+                        meter.update(len(piece))
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
         return target
 
     def send(
-        self, method: str, address: str, *, again: bool = False, **sent: Any
+        self, method: str, address: str, *, again: bool = False, **content: Any
     ) -> httpx.Response:
         """Send a request with retries. Raises ApiError if it is rejected, or NotReachable."""
         repeatable = again or method in REPEATABLE
         for attempt in range(1, self.attempts + 1):
             is_last = attempt == self.attempts
             try:
-                reply = self.http.request(method, address, **sent)
+                reply = self.http.request(method, address, **content)
             except httpx.TransportError as error:
                 if is_last or not (repeatable or isinstance(error, httpx.ConnectError)):
                     raise NotReachable(self._nobody(error)) from None
@@ -207,12 +207,12 @@ class Connection(AbstractContextManager["Connection"]):
     def _nobody(self, error: httpx.TransportError) -> str:
         return f"{self.server} does not respond ({error or type(error).__name__})"
 
-    def _own(self, address: str) -> str:
+    def _page_url(self, address: str) -> str:
         """Return the next page's URL. The token is never sent to another host."""
-        there, here = urlsplit(address), urlsplit(self.server)
-        if there.netloc and there.netloc != here.netloc:
+        target, server = urlsplit(address), urlsplit(self.server)
+        if target.netloc and target.netloc != server.netloc:
             # Behind a proxy that does not pass on its host, only the path is correct.
-            return there._replace(scheme=here.scheme, netloc=here.netloc).geturl()
+            return target._replace(scheme=server.scheme, netloc=server.netloc).geturl()
         return address
 
 
@@ -248,9 +248,9 @@ def told_pause(retry_after: str | None, attempt: int) -> float:
     return min(max(moment.timestamp() - time.time(), 0.0), 3600.0)
 
 
-def bar(progress: bool, words: str, total: int | None, **how: Any) -> "tqdm[Any]":
+def bar(progress: bool, label: str, total: int | None, **options: Any) -> "tqdm[Any]":
     """Return a progress bar on standard error, shown only in a terminal."""
-    return tqdm(total=total, desc=words, disable=None if progress else True, leave=False, **how)
+    return tqdm(total=total, desc=label, disable=None if progress else True, leave=False, **options)
 
 
 def _code(reply: httpx.Response) -> str:
@@ -278,16 +278,16 @@ class Jobs:
     def wait(self, number: int, *, progress: bool = True, seconds: float = 0.5) -> Record:
         """Advance the job chunk by chunk until it is done. Raises JobFailed."""
         job = self.get(number)
-        with bar(progress, job["kind"], job["total"]) as shown:
+        with bar(progress, job["kind"], job["total"]) as meter:
             while True:
-                shown.update(job["done"] - shown.n)
+                meter.update(job["done"] - meter.n)
                 if job["error"]:
                     raise JobFailed(job["error"])
                 if job["done"] >= job["total"]:
                     return job
-                before = job["done"]
+                previous = job["done"]
                 job = self._connection.post(f"jobs/{number}/run/", again=True)
-                if job["done"] == before and not job["error"]:
+                if job["done"] == previous and not job["error"]:
                     self._sleep(seconds)  # another process is running it
 
     def ended(self, reply: Record, *, progress: bool = True) -> Record:

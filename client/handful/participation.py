@@ -47,9 +47,9 @@ class Participation(AbstractContextManager["Participation"]):
             if "arrival" not in body and not researcher:
                 # This makes the join idempotent if its reply is lost.
                 body["arrival"] = door.get(address)["arrival"]
-            told = door.post(address, body, again="arrival" in body)
-        participation = cls(server, told["token"], **(options or {}))
-        participation.state = told["state"]
+            reply = door.post(address, body, again="arrival" in body)
+        participation = cls(server, reply["token"], **(options or {}))
+        participation.state = reply["state"]
         return participation
 
     def __exit__(self, *_error: object) -> None:
@@ -87,8 +87,8 @@ class Participation(AbstractContextManager["Participation"]):
         """Answer the study's custom questions by id, before the instructions or at the end."""
         return self._do("own-questions", answers=answers)
 
-    def questionnaire(self, **told: str) -> Record:
-        return self._do("questionnaire", **told)
+    def questionnaire(self, **replies: str) -> Record:
+        return self._do("questionnaire", **replies)
 
     def withdraw(self) -> Record:
         """Leave the study. The server erases the answers."""

@@ -120,8 +120,8 @@ class Study:
     def remove_member(self, username: str) -> None:
         self._team("remove", username=username)
 
-    def _team(self, action: str, **who: str) -> None:
-        self._connection.post(self._at("team/"), {"action": action, **who})
+    def _team(self, action: str, **member: str) -> None:
+        self._connection.post(self._at("team/"), {"action": action, **member})
 
     def lists(self) -> Rows:
         """Return the entries on the allow and deny lists."""
@@ -175,10 +175,10 @@ class Study:
         """Yield the progress with `scenarios` after each change until the study is closed."""
         etag: str | None = None
         while True:
-            told, etag = self._connection.unchanged(self._at("progress/"), etag)
-            if told is not None:
-                yield {**told, "scenarios": list(self.scenarios())}
-                if told["status"] == "closed":
+            progress, etag = self._connection.unchanged(self._at("progress/"), etag)
+            if progress is not None:
+                yield {**progress, "scenarios": list(self.scenarios())}
+                if progress["status"] == "closed":
                     return
             sleep(seconds)
 
@@ -242,14 +242,14 @@ class Study:
             for row in part["scores"]
             if part["kind"] == "model" and row["source"] == "study"
         }
-        told: set[tuple[Any, ...]] = set()
+        yielded: set[tuple[Any, ...]] = set()
         for part in parts:
             for row in part["scores"]:
                 of_study = "model" if row["name"] in seated else part["kind"]
                 kind = of_study if row["source"] == "study" else row["source"]
                 key = (kind, row["name"], row["task"], row["shots"], row["recipe"])
-                if key not in told:
-                    told.add(key)
+                if key not in yielded:
+                    yielded.add(key)
                     yield {"kind": kind, **row}
 
     # Files -------------------------------------------------------------------------------------
@@ -266,8 +266,8 @@ class Study:
             self._connection.download(self._at("export.zip"), archive, progress=progress)
             with zipfile.ZipFile(archive) as packed:
                 packed.extractall(Path(parent) / "out")
-            (own,) = (Path(parent) / "out").iterdir()
-            shutil.move(own, target)
+            (folder,) = (Path(parent) / "out").iterdir()
+            shutil.move(folder, target)
         return target
 
     def _move(self, move: str) -> "Study":

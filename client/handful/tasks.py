@@ -46,31 +46,31 @@ class Tasks:
         The card is the task.toml among the files, or a CLUES card on the server (`shipped_card`).
         Returns the name and version, and whether the version was `created`.
         """
-        found = files_of(map(Path, paths))
+        files = files_of(map(Path, paths))
         data = {"shipped_card": shipped_card or "", "rechain": "true" if rechain else ""}
-        named = [(_field(path), path) for path in found]
-        return self._sent("tasks/", named, {k: v for k, v in data.items() if v}, progress)
+        fields = [(_field(path), path) for path in files]
+        return self._post_files("tasks/", fields, {k: v for k, v in data.items() if v}, progress)
 
     def import_dataset(self, path: Path | str, *, progress: bool = True, **mapping: Any) -> Record:
         """Make a task from a labelled dataset. `mapping` takes the options of `make_task`."""
         data = {"mapping": json.dumps(mapping)}
-        return self._sent("tasks/datasets/", [("file", Path(path))], data, progress)
+        return self._post_files("tasks/datasets/", [("file", Path(path))], data, progress)
 
     def import_gym(self, *paths: Path | str, progress: bool = True, **options: Any) -> Record:
         """Import NLP Few-shot Gym tasks from folders, files or a ZIP."""
-        found = files_of(map(Path, paths))
-        named = [("archive" if path.suffix == ".zip" else "files", path) for path in found]
-        return self._sent("tasks/gym/", named, {"options": json.dumps(options)}, progress)
+        files = files_of(map(Path, paths))
+        fields = [("archive" if path.suffix == ".zip" else "files", path) for path in files]
+        return self._post_files("tasks/gym/", fields, {"options": json.dumps(options)}, progress)
 
-    def _sent(
-        self, address: str, named: Sequence[tuple[str, Path]], data: Record, progress: bool
+    def _post_files(
+        self, address: str, paths: Sequence[tuple[str, Path]], data: Record, progress: bool
     ) -> Record:
         with ExitStack() as opened:
-            size = sum(path.stat().st_size for _field, path in named)
-            shown = opened.enter_context(bar(progress, "sending", size, unit="B", unit_scale=True))
+            size = sum(path.stat().st_size for _field, path in paths)
+            meter = opened.enter_context(bar(progress, "sending", size, unit="B", unit_scale=True))
             files: Files = [
-                (field, (path.name, _Counted(opened.enter_context(path.open("rb")), shown.update)))
-                for field, path in named
+                (field, (path.name, _Counted(opened.enter_context(path.open("rb")), meter.update)))
+                for field, path in paths
             ]
             reply = self._connection.post(address, files=files, data=data)
         return self._jobs.ended(reply, progress=progress)
@@ -87,12 +87,12 @@ class Tasks:
 class _Counted:
     """A file that reports how much of it has been read."""
 
-    def __init__(self, file: Any, tell: Any):
-        self._file, self._tell = file, tell
+    def __init__(self, file: Any, report: Any):
+        self._file, self._report = file, report
 
     def read(self, size: int = -1) -> bytes:
         data: bytes = self._file.read(size)
-        self._tell(len(data))
+        self._report(len(data))
         return data
 
     def __getattr__(self, name: str) -> Any:
@@ -101,13 +101,13 @@ class _Counted:
 
 def files_of(paths: Iterable[Path]) -> list[Path]:
     """Return the files, and each folder's own unhidden files. Raises HandfulError if missing."""
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         if not path.exists():
             raise HandfulError(f"{path}: no such file or folder")
-        own = sorted([*path.iterdir(), *path.glob("images/*")]) if path.is_dir() else [path]
-        found += [one for one in own if one.is_file() and not one.name.startswith(".")]
-    return found
+        candidates = sorted([*path.iterdir(), *path.glob("images/*")]) if path.is_dir() else [path]
+        files += [path for path in candidates if path.is_file() and not path.name.startswith(".")]
+    return files
 
 
 def _field(path: Path) -> str:

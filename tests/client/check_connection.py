@@ -6,7 +6,7 @@ from email.utils import formatdate
 import httpx
 import pytest
 from handful import ApiError, HandfulError, NotReachable
-from handful.client import known, store_token
+from handful.client import store_token, stored_login
 from handful.connection import Connection
 
 
@@ -155,19 +155,19 @@ def test_a_token_is_stored_for_its_owner_and_its_server_only(home):
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
     store_token("https://b.example", "token-b")
-    assert known(None, None) == ("https://b.example", "token-b")
-    assert known("https://a.example", None) == ("https://a.example", "token-a")
+    assert stored_login(None, None) == ("https://b.example", "token-b")
+    assert stored_login("https://a.example", None) == ("https://a.example", "token-a")
     with pytest.raises(HandfulError, match=r"handful login https://c\.example"):
-        known("https://c.example", None)
+        stored_login("https://c.example", None)
 
 
 def test_the_environment_overrides_the_stored_login(home, monkeypatch):
     store_token("https://a.example", "token-a")
     monkeypatch.setenv("HANDFUL_SERVER", "https://b.example")
     monkeypatch.setenv("HANDFUL_TOKEN", "token-b")
-    assert known(None, None) == ("https://b.example", "token-b")
+    assert stored_login(None, None) == ("https://b.example", "token-b")
 
 
 def test_a_missing_login_is_an_error_that_says_what_to_run(home):
     with pytest.raises(HandfulError, match="Run `handful login"):
-        known(None, None)
+        stored_login(None, None)

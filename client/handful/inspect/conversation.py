@@ -57,38 +57,38 @@ def _steps(state: State) -> str:
 
 
 def answer_format(task: Mapping[str, Any]) -> str:
-    asked = task["answer"]
-    kind = "typed" if asked["typed"] else asked["kind"]
-    most = asked["max_spans"]
+    answer = task["answer"]
+    kind = "typed" if answer["typed"] else answer["kind"]
+    limit = answer["max_spans"]
     text = Template(templates.FORMATS[kind]).safe_substitute(
         labels=", ".join(label["name"] for label in task["labels"]),
-        range=_range(asked),
-        longest=asked["longest"],
-        most=f" At most {most}." if most else "",
+        range=_range(answer),
+        longest=answer["longest"],
+        most=f" At most {limit}." if limit else "",
     )
-    return text + (templates.NO_ANSWER if asked["no_answer"] else "")
+    return text + (templates.NO_ANSWER if answer["no_answer"] else "")
 
 
-def _range(asked: Mapping[str, Any]) -> str:
-    words = {"lowest": "from", "highest": "to", "step": "in steps of"}
-    parts = [f"{word} {asked[name]}" for name, word in words.items() if asked[name] is not None]
+def _range(answer: Mapping[str, Any]) -> str:
+    labels = {"lowest": "from", "highest": "to", "step": "in steps of"}
+    parts = [f"{label} {answer[key]}" for key, label in labels.items() if answer[key] is not None]
     return f" ({' '.join(parts)})" if parts else ""
 
 
-def question(asked: Mapping[str, Any]) -> str:
-    segments = [f"{segment['name']}: {segment['text']}" for segment in asked["segments"]]
+def question(example: Mapping[str, Any]) -> str:
+    segments = [f"{segment['name']}: {segment['text']}" for segment in example["segments"]]
     options = "".join(
         Template(templates.OPTION).substitute(number=number, text=text)
-        for number, text in enumerate(asked["options"], start=1)
+        for number, text in enumerate(example["options"], start=1)
     )
     return templates.QUESTION.substitute(
-        segments="\n\n".join(segments), question=asked["question"], options=options
+        segments="\n\n".join(segments), question=example["question"], options=options
     )
 
 
-def answer_line(kind: str, asked: Mapping[str, Any], texts: Sequence[str]) -> str:
+def answer_line(kind: str, example: Mapping[str, Any], texts: Sequence[str]) -> str:
     """Format texts as an answer line. An empty list means "no answer"."""
-    options = list(asked["options"])
+    options = list(example["options"])
     value: Any = list(texts)
     if not texts:
         value = None
@@ -127,40 +127,40 @@ def messages(
     `lead` is the state with the instructions, and `history` holds the answered states in order. The
     reveal after an answer comes at the start of the next message.
     """
-    told = ""
-    said = [Message(role="system", content=system(lead))]
+    feedback = ""
+    conversation = [Message(role="system", content=system(lead))]
     for past in history:
         is_test = past["question"]["step"] != "training"
         if is_test and declared.context == "each":
             continue
-        asked, kind = past["question"], past["task"]["answer"]["kind"]
+        example, kind = past["question"], past["task"]["answer"]["kind"]
         texts = past["answer"]["texts"]
         if declared.examples == "shown" and "reveal" in past:
             gold = past["reveal"]["gold"]
             texts = gold if kind in ("spans", "options") else gold[:1]
-        said.append(_asking(told, asked, declared))
-        said.append(Message(role="assistant", content=answer_line(kind, asked, texts)))
-        told = ""
+        conversation.append(_question_message(feedback, example, declared))
+        conversation.append(Message(role="assistant", content=answer_line(kind, example, texts)))
+        feedback = ""
         if "reveal" in past and declared.examples == "answered":
-            told = reveal(past["reveal"]) + "\n\n"
+            feedback = reveal(past["reveal"]) + "\n\n"
     if now is not None:
-        said.append(_asking(told, now["question"], declared))
-    return said
+        conversation.append(_question_message(feedback, now["question"], declared))
+    return conversation
 
 
-def _asking(told: str, asked: Mapping[str, Any], declared: Declared) -> Message:
-    said = Message(role="user", content=told + question(asked))
-    images = [segment["image"] for segment in asked["segments"] if "image" in segment]
+def _question_message(feedback: str, example: Mapping[str, Any], declared: Declared) -> Message:
+    message = Message(role="user", content=feedback + question(example))
+    images = [segment["image"] for segment in example["segments"] if "image" in segment]
     if images and declared.images == "sent":
-        said["images"] = images
-    return said
+        message["images"] = images
+    return message
 
 
 def comprehension(questions: Sequence[Mapping[str, Any]]) -> str:
     lines = []
-    for number, one in enumerate(questions, start=1):
-        lines.append(f"{number}. {one['text']}")
-        lines += [f"   {place}. {text}" for place, text in enumerate(one["options"], start=1)]
+    for number, item in enumerate(questions, start=1):
+        lines.append(f"{number}. {item['text']}")
+        lines += [f"   {place}. {text}" for place, text in enumerate(item["options"], start=1)]
     return templates.COMPREHENSION.substitute(questions="\n".join(lines))
 
 
@@ -172,7 +172,7 @@ class Invalid(ValueError):
     """Raised if a reply is not a valid answer. The message is addressed to the model."""
 
 
-def parse(task: Mapping[str, Any], asked: Mapping[str, Any], reply: str) -> dict[str, Any]:
+def parse(task: Mapping[str, Any], example: Mapping[str, Any], reply: str) -> dict[str, Any]:
     """Parse a reply into the `answer` of POST work/answer/. Raises Invalid."""
     given = given_text(reply)
     value, kind = _value(given), task["answer"]["kind"]
@@ -183,10 +183,10 @@ def parse(task: Mapping[str, Any], asked: Mapping[str, Any], reply: str) -> dict
             raise Invalid("Every example in this task has an answer.")
         return {"no_answer": True}
     if kind == "option":
-        return {"option": _place(value, asked["options"])}
+        return {"option": _place(value, example["options"])}
     if kind == "options":
         places = value if isinstance(value, list) else [value]
-        return {"options": sorted({_place(one, asked["options"]) for one in places})}
+        return {"options": sorted({_place(place, example["options"]) for place in places})}
     if kind == "number":
         return {"number": _plain(value, given)}
     if kind == "spans":

@@ -82,9 +82,9 @@ class Facts:
     def save(self, path: Path) -> None:
         """Write the file atomically, so that a crash leaves either the old or the new file."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(".part")
-        beside.write_text(json.dumps(asdict(self)))
-        beside.replace(path)
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps(asdict(self)))
+        part.replace(path)
 
     def add(self, reply: Reply, seconds: float) -> None:
         self.input_tokens += reply.input_tokens
@@ -112,7 +112,7 @@ class Run:
             state = await self._step(state)
         return state
 
-    async def finish(self, **about: Any) -> None:
+    async def finish(self, **report: Any) -> None:
         """Report the run to the server, which stores only the first report."""
         facts = asdict(self.facts)
         if facts["cost_usd"] is not None:
@@ -120,7 +120,7 @@ class Run:
         declared = asdict(self.declared)
         del declared["images"]  # the template states it
         template = self.declared.template
-        await self.seat.post("work/finish/", {"template": template, **declared, **facts, **about})
+        await self.seat.post("work/finish/", {"template": template, **declared, **facts, **report})
 
     async def _step(self, state: State) -> State:
         step = state["step"]
@@ -154,12 +154,12 @@ class Run:
     async def _comprehend(self, state: State) -> State:
         """Answer the questions about the instructions once. The server counts attempts."""
         self.lead = state
-        asked = conversation.comprehension(state["questions"])
-        said: list[Message] = [
+        prompt = conversation.comprehension(state["questions"])
+        messages: list[Message] = [
             Message(role="system", content=conversation.system(state)),
-            Message(role="user", content=asked),
+            Message(role="user", content=prompt),
         ]
-        reply = await self._asked(said)
+        reply = await self._reply_to(messages)
         try:
             places = json.loads(conversation.given_text(reply.text))
             answers = [int(place) - 1 for place in places]
@@ -176,49 +176,49 @@ class Run:
 
     async def _answer(self, state: State) -> State:
         """Ask the model until its output is valid or the declared retries are used up."""
-        asked = state["question"]
-        if self.declared.examples == "shown" and asked["step"] == "training":
+        example = state["question"]
+        if self.declared.examples == "shown" and example["step"] == "training":
             return await self._store(state, {"gives_up": True})
-        said = conversation.messages(self._lead(state), self.history, state, self.declared)
+        messages = conversation.messages(self._lead(state), self.history, state, self.declared)
         self.facts.answers += 1
         for _attempt in range(1 + self.declared.retries):
-            reply = await self._asked(said)
+            reply = await self._reply_to(messages)
             try:
-                answer = conversation.parse(state["task"], asked, reply.text)
+                answer = conversation.parse(state["task"], example, reply.text)
                 return await self._store(state, answer)
             except conversation.Invalid as invalid:
-                why = str(invalid)
+                problem = str(invalid)
             except ApiError as refused:
                 if refused.status != 422:
                     raise
-                why = refused.detail
-            again = templates.RETRY.substitute(
-                why=why, format=conversation.answer_format(state["task"])
+                problem = refused.detail
+            retry = templates.RETRY.substitute(
+                why=problem, format=conversation.answer_format(state["task"])
             )
-            said = [
-                *said,
+            messages = [
+                *messages,
                 Message(role="assistant", content=reply.text or "…"),
-                Message(role="user", content=again),
+                Message(role="user", content=retry),
             ]
         self.facts.invalid += 1
         return await self._store(state, {"gives_up": True})
 
     async def _rate(self, state: State) -> State:
         """Ask once how sure the model is. Without a valid reply, skip the question."""
-        asked, given = state["question"], state["answer"]
-        found = ""
+        example, given = state["question"], state["answer"]
+        level = ""
         # The model has not answered training examples that it was shown with their gold.
-        if self.declared.examples != "shown" or asked["step"] != "training":
-            past = [one for one in self.history if one["question"]["turn"] != asked["turn"]]
+        if self.declared.examples != "shown" or example["step"] != "training":
+            past = [turn for turn in self.history if turn["question"]["turn"] != example["turn"]]
             kind = state["task"]["answer"]["kind"]
-            said = conversation.messages(self._lead(state), past, state, self.declared)
-            line = conversation.answer_line(kind, asked, given["texts"])
-            said.append(Message(role="assistant", content=line))
-            said.append(Message(role="user", content=templates.CONFIDENCE))
-            reply = await self._asked(said)
+            messages = conversation.messages(self._lead(state), past, state, self.declared)
+            line = conversation.answer_line(kind, example, given["texts"])
+            messages.append(Message(role="assistant", content=line))
+            messages.append(Message(role="user", content=templates.CONFIDENCE))
+            reply = await self._reply_to(messages)
             with suppress(conversation.Invalid):
-                found = conversation.given_text(reply.text)[:1]
-        body = {"turn": asked["turn"], "confidence": int(found) if found in [*"12345"] else None}
+                level = conversation.given_text(reply.text)[:1]
+        body = {"turn": example["turn"], "confidence": int(level) if level in [*"12345"] else None}
         following = await self.seat.post("work/confidence/", body)
         self.history = (await self.seat.get("work/history/"))["answered"]
         self.facts.save(self.notes)
@@ -239,19 +239,19 @@ class Run:
         self.facts.save(self.notes)
         return following
 
-    async def _asked(self, said: Sequence[Message]) -> Reply:
-        begun = time.monotonic()
-        for address in {one for message in said for one in message.get("images", ())}:
+    async def _reply_to(self, messages: Sequence[Message]) -> Reply:
+        started = time.monotonic()
+        for address in {address for message in messages for address in message.get("images", ())}:
             if address not in self.images:
                 self.images[address] = await self.seat.image(address)
-        reply = await self.ask([self._with_images(message) for message in said])
-        self.facts.add(reply, time.monotonic() - begun)
+        reply = await self.ask([self._with_images(message) for message in messages])
+        self.facts.add(reply, time.monotonic() - started)
         return reply
 
     def _with_images(self, message: Message) -> Message:
         if "images" not in message:
             return message
-        return {**message, "images": [self.images[one] for one in message["images"]]}
+        return {**message, "images": [self.images[address] for address in message["images"]]}
 
     def _lead(self, state: State) -> State:
         if self.lead is None or self.lead["task"]["title"] != state["task"]["title"]:

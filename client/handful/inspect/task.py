@@ -31,7 +31,7 @@ from inspect_ai.model._generate_config import active_generate_config
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from handful.client import Client, known
+from handful.client import Client, stored_login
 from handful.inspect.conversation import Message
 from handful.inspect.participate import Reply, Run, Seat
 from handful.inspect.templates import Declared
@@ -93,7 +93,7 @@ def scenarios(
 ) -> tuple[str, list[dict[str, Any]]]:
     """Return the link's code and the scenarios with these tasks and shots. Raises HandfulError."""
     with Client(server) as client:
-        wanted = client.studies[study]
+        selected = client.studies[study]
         places = [
             {
                 "task": row["task"],
@@ -101,9 +101,9 @@ def scenarios(
                 "split": int(row["split"]) if row["split"] else None,
                 "arm": row.get("arm") or "",
             }
-            for row in wanted.scenarios()
+            for row in selected.scenarios()
         ]
-        code = urlsplit(wanted.link).path.rstrip("/").rpartition("/")[2]
+        code = urlsplit(selected.link).path.rstrip("/").rpartition("/")[2]
     return code, [
         place
         for place in places
@@ -115,30 +115,30 @@ def scenarios(
 def take_part(server: str | None, declared: Declared, revision: str, notes: str) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = get_model()
-        about = {
+        model_info = {
             "name": str(model), "revision": revision, "prompt_hash": declared.hash,
         }  # fmt: skip
-        researcher = Seat(*known(server, None))
+        researcher = Seat(*stored_login(server, None))
         # The same model and replicate receive the same participation, so that runs can be resumed.
         seat = {name: state.metadata[name] for name in ("scenario", "replicate")}
-        body = {"kind": "model", "model": about, **seat}
+        body = {"kind": "model", "model": model_info, **seat}
         joined = await researcher.post(f"join/{state.metadata['code']}/", body)
         researcher.close()
-        own = Seat(researcher.connection.server, joined["token"])
+        own_seat = Seat(researcher.connection.server, joined["token"])
         folder = Path(notes or ".handful")
-        told = Asked(model)
-        run = Run(own, told.ask, declared, folder / f"{joined['participation']}.json")
+        player = InspectModel(model)
+        run = Run(own_seat, player.ask, declared, folder / f"{joined['participation']}.json")
         try:
             last = await run.to_the_end()
             if last["step"] == "finished" or last.get("status") == "screened_out":
-                await run.finish(**told.settings())
+                await run.finish(**player.settings())
         finally:
-            own.close()
+            own_seat.close()
         state.metadata |= {
             "participation": joined["participation"], "step": last["step"],
             "answers": run.facts.answers, "invalid": run.facts.invalid,
         }  # fmt: skip
-        state.messages = told.latest
+        state.messages = player.latest
         state.output = ModelOutput.from_content(str(model), f"{last['step']}")
         state.completed = True
         return state
@@ -146,19 +146,19 @@ def take_part(server: str | None, declared: Declared, revision: str, notes: str)
     return solve
 
 
-class Asked:
+class InspectModel:
     """The model as `Run` calls it, with the latest conversation for the log."""
 
     def __init__(self, model: Model):
         self.model = model
         self.latest: list[ChatMessage] = []
 
-    async def ask(self, said: list[Message]) -> Reply:
+    async def ask(self, conversation: list[Message]) -> Reply:
         """Return one reply. Inspect retries provider errors; any other error ends the sample.
 
         Truncated replies (invalid JSON) are requested again.
         """
-        messages = [ROLES[one["role"]](content=_content(one)) for one in said]
+        messages = [ROLES[message["role"]](content=_content(message)) for message in conversation]
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 output = await self.model.generate(messages)
@@ -170,7 +170,7 @@ class Asked:
         usage = output.usage
         return Reply(
             text=output.completion,
-            input_tokens=_read(usage) if usage else 0,
+            input_tokens=_input_tokens(usage) if usage else 0,
             output_tokens=usage.output_tokens if usage else 0,
             cost_usd=usage.total_cost if usage else None,
             refused=output.stop_reason == "content_filter",
@@ -189,11 +189,11 @@ def _content(message: Message) -> str | list[Content]:
     images = message.get("images", [])
     if not images:
         return message["content"]
-    shown: list[Content] = [ContentImage(image=image) for image in images]
-    return [*shown, ContentText(text=message["content"])]
+    pictures: list[Content] = [ContentImage(image=image) for image in images]
+    return [*pictures, ContentText(text=message["content"])]
 
 
-def _read(usage: ModelUsage) -> int:
+def _input_tokens(usage: ModelUsage) -> int:
     """Count all input tokens, whether cached or not."""
     cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
     return int(usage.input_tokens + cached)

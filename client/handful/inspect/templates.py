@@ -40,9 +40,9 @@ class Declared:
 
     def __post_init__(self) -> None:
         """Raise ValueError for unknown values."""
-        for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name}: expected one of {', '.join(known)}")
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name}: expected one of {', '.join(choices)}")
         if self.retries < 0:
             raise ValueError("retries: expected 0 or more")
 
