@@ -50,13 +50,13 @@ def audited(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[...
     def answer(request: HttpRequest) -> HttpResponse:
         if is_of_annotators(request.path_info):
             return get_response(request)
-        before = request_now.set(request)
+        token = request_now.set(request)
         try:
             response = get_response(request)
             if request.resolver_match is not None:
                 _enter(request, response)
         finally:
-            request_now.reset(before)
+            request_now.reset(token)
         return response
 
     return answer
@@ -67,8 +67,8 @@ def _enter(request: HttpRequest, response: HttpResponse) -> None:
     if response.status_code >= 400 or not isinstance(user, User):
         return
     if request.method in READS:
-        if what := _taken(request, response):
-            _once_an_hour(request, user, what, Topic.DOWNLOAD)
+        if action := _read_action(request, response):
+            _once_an_hour(request, user, action, Topic.DOWNLOAD)
         return
     name = _name(request)
     row = POSTS.get(name)
@@ -77,45 +77,45 @@ def _enter(request: HttpRequest, response: HttpResponse) -> None:
         return
     if is_logged or is_shown_again(request) or name.startswith(BY_SIGNALS):
         return
-    what = name.replace("_", " ")
+    action = name.replace("_", " ")
     if request.method != "POST":
-        what = f"{request.method} {what}"
+        action = f"{request.method} {action}"
     if request.resolver_match and request.resolver_match.url_name in POLLED:
-        _once_an_hour(request, user, what, _topic(name))
+        _once_an_hour(request, user, action, _topic(name))
     else:
         study = _study(request)
-        AuditEntry.objects.record(what, _topic(name), study=study, about=_about(request), by=user)
+        AuditEntry.objects.record(action, _topic(name), study=study, about=_about(request), by=user)
 
 
-def _taken(request: HttpRequest, response: HttpResponse) -> str:
+def _read_action(request: HttpRequest, response: HttpResponse) -> str:
     """Describe the response's data for the log, or return "" for an ordinary page."""
     name = _name(request)
     if response.status_code != 200:
         return ""
-    if what := IDENTITIES.get(f"{name} {request.GET.get('show', '')}".strip()):
-        return f"looked up: {what}"
+    if action := IDENTITIES.get(f"{name} {request.GET.get('show', '')}".strip()):
+        return f"looked up: {action}"
     if response.get("Content-Disposition", "").startswith("attachment"):
         return f"downloaded: {name.replace('_', ' ')}"
     is_program = isinstance(getattr(request, "auth", None), ApiToken)
     return f"read by a program: {name.replace('_', ' ')}" if is_program else ""
 
 
-def _once_an_hour(request: HttpRequest, user: User, what: str, topic: str) -> None:
+def _once_an_hour(request: HttpRequest, user: User, action: str, topic: str) -> None:
     """Write an entry unless this user or token already has the same entry in this clock hour."""
     token = getattr(request, "auth", None)
     hour = database_now().strftime("%Y-%m-%dT%H")
     holder = f"{user.pk} {token.pk if isinstance(token, ApiToken) else ''}"
-    once = hashlib.sha256(f"{holder} {what} {request.path_info} {hour}".encode()).hexdigest()
-    if AuditEntry.objects.filter(once=once).exists():
+    key = hashlib.sha256(f"{holder} {action} {request.path_info} {hour}".encode()).hexdigest()
+    if AuditEntry.objects.filter(once=key).exists():
         return
     entry = AuditEntry(
-        study=_study(request), topic=topic, what=what, about=_about(request), by=user, once=once
+        study=_study(request), topic=topic, what=action, about=_about(request), by=user, once=key
     )
     try:
         with transaction.atomic():
             entry.save()
     except IntegrityError:  # another process logged it at the same time
-        if not AuditEntry.objects.filter(once=once).exists():
+        if not AuditEntry.objects.filter(once=key).exists():
             raise
 
 
@@ -127,7 +127,7 @@ def _name(request: HttpRequest) -> str:
 
 
 def _topic(name: str) -> str:
-    return next((topic for word, topic in TOPICS.items() if name.startswith(word)), Topic.RESULTS)
+    return next((topic for start, topic in TOPICS.items() if name.startswith(start)), Topic.RESULTS)
 
 
 def _is_of_a_study(request: HttpRequest) -> bool:
@@ -145,8 +145,8 @@ def _about(request: HttpRequest) -> str:
     """Return the other URL arguments, such as a pseudonym or version, separated by spaces."""
     match = request.resolver_match
     parts = match.captured_kwargs if match else {}  # type: ignore[attr-defined]
-    besides = [v for k, v in parts.items() if k != "name" or not _is_of_a_study(request)]
-    return " ".join(map(str, besides))[:200]
+    values = [v for k, v in parts.items() if k != "name" or not _is_of_a_study(request)]
+    return " ".join(map(str, values))[:200]
 
 
 # Maps each signal to the log entry for the account of its `user`.
@@ -162,13 +162,13 @@ ACCOUNTS = {
 }
 
 
-def _hear(signal: Signal, what: str) -> None:
+def _record_signal(signal: Signal, action: str) -> None:
     def enter(user: User | None = None, **_kwargs: object) -> None:
         if isinstance(user, User):
-            AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user), by=user)
+            AuditEntry.objects.record(action, Topic.ACCOUNT, about=str(user), by=user)
 
-    signal.connect(enter, weak=False, dispatch_uid=f"audit: {what}")
+    signal.connect(enter, weak=False, dispatch_uid=f"audit: {action}")
 
 
-for signal, what in ACCOUNTS.items():
-    _hear(signal, what)
+for signal, action in ACCOUNTS.items():
+    _record_signal(signal, action)

@@ -62,12 +62,12 @@ app.conf.update(
 
 
 @signals.setup_logging.connect
-def _leave_the_log(**_sent: object) -> None:
+def _leave_the_log(**_kwargs: object) -> None:
     """Stop Celery from installing its own log handlers, which would log secret links."""
 
 
 @signals.task_prerun.connect
-def _number(task_id: str = "", **_sent: object) -> None:
+def _number(task_id: str = "", **_kwargs: object) -> None:
     """Use the Celery task ID as the request ID in the log."""
     logs.request_id.set(task_id.replace("-", "")[:12])
 
@@ -104,7 +104,7 @@ def tick() -> None:
 
 
 @signals.worker_init.connect
-def _refuse_what_does_not_fit(**_sent: object) -> None:
+def _refuse_what_does_not_fit(**_kwargs: object) -> None:
     """Check the data folder and the keys before a worker starts, as `run_jobs` does."""
     from annotation import key_check
     from tasks import installation

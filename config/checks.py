@@ -42,7 +42,7 @@ def proxies_are_counted(**_options: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def keys_are_set(**_options: Any) -> list[CheckMessage]:
-    found: list[CheckMessage] = [
+    messages: list[CheckMessage] = [
         Warning(
             f"{name} is not set: the key is read from a file in {settings.VAR_DIR}.",
             hint=f"Set {name} in the environment of every server and command, from a store that is"
@@ -53,7 +53,7 @@ def keys_are_set(**_options: Any) -> list[CheckMessage]:
         if not os.environ.get(name)
     ]
     if len({getattr(settings, name) for name in KEYS}) < len(KEYS):
-        found.append(
+        messages.append(
             Error(
                 "Two of SECRET_KEY, WORKER_KEY, IDENTITY_KEY have the same value.",
                 hint="Set three different values on a new installation. If the database has data,"
@@ -61,7 +61,7 @@ def keys_are_set(**_options: Any) -> list[CheckMessage]:
                 id="config.E004",
             )
         )
-    return found
+    return messages
 
 
 @register(Tags.security, deploy=True)
@@ -108,9 +108,9 @@ def files_are_private(**_options: Any) -> Iterator[CheckMessage]:
         if path.stat().st_mode & 0o077:
             yield Error(f"Other users can read {path}.", hint=f"chmod go= {path}", id="config.E010")
     inside = [path for name in backups.FOLDERS for path in (folder / name).rglob("*")]
-    if others := [path for path in inside if path.lstat().st_uid != owner]:
+    if foreign := [path for path in inside if path.lstat().st_uid != owner]:
         yield Error(
-            f"{len(others)} files do not belong to the owner of {folder}, such as {others[0]}.",
+            f"{len(foreign)} files do not belong to the owner of {folder}, such as {foreign[0]}.",
             hint=f"chown -R --reference={folder} {folder}",
             id="config.E011",
         )
@@ -124,16 +124,16 @@ def disk_has_room(**_options: Any) -> Iterator[CheckMessage]:
         places.add(Path(database["NAME"]).parent)
     for place in sorted(places):
         free = shutil.disk_usage(place).free
-        what = f"{free / 1e9:.1f} GB are free in {place}"
+        space = f"{free / 1e9:.1f} GB are free in {place}"
         if free < health.LEAST_SPACE:
             yield Error(
-                f"{what}: uploads are refused.",
+                f"{space}: uploads are refused.",
                 hint="Delete old backups or logs, or enlarge the disk.",
                 id="config.E012",
             )
         elif free < LITTLE_SPACE:
             yield Warning(
-                f"{what}.",
+                f"{space}.",
                 hint="Free space before the disk is full; answers would then be refused.",
                 id="config.W012",
             )
@@ -144,18 +144,18 @@ def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
     collect = "manage.py collectstatic --noinput, then restart the server."
     manifest = Path(settings.STATIC_ROOT) / "staticfiles.json"
     if not manifest.exists():
-        what = f"Static files were not collected into {manifest.parent}."
-        return [Info(what, hint=collect, id="config.I013")]
+        message = f"Static files were not collected into {manifest.parent}."
+        return [Info(message, hint=collect, id="config.I013")]
     collected = json.loads(manifest.read_text())["paths"]
     for root in map(Path, settings.STATICFILES_DIRS):
         sources = [path for path in root.rglob("*") if path.is_file()]
         names = {path.relative_to(root).as_posix() for path in sources}
         if missing := sorted(names - collected.keys()):
-            what = f"{len(missing)} static files are missing, such as {missing[0]}."
-            return [Error(what, hint=collect, id="config.E013")]
+            message = f"{len(missing)} static files are missing, such as {missing[0]}."
+            return [Error(message, hint=collect, id="config.E013")]
         if max(path.stat().st_mtime for path in sources) > manifest.stat().st_mtime:
-            what = "Static files are newer than the collected files."
-            return [Warning(what, hint=collect, id="config.W013")]
+            message = "Static files are newer than the collected files."
+            return [Warning(message, hint=collect, id="config.W013")]
     return []
 
 
@@ -165,8 +165,8 @@ def backups_are_written(**_options: Any) -> list[CheckMessage]:
     when = backups.last()
     hint = "Add the backup line from docs/operating.md#cron, and test restoring a backup."
     if when is None:
-        what = "manage.py backup has never run for this folder."
-        return [Info(what, hint=hint, id="config.I014")]
+        message = "manage.py backup has never run for this folder."
+        return [Info(message, hint=hint, id="config.I014")]
     age = datetime.now(UTC) - when
     if age <= LONGEST_WITHOUT_BACKUP:
         return []

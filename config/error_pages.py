@@ -37,7 +37,7 @@ def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
     API clients get problem JSON.
     """
     if is_away(sys.exc_info()[1]):
-        response = _told(request, 503)
+        response = _error_response(request, 503)
         response["Retry-After"] = str(AWAY)
         return response
     try:
@@ -45,7 +45,7 @@ def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
     except Exception:  # this check may fail for the same reason
         waiting = []
     if not waiting:
-        return _told(request, 500)
+        return _error_response(request, 500)
     return HttpResponse(
         "The database of this server is not ready. Operators: run python manage.py migrate, then"
         " reload this page. (Not applied: " + ", ".join(waiting) + ".)\n",
@@ -54,7 +54,7 @@ def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
     )
 
 
-def _told(request: HttpRequest, status: int) -> HttpResponse | JsonResponse:
+def _error_response(request: HttpRequest, status: int) -> HttpResponse | JsonResponse:
     number = logs.request_id.get()
     if request.path_info.startswith("/api/"):
         return problems.failed(number, status)

@@ -83,11 +83,11 @@ def _seats() -> GaugeMetricFamily:
     running = Q(study__status__in=RUNNING)
     offered = Scenario.objects.filter(running).aggregate(n=Sum("seats", default=0))["n"]
     seated = Participation.objects.filter(running, kind=Kind.PERSON).seated()
-    taken = seated.aggregate(
+    counts = seated.aggregate(
         at_work=Count("pk", filter=Q(status__in=LIVE)),
         completed=Count("pk", filter=~Q(status__in=LIVE)),
     )
-    rows = [*taken.items(), ("free", offered - sum(taken.values()))]
+    rows = [*counts.items(), ("free", offered - sum(counts.values()))]
     return _gauge("handful_seats", "Seats for human annotators in running studies", ["state"], rows)
 
 
@@ -110,14 +110,14 @@ def _money() -> GaugeMetricFamily:
         default=Value("in_batch"),
     )
     rows = list(entries.order_by().values_list(state, "currency").annotate(Sum("cents")))
-    held: dict[str, int] = {}
+    committed: dict[str, int] = {}
     live = Count(
         "participations", Q(participations__status__in=LIVE, participations__kind="person")
     )
     for study in Study.objects.order_by().annotate(live=live).filter(live__gt=0):
         cap = ledger.cap(study) or 0
-        held[study.currency] = held.get(study.currency, 0) + study.live * cap
-    rows += [("committed", currency, cents) for currency, cents in held.items()]
+        committed[study.currency] = committed.get(study.currency, 0) + study.live * cap
+    rows += [("committed", currency, cents) for currency, cents in committed.items()]
     help_text = "Money in cents by state; committed: maximum for annotators with a seat"
     return _gauge("handful_money_cents", help_text, ["state", "currency"], rows)
 

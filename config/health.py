@@ -50,8 +50,8 @@ def _guards() -> str:
 
 
 def _folder() -> str:
-    if sentence := installation.conflict():
-        return sentence
+    if conflict := installation.conflict():
+        return conflict
     if not os.access(settings.VAR_DIR, os.W_OK):
         return f"{settings.VAR_DIR} cannot be written to"
     free = shutil.disk_usage(settings.VAR_DIR).free
@@ -93,16 +93,16 @@ def signed() -> str:
 @require_GET
 def ready(request: HttpRequest) -> JsonResponse:
     """Return 200 if every check passes, otherwise 503 with the names of the failed checks."""
-    found = dict.fromkeys(CHECKS, "")
+    results = dict.fromkeys(CHECKS, "")
     for name, check in CHECKS.items():
         try:
-            found[name] = check()
+            results[name] = check()
         except DatabaseError as error:
-            found[name] = str(error).strip() or "no answer"
+            results[name] = str(error).strip() or "no answer"
             break
-    wrong = {name: sentence for name, sentence in found.items() if sentence}
-    for name, sentence in wrong.items():
-        log.error("Not ready: %s: %s", name, sentence)
+    wrong = {name: problem for name, problem in results.items() if problem}
+    for name, problem in wrong.items():
+        log.error("Not ready: %s: %s", name, problem)
     body = {"status": "not ready" if wrong else "ready", "wrong": list(wrong)}
     if not wrong and periodic.is_overdue():  # reported, but the server still accepts traffic
         body["overdue"] = ["tick"]

@@ -77,33 +77,34 @@ def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
 
 @signed_in("GET")
 def search(request: ResearcherRequest) -> HttpResponse:
-    words = " ".join(request.GET.get("q", "").split())
-    found = list(_found(request.user, words)) if words else []
-    return render(request, "search.html", {"words": words, "found": found})
+    query = " ".join(request.GET.get("q", "").split())
+    results = list(_results(request.user, query)) if query else []
+    return render(request, "search.html", {"query": query, "results": results})
 
 
-def _found(user: User, words: str) -> Iterator[tuple[str, str, str]]:
-    seen, read, paid = (Study.objects.visible_to(user, right) for right in ("see", "read", "pay"))
-    for study in seen.filter(Q(title__icontains=words) | Q(name__icontains=words))[:MOST]:
+def _results(user: User, query: str) -> Iterator[tuple[str, str, str]]:
+    visible_to = Study.objects.visible_to
+    visible, readable, paid = (visible_to(user, right) for right in ("see", "read", "pay"))
+    for study in visible.filter(Q(title__icontains=query) | Q(name__icontains=query))[:MOST]:
         yield "Study", study.title, reverse("study", args=[study.name])
-    named = Q(pseudonym__iexact=words, study__in=seen.values("pk"))
-    coded = Q(completion_code__iexact=words, study__in=paid.values("pk"))
+    by_pseudonym = Q(pseudonym__iexact=query, study__in=visible.values("pk"))
+    by_code = Q(completion_code__iexact=query, study__in=paid.values("pk"))
     people = Participation.objects.select_related("study", "scenario__task")
-    for person in people.filter(named | coded)[:MOST]:
-        if words.casefold() in text_for_payers(person).casefold():
+    for person in people.filter(by_pseudonym | by_code)[:MOST]:
+        if query.casefold() in text_for_payers(person).casefold():
             address = reverse("participation", args=[person.study.name, person.pseudonym])
             yield "Annotator", f"{person}, {person.study.title}", address
-    tests = Example.objects.filter(split__kind=Split.Kind.TEST, source_id__iexact=words)
-    for study in read.filter(pk__in=tests.values("split__task__studies"))[:MOST]:
+    tests = Example.objects.filter(split__kind=Split.Kind.TEST, source_id__iexact=query)
+    for study in readable.filter(pk__in=tests.values("split__task__studies"))[:MOST]:
         for example in tests.filter(split__task__in=study.tasks.all()):
             address = reverse("example", args=[study.name, example.pk])
             yield "Item", f"{example.source_id}, {study.title}", address
     for address, file in documents().items():
         page = rendered(file)
         for anchor, title in (("", page.title), *page.contents):
-            if words.casefold() in title.casefold():
-                said = f"{page.title}: {title}" if anchor else title
-                yield "Help", said, f"{reverse('help_index')}{address}#{anchor}"
+            if query.casefold() in title.casefold():
+                label = f"{page.title}: {title}" if anchor else title
+                yield "Help", label, f"{reverse('help_index')}{address}#{anchor}"
 
 
 @cache
@@ -115,11 +116,11 @@ def rendered(file: str) -> Page:
     for anchor, token in _headings(tokens):
         token.attrSet("id", anchor)
         text = tokens[tokens.index(token) + 1]
-        words = "".join(part.content for part in text.children or [])
+        heading = "".join(part.content for part in text.children or [])
         if token.tag == "h1":
-            title = words
+            title = heading
         elif token.tag == "h2":
-            contents.append((anchor, words))
+            contents.append((anchor, heading))
     for token in tokens:
         _lead_home(token.children or [], posixpath.dirname(file))
     html = nh3.clean(
@@ -145,14 +146,14 @@ def _parser() -> MarkdownIt:
 
 
 def _headings(tokens: Sequence[Token]) -> list[tuple[str, Token]]:
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     anchored = []
     for token, following in pairwise(tokens):
         if token.type == "heading_open":
-            words = "".join(part.content for part in following.children or [])
-            anchor = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
-            anchored.append((f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor, token))
-            seen[anchor] += 1
+            heading = "".join(part.content for part in following.children or [])
+            anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+            anchored.append((f"{anchor}-{counts[anchor]}" if counts[anchor] else anchor, token))
+            counts[anchor] += 1
     return anchored
 
 

@@ -64,18 +64,18 @@ def keep(request: HttpRequest) -> Kept | None:
         (name, value)
         for name, values in request.POST.lists()
         for value in values
-        if name not in ("kept", "show_again") and not any(word in name for word in NEVER_KEPT)
+        if name not in ("kept", "show_again") and not any(part in name for part in NEVER_KEPT)
     ]
-    files = [file.name or "" for _field, sent in request.FILES.lists() for file in sent]
+    files = [file.name or "" for _field, uploads in request.FILES.lists() for file in uploads]
     length = sum(len(name) + len(value) for name, value in fields) + sum(map(len, files))
     if not (fields or files) or length > MOST:
         return None
     return Kept(request.get_full_path(), fields, files)
 
 
-def pack(kept: Kept | None) -> str:
+def pack(form_input: Kept | None) -> str:
     """Return the signed input as the value of a hidden field, or "" for None."""
-    return signing.dumps(asdict(kept), salt=SALT, compress=True) if kept else ""
+    return signing.dumps(asdict(form_input), salt=SALT, compress=True) if form_input else ""
 
 
 def unpack(text: str) -> Kept | None:
@@ -96,19 +96,19 @@ class SignIn(LoginView):
         return super().get(request, *args, **kwargs)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        more = {"kept": self.request.POST.get("kept", ""), "oidc_name": settings.OIDC_NAME}
-        return super().get_context_data(**more | kwargs)
+        context = {"kept": self.request.POST.get("kept", ""), "oidc_name": settings.OIDC_NAME}
+        return super().get_context_data(**context | kwargs)
 
     def form_valid(self, form: LoginForm) -> HttpResponse:
         response = super().form_valid(form)
         packed = self.request.POST.get("kept", "")
-        kept = unpack(packed)
-        if kept is None:
+        form_input = unpack(packed)
+        if form_input is None:
             return response
         if not self.request.user.is_authenticated:  # a second factor is still required
             self.request.session[SALT] = packed
             return response
-        return _to_send_again(self.request, kept, 200)
+        return _to_send_again(self.request, form_input, 200)
 
 
 class SecondStep(AuthenticateView):
@@ -116,10 +116,10 @@ class SecondStep(AuthenticateView):
 
     def form_valid(self, form: Form) -> HttpResponse:
         response = super().form_valid(form)
-        kept = unpack(self.request.session.pop(SALT, ""))
-        if kept is None or not self.request.user.is_authenticated:
+        form_input = unpack(self.request.session.pop(SALT, ""))
+        if form_input is None or not self.request.user.is_authenticated:
             return response
-        return _to_send_again(self.request, kept, 200)
+        return _to_send_again(self.request, form_input, 200)
 
 
 def sign_in_page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
@@ -130,8 +130,8 @@ def sign_in_page(request: HttpRequest, status: int, **context: Any) -> HttpRespo
     return render(request, SignIn.template_name, context, status=status)
 
 
-def _to_send_again(request: HttpRequest, kept: Kept, status: int) -> HttpResponse:
-    return render(request, "web/kept_form.html", {"kept": kept}, status=status)
+def _to_send_again(request: HttpRequest, form_input: Kept, status: int) -> HttpResponse:
+    return render(request, "web/kept_form.html", {"kept": form_input}, status=status)
 
 
 class PagesInstead:
@@ -176,12 +176,12 @@ def _sign_in_instead(request: HttpRequest, response: HttpResponse) -> HttpRespon
         # The sign-in form cannot be shown inside a fragment of a page.
         to = redirect_to_login(htmx.current_url_abs_path or request.path)
         return HttpResponseClientRedirect(to["Location"])
-    kept = keep(request) if request.method == "POST" else None
-    return _asked_to_sign_in(request, kept) if kept else response
+    form_input = keep(request) if request.method == "POST" else None
+    return _asked_to_sign_in(request, form_input) if form_input else response
 
 
-def _asked_to_sign_in(request: HttpRequest, kept: Kept) -> HttpResponse:
-    response = sign_in_page(request, 401, kept=pack(kept), next=kept.page)
+def _asked_to_sign_in(request: HttpRequest, form_input: Kept) -> HttpResponse:
+    response = sign_in_page(request, 401, kept=pack(form_input), next=form_input.page)
     # HTTP requires this header with 401. Browsers ignore unknown schemes and show no prompt.
     response["WWW-Authenticate"] = 'Form realm="Handful"'
     return response
@@ -194,12 +194,12 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         return _not_sent(request, reason)
     if request.path == resolve_url(settings.LOGIN_URL):
         return _signed_in_twice(request)
-    kept = keep(request) if is_of_researchers(request.path_info) else None
-    if kept is None:
+    form_input = keep(request) if is_of_researchers(request.path_info) else None
+    if form_input is None:
         return _not_sent(request, reason)
     if request.user.is_authenticated:
-        return _to_send_again(request, kept, 403)
-    return _asked_to_sign_in(request, kept)
+        return _to_send_again(request, form_input, 403)
+    return _asked_to_sign_in(request, form_input)
 
 
 def _not_sent(request: HttpRequest, reason: str) -> HttpResponse:
@@ -209,9 +209,9 @@ def _not_sent(request: HttpRequest, reason: str) -> HttpResponse:
 
 def _signed_in_twice(request: HttpRequest) -> HttpResponse:
     """Handle a sign-in form from before the user signed in or out in another tab."""
-    kept = unpack(request.POST.get("kept", ""))
+    form_input = unpack(request.POST.get("kept", ""))
     if not request.user.is_authenticated:
         return sign_in_page(request, 403, is_stale=True)
-    if kept is not None:
-        return _to_send_again(request, kept, 403)
+    if form_input is not None:
+        return _to_send_again(request, form_input, 403)
     return render(request, "web/signed_in_already.html", status=403)

@@ -79,9 +79,9 @@ def entry(record: logging.LogRecord) -> dict[str, str]:
 class Plain(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         parts = entry(record)
-        rest = "\n" + parts.pop("traceback") if "traceback" in parts else ""
+        traceback = "\n" + parts.pop("traceback") if "traceback" in parts else ""
         logger, message = parts.pop("logger"), parts.pop("message")
-        return f"{' '.join(parts.values())} {logger}: {message}{rest}"
+        return f"{' '.join(parts.values())} {logger}: {message}{traceback}"
 
 
 class Json(logging.Formatter):

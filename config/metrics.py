@@ -109,8 +109,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Return all metrics as text to clients with METRICS_TOKEN, or 404 if it is not set."""
     if not settings.METRICS_TOKEN:
         raise Http404
-    sent = request.headers.get("Authorization", "")
-    if not constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}"):
+    authorization = request.headers.get("Authorization", "")
+    if not constant_time_compare(authorization, f"Bearer {settings.METRICS_TOKEN}"):
         return HttpResponse(
             "Send the header Authorization: Bearer with METRICS_TOKEN.\n",
             status=401, content_type="text/plain", headers={"WWW-Authenticate": "Bearer"},

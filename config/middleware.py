@@ -146,11 +146,11 @@ def _may_send_files(request: HttpRequest) -> bool:
 
 def _count_files(request: HttpRequest, view: Callable[..., Any]) -> None:
     """Raise TooManyFilesSent (400) if the request has more files than the view accepts."""
-    most = getattr(view, AT_ONCE, None)
-    if most is None or not _may_send_files(request):
+    limit = getattr(view, AT_ONCE, None)
+    if limit is None or not _may_send_files(request):
         return
-    if sum(len(files) for _field, files in request.FILES.lists()) > most:
-        raise TooManyFilesSent(f"more than {most} files")
+    if sum(len(files) for _field, files in request.FILES.lists()) > limit:
+        raise TooManyFilesSent(f"more than {limit} files")
 
 
 def _read_files(request: HttpRequest) -> HttpResponse | None:
@@ -169,10 +169,10 @@ def _read_files(request: HttpRequest) -> HttpResponse | None:
     return None
 
 
-def _refused(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
+def _refused(request: HttpRequest, status: int, message: str) -> HttpResponse:
     """Return the message as a page, as plain text for htmx, or as JSON for the API."""
     if request.path_info.startswith("/api/"):
-        return problems.reply(status, sentence)
+        return problems.reply(status, message)
     if request.headers.get("HX-Request"):
-        return HttpResponse(sentence, content_type="text/plain; charset=utf-8", status=status)
-    return render(request, "refused.html", {"sentence": sentence}, status=status)
+        return HttpResponse(message, content_type="text/plain; charset=utf-8", status=status)
+    return render(request, "refused.html", {"sentence": message}, status=status)

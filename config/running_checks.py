@@ -33,7 +33,7 @@ WAIT = 10  # seconds
 Check = Callable[[], Iterator[CheckMessage]]
 
 
-def asked_for(check: Check) -> Check:
+def running_check(check: Check) -> Check:
     """Register a check that runs only with `--deploy --database default`."""
 
     def run(databases: Any = None, **_options: Any) -> list[CheckMessage]:
@@ -42,10 +42,10 @@ def asked_for(check: Check) -> Check:
         try:
             return list(check())
         except DatabaseError as error:
-            why = str(error).strip().partition("\n")[0]
+            reason = str(error).strip().partition("\n")[0]
             return [
                 Error(
-                    f"{check.__name__} could not query the database: {why}",
+                    f"{check.__name__} could not query the database: {reason}",
                     hint="Start the database, check DATABASE_URL, then run manage.py migrate.",
                     id="config.E020",
                 )
@@ -55,7 +55,7 @@ def asked_for(check: Check) -> Check:
     return check
 
 
-@asked_for
+@running_check
 def schema() -> Iterator[CheckMessage]:
     """Check that all migrations are applied."""
     if names := health.not_migrated():
@@ -66,7 +66,7 @@ def schema() -> Iterator[CheckMessage]:
         )
 
 
-@asked_for
+@running_check
 def durability() -> Iterator[CheckMessage]:
     if connection.vendor == "sqlite":
         path = Path(connection.settings_dict["NAME"])
@@ -78,14 +78,14 @@ def durability() -> Iterator[CheckMessage]:
             )
         return
     for name in ("fsync", "full_page_writes", "synchronous_commit"):
-        if _asked(f"SHOW {name}") == "off":
+        if _query(f"SHOW {name}") == "off":
             yield Error(
                 f"{name} is off, so acknowledged answers can be lost.",
                 hint=f"ALTER SYSTEM RESET {name} (or ALTER ROLE ... RESET {name}), then reload it.",
                 id="config.E023",
             )
     # PgBouncer reports a process ID that is not the server's.
-    is_pooled = _asked("SELECT pg_backend_pid()") != connection.connection.info.backend_pid
+    is_pooled = _query("SELECT pg_backend_pid()") != connection.connection.info.backend_pid
     if is_pooled and not settings.DATABASES["default"].get("DISABLE_SERVER_SIDE_CURSORS"):
         yield Error(
             "Connections go through PgBouncer, but server-side cursors are on, so pages fail at"
@@ -93,7 +93,7 @@ def durability() -> Iterator[CheckMessage]:
             hint="Set DISABLE_SERVER_SIDE_CURSORS=1.",
             id="config.E024",
         )
-    if unset := [name for name in LIMITS if _asked(f"SHOW {name}") == "0"]:
+    if unset := [name for name in LIMITS if _query(f"SHOW {name}") == "0"]:
         yield Warning(
             f"These limits are not set: {', '.join(unset)}.",
             hint="Use ALTER ROLE as in docs/operating.md#postgresql.",
@@ -109,27 +109,27 @@ def network_of(path: Path, mounts: str) -> str:
     return kind if kind in NETWORKS else ""
 
 
-def _asked(sql: str) -> Any:
+def _query(sql: str) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(sql)
         return cursor.fetchone()[0]
 
 
-@asked_for
+@running_check
 def clocks() -> Iterator[CheckMessage]:
     """Check that the machine's and database's clocks agree, and that neither was set back."""
-    ahead = database_now() - timezone.now()
-    if abs(ahead) > SKEW:
+    difference = database_now() - timezone.now()
+    if abs(difference) > SKEW:
         yield Error(
-            f"The clocks of database and machine differ by {ahead.total_seconds():.1f} s.",
+            f"The clocks of database and machine differ by {difference.total_seconds():.1f} s.",
             hint="Run NTP on both: timedatectl set-ntp true.",
             id="config.E025",
         )
-    for what, model, field in (("answer", Turn, "shown_at"), ("log entry", AuditEntry, "at")):
+    for label, model, field in (("answer", Turn, "shown_at"), ("log entry", AuditEntry, "at")):
         latest = model.objects.order_by("-pk").values_list(field, flat=True).first()
         if latest is not None and latest > database_now() + SKEW:
             yield Error(
-                f"The last {what} is dated {latest:%Y-%m-%d %H:%M} UTC, which is in the future: a"
+                f"The last {label} is dated {latest:%Y-%m-%d %H:%M} UTC, which is in the future: a"
                 " clock was set back.",
                 hint="Set the clock with NTP. Working times recorded between then and now are"
                 " unreliable.",
@@ -137,17 +137,17 @@ def clocks() -> Iterator[CheckMessage]:
             )
 
 
-@asked_for
+@running_check
 def cron() -> Iterator[CheckMessage]:
     """Check that `tick` has run recently and that none of its parts is failing."""
     started = PeriodicPart.objects.exclude(started_at=None).order_by("-started_at").first()
     hint = "Add the line from docs/operating.md#cron, or start the timer, as the server's user."
     if started is None:
-        what = "tick has never run, so no seats are freed, no emails sent and no platforms synced."
-        yield Info(what, hint=hint, id="config.I027")
+        text = "tick has never run, so no seats are freed, no emails sent and no platforms synced."
+        yield Info(text, hint=hint, id="config.I027")
     elif periodic.is_overdue():
-        what = f"tick last ran at {started.started_at:%Y-%m-%d %H:%M} UTC."
-        yield Error(what, hint=hint, id="config.E027")
+        text = f"tick last ran at {started.started_at:%Y-%m-%d %H:%M} UTC."
+        yield Error(text, hint=hint, id="config.E027")
     for row in PeriodicPart.objects.exclude(error=""):
         yield Warning(
             f"The part {row.name} of tick fails: {row.error}",
@@ -156,7 +156,7 @@ def cron() -> Iterator[CheckMessage]:
         )
 
 
-@asked_for
+@running_check
 def shared_cache() -> Iterator[CheckMessage]:
     try:
         with transaction.atomic():
@@ -169,12 +169,12 @@ def shared_cache() -> Iterator[CheckMessage]:
         )
 
 
-@asked_for
+@running_check
 def mail() -> Iterator[CheckMessage]:
     """Connect to the mail server and sign in, without sending an email."""
     if not settings.EMAIL_HOST:
-        what = "EMAIL_HOST is not set, so no email is sent."
-        yield Info(what, hint="Set EMAIL_HOST, or copy links from the pages.", id="config.I029")
+        message = "EMAIL_HOST is not set, so no email is sent."
+        yield Info(message, hint="Set EMAIL_HOST, or copy links from the pages.", id="config.I029")
         return
     backend = get_connection()
     try:
@@ -190,23 +190,23 @@ def mail() -> Iterator[CheckMessage]:
     finally:
         backend.close()
     if settings.DEFAULT_FROM_EMAIL.endswith("@localhost"):
-        what = f"Emails are sent from {settings.DEFAULT_FROM_EMAIL}."
-        yield Warning(what, hint="Set EMAIL_FROM.", id="config.W029")
+        message = f"Emails are sent from {settings.DEFAULT_FROM_EMAIL}."
+        yield Warning(message, hint="Set EMAIL_FROM.", id="config.W029")
     if not settings.SITE_URL:
-        what = "SITE_URL is not set, so links in emails have no host."
-        yield Warning(what, hint="Set SITE_URL.", id="config.W030")
+        message = "SITE_URL is not set, so links in emails have no host."
+        yield Warning(message, hint="Set SITE_URL.", id="config.W030")
     if waiting := Notice.objects.filter(mail=Notice.MailState.WAITING, attempts__gt=0).count():
-        what = f"{waiting} emails have failed and will be sent again."
-        yield Warning(what, hint="See the log of tick.", id="config.W031")
+        message = f"{waiting} emails have failed and will be sent again."
+        yield Warning(message, hint="See the log of tick.", id="config.W031")
 
 
-@asked_for
+@running_check
 def proxies() -> Iterator[CheckMessage]:
     """Request this server through its public URL, and check which headers arrive."""
     site = settings.SITE_URL
     if not site:
-        what = "The proxies are not checked, because SITE_URL is not set."
-        yield Info(what, hint="Set SITE_URL=https://your.host.", id="config.I032")
+        message = "The proxies are not checked, because SITE_URL is not set."
+        yield Info(message, hint="Set SITE_URL=https://your.host.", id="config.I032")
         return
     headers = {health.ASKS: health.signed()}
     try:
@@ -260,7 +260,7 @@ def proxies() -> Iterator[CheckMessage]:
         )
 
 
-@asked_for
+@running_check
 def prolific() -> Iterator[CheckMessage]:
     """Check that Prolific accepts the server's token, with one workspace and project."""
     if not settings.PROLIFIC_TOKEN:
@@ -273,7 +273,7 @@ def prolific() -> Iterator[CheckMessage]:
         yield Error(str(error), hint=hint, id="config.E037")
 
 
-@asked_for
+@running_check
 def single_sign_on() -> Iterator[CheckMessage]:
     """Read the provider's configuration, and check that browsers may submit to its sign-in page."""
     if not settings.OIDC_URL:

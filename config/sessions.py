@@ -67,9 +67,9 @@ def _renew(request: HttpRequest) -> None:
 
 
 def _take_over(request: HttpRequest, user: User) -> None:
-    chosen = Preferences.objects.filter(user=user).first()
-    if chosen is not None:
-        request.session[TIME_ZONE] = chosen.time_zone
+    preferences = Preferences.objects.filter(user=user).first()
+    if preferences is not None:
+        request.session[TIME_ZONE] = preferences.time_zone
 
 
 @receiver(user_logged_in)
@@ -91,10 +91,10 @@ def prune() -> str:
     """
     SessionStore.clear_expired()
     counts = _clear_cache()
-    before = database_now() - KEPT_FOR
-    ended = Q(expires_at__lt=before) | Q(revoked_at__lt=before) | Q(accepted_at__lt=before)
+    cutoff = database_now() - KEPT_FOR
+    ended = Q(expires_at__lt=cutoff) | Q(revoked_at__lt=cutoff) | Q(accepted_at__lt=cutoff)
     invitations, _ = Invitation.objects.filter(ended).delete()
-    events = WebhookEvent.objects.filter(handled_at__lt=before).exclude(resource="")
+    events = WebhookEvent.objects.filter(handled_at__lt=cutoff).exclude(resource="")
     return (
         f"{counts} counts and {invitations} invitations deleted,"
         f" {events.update(resource='')} events emptied"

@@ -34,12 +34,12 @@ def env_bool(name: str, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}")
 
 
-def env_int(name: str, default: int, least: int = 1) -> int:
-    """Read an integer variable, which must be at least `least`."""
+def env_int(name: str, default: int, minimum: int = 1) -> int:
+    """Read an integer variable, which must be at least `minimum`."""
     value = os.environ.get(name, "").strip() or str(default)
-    if not value.isascii() or not value.isdigit() or int(value) < least:
+    if not value.isascii() or not value.isdigit() or int(value) < minimum:
         raise ImproperlyConfigured(
-            f"{name} must be a whole number of at least {least}, not {value!r}"
+            f"{name} must be a whole number of at least {minimum}, not {value!r}"
         )
     return int(value)
 
@@ -60,7 +60,7 @@ def env_amount(name: str, default: str) -> Decimal:
 DEBUG = env_bool("DEBUG", False)
 HTTPS = env_bool("HTTPS", False)
 # The number of our proxies in front of this server. Their X-Forwarded-For entries are trusted.
-TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0, least=0)
+TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0, minimum=0)
 SECRET_KEY = keys.secret("SECRET_KEY", VAR_DIR)
 # Key for hashing platform IDs, to prevent people from repeating a task. The hashes must remain
 # valid when SECRET_KEY is rotated, so this is a separate key.
@@ -205,7 +205,7 @@ CACHES = {
 }
 # Rate limits for starting open studies, per IP address.
 STARTS_PER_MINUTE = 30
-STARTS_PER_HOUR = env_int("STARTS_PER_HOUR", 5, least=0)
+STARTS_PER_HOUR = env_int("STARTS_PER_HOUR", 5, minimum=0)
 
 # Mail server. If EMAIL_HOST is empty, no email is sent, and pages show links to copy instead.
 EMAIL_HOST = os.environ.get("EMAIL_HOST", "")

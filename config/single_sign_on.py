@@ -42,8 +42,8 @@ class SingleSignOn(DefaultSocialAccountAdapter):
 
         Raises ValueError unless all replies have the same subject (OpenID Connect Core, 5.3.2).
         """
-        said = sociallogin.account.extra_data
-        subjects = {part.get("sub") for part in said.values()}
+        replies = sociallogin.account.extra_data
+        subjects = {part.get("sub") for part in replies.values()}
         if len(subjects) != 1 or not all(isinstance(sub, str) and sub for sub in subjects):
             raise ValueError("The provider's replies have no common subject.")
         sociallogin.account.extra_data = {}
@@ -65,14 +65,14 @@ class SingleSignOn(DefaultSocialAccountAdapter):
         user = super().save_user(request, sociallogin, form)
         # The address is in the account, and changes with it.
         EmailAddress.objects.filter(user=user).delete()
-        what = f"account created by {settings.OIDC_NAME}"
-        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user), by=user)
+        action = f"account created by {settings.OIDC_NAME}"
+        AuditEntry.objects.record(action, Topic.ACCOUNT, about=str(user), by=user)
         return user
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
         return reverse("your_account")
 
-    def on_authentication_error(self, request: HttpRequest, *_args: Any, **_more: Any) -> None:
+    def on_authentication_error(self, request: HttpRequest, *_args: Any, **_kwargs: Any) -> None:
         raise refused(request, "The sign-in was cancelled, or the provider reported an error.")
 
 
@@ -115,10 +115,10 @@ def refused(request: HttpRequest, reason: str) -> ImmediateHttpResponse:
     return ImmediateHttpResponse(page)
 
 
-def _log_connection(sociallogin: SocialLogin, **_more: Any) -> None:
+def _log_connection(sociallogin: SocialLogin, **_kwargs: Any) -> None:
     user = sociallogin.user
-    what = f"account connected to {settings.OIDC_NAME}"
-    AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user), by=user)
+    action = f"account connected to {settings.OIDC_NAME}"
+    AuditEntry.objects.record(action, Topic.ACCOUNT, about=str(user), by=user)
 
 
 social_account_added.connect(_log_connection)

@@ -26,16 +26,16 @@ LIST = re.compile(r",(?![^(]*\))")  # commas between selectors, not those inside
 
 def without_unused(css: str) -> str:
     """Return a minified style sheet without rules that match only parts listed in UNUSED."""
-    kept = []
+    rules = []
     for head, body in _blocks(css):
         if head.startswith(("@media", "@supports")):
             inner = without_unused(body)
-            kept += [f"{head}{{{inner}}}"] if inner else []
+            rules += [f"{head}{{{inner}}}"] if inner else []
             continue
         selectors = [head] if head.startswith("@") else LIST.split(head)
         used = [selector for selector in selectors if not UNUSED.search(EXCEPT.sub("", selector))]
-        kept += [f"{','.join(used)}{{{body}}}"] if used else []
-    return "".join(kept)
+        rules += [f"{','.join(used)}{{{body}}}"] if used else []
+    return "".join(rules)
 
 
 def _blocks(css: str) -> Iterator[tuple[str, str]]:

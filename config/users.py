@@ -62,13 +62,13 @@ def confirmed(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
     allauth lets accounts with neither pass.
     """
-    asked = reauthentication_required(view)
+    guarded = reauthentication_required(view)
 
     @wraps(view)
     def answer(request: ResearcherRequest) -> HttpResponse:
         user = request.user
         if user.has_usable_password() or Authenticator.objects.filter(user=user).exists():
-            return asked(request)
+            return guarded(request)
         messages.error(request, "Set a password first. The page that you opened asks for it.")
         return redirect("account_set_password")
 
@@ -116,7 +116,7 @@ def _change(request: ResearcherRequest) -> HttpResponse:
         case "no_code":
             Authenticator.objects.filter(user=user).delete()
             AuditEntry.objects.record("two-factor sign-in off", Topic.ACCOUNT, about=str(user))
-            done = f"{user} now signs in with only the password."
+            message = f"{user} now signs in with only the password."
             _tell(user, "An administrator switched off two-factor authentication of your account.")
         case "spend" | "no_spend":
             may = Permission.objects.get(codename="spend", content_type__app_label="annotation")
@@ -124,38 +124,36 @@ def _change(request: ResearcherRequest) -> HttpResponse:
                 user.user_permissions.add if action == "spend" else user.user_permissions.remove
             )
             change(may)
-            done = f"{user} {'may now' if action == 'spend' else 'may no longer'} spend."
-            AuditEntry.objects.record(done, Topic.ACCOUNT, about=str(user))
-            _tell(user, f"An administrator changed your permissions: {done}")
+            message = f"{user} {'may now' if action == 'spend' else 'may no longer'} spend."
+            AuditEntry.objects.record(message, Topic.ACCOUNT, about=str(user))
+            _tell(user, f"An administrator changed your permissions: {message}")
         case "administrator" | "no_administrator":
             user.is_staff = user.is_superuser = action == "administrator"
             user.save(update_fields=["is_staff", "is_superuser"])
-            done = f"{user} is {'now' if user.is_superuser else 'no longer'} an administrator."
-            AuditEntry.objects.record(done, Topic.ACCOUNT, about=str(user))
-            _tell(user, f"An administrator changed your permissions: {done}")
+            message = f"{user} is {'now' if user.is_superuser else 'no longer'} an administrator."
+            AuditEntry.objects.record(message, Topic.ACCOUNT, about=str(user))
+            _tell(user, f"An administrator changed your permissions: {message}")
         case "open":
             accounts.reopen(user)
-            done = f"The account {user} was opened."
+            message = f"The account {user} was opened."
             _tell(user, "An administrator opened your account again.")
         case "close":
             accounts.close(user)
-            done = f"The account {user} was closed."
+            message = f"The account {user} was closed."
             _tell(user, "An administrator closed your account.")
         case _:
             try:
-                done = f"The account was deleted. Studies and logs show {accounts.erase(user)}."
+                message = f"The account was deleted. Studies and logs show {accounts.erase(user)}."
             except accounts.AccountError as error:
                 return _page(request, 409, problem=str(error))
             _tell(user, "An administrator deleted your account.")
-    messages.success(request, done)
+    messages.success(request, message)
     return redirect("users")
 
 
-def _tell(user: User, sentence: str) -> None:
+def _tell(user: User, message: str) -> None:
     if settings.EMAIL_HOST and user.email:
-        text = (
-            f"{sentence} Its name is {user}. If you did not expect this, ask the administrator.\n"
-        )
+        text = f"{message} Its name is {user}. If you did not expect this, ask the administrator.\n"
         mail.send("[Handful] Your account", text, user.email)
 
 
@@ -165,8 +163,8 @@ def _invite(request: ResearcherRequest) -> HttpResponse:
         return _page(request, 422, invitation_form=form)
     token, invitation = team.invite(None, None, form.cleaned_data["email"], request.user)
     link = request.build_absolute_uri(reverse("invitation", args=[token]))
-    sent = team.send(invitation, link)
-    return _page(request, 201, invitation=invitation, invitation_link=link, is_sent=sent)
+    is_sent = team.send(invitation, link)
+    return _page(request, 201, invitation=invitation, invitation_link=link, is_sent=is_sent)
 
 
 def _link(user: User) -> str:
@@ -175,13 +173,13 @@ def _link(user: User) -> str:
     return str(get_adapter().get_reset_password_from_key_url(key))
 
 
-def _page(request: ResearcherRequest, status: int = 200, **more: Any) -> HttpResponse:
+def _page(request: ResearcherRequest, status: int = 200, **extra: Any) -> HttpResponse:
     has_code = Authenticator.objects.filter(user=OuterRef("pk"), type=Authenticator.Type.TOTP)
     spending = Permission.objects.filter(codename="spend", user=OuterRef("pk"))
     rows = User.objects.annotate(has_code=Exists(has_code), may_spend=Exists(spending))
     rows = rows.order_by("username")
     waiting = Invitation.objects.open().filter(study=None)
-    context = {"rows": rows, "waiting": waiting, "invitation_form": InvitationForm()} | more
+    context = {"rows": rows, "waiting": waiting, "invitation_form": InvitationForm()} | extra
     return render(request, "account/users.html", context, status=status)
 
 
@@ -214,8 +212,8 @@ def create_first_owner(user: User) -> None:
     """Store the first account with all permissions. Raises NoMore if it already exists."""
     with transaction.atomic():
         # If two visitors submit the code at once, the row lock lets only one update succeed.
-        mine = Installation.objects.filter(owned_since=None).update(owned_since=database_now())
-        if not mine or User.objects.exists():
+        updated = Installation.objects.filter(owned_since=None).update(owned_since=database_now())
+        if not updated or User.objects.exists():
             raise NoMore
         user.is_staff = user.is_superuser = True
         user.save()
@@ -225,13 +223,13 @@ def say_first_owner_code() -> None:
     try:
         if not awaits_first_owner():
             return
-        sentence = (
+        message = (
             "No accounts exist yet. Open /first-owner/ and enter this code, which works once:"
             f" {first_owner_code()}"
         )
     except DatabaseError:
-        sentence = "The database has no tables yet. Run python manage.py migrate."
-    print(sentence, file=sys.stderr, flush=True)
+        message = "The database has no tables yet. Run python manage.py migrate."
+    print(message, file=sys.stderr, flush=True)
 
 
 @require_http_methods(["GET", "POST"])
@@ -266,12 +264,12 @@ SALT = "address of an account"
 @signed_in("GET", "POST")
 @never_cache
 def your_account(request: ResearcherRequest) -> HttpResponse:
-    chosen = _preferences(request.user)
-    form = TimeZoneForm(request.POST or None, instance=chosen)
+    preferences = _preferences(request.user)
+    form = TimeZoneForm(request.POST or None, instance=preferences)
     if request.method == "POST" and form.is_valid() and not is_shown_again(request):
         form.save()
-        request.session[TIME_ZONE] = chosen.time_zone
-        messages.success(request, f"Times are now shown in {chosen.time_zone}.")
+        request.session[TIME_ZONE] = preferences.time_zone
+        messages.success(request, f"Times are now shown in {preferences.time_zone}.")
         return redirect("your_account")
     return account_page(request, status=422 if form.errors else 200, form=form)
 
@@ -281,15 +279,15 @@ def _preferences(user: User) -> Preferences:
 
 
 def account_page(
-    request: ResearcherRequest, sent: PageForm | None = None, status: int = 200, **more: Any
+    request: ResearcherRequest, token_form: PageForm | None = None, status: int = 200, **extra: Any
 ) -> HttpResponse:
-    """Render the page. `sent` is a refused form for a token, `more` is for the context."""
+    """Render the page. `token_form` is a refused form, `extra` is for the context."""
     context = {
         "form": TimeZoneForm(instance=_preferences(request.user)),
         "is_connected": SocialAccount.objects.filter(user=request.user).exists(),
         "oidc_name": settings.OIDC_NAME,
     }
-    context |= tokens.section(request.user, sent) | more
+    context |= tokens.section(request.user, token_form) | extra
     return render(request, "account/your_account.html", context, status=status)
 
 
@@ -326,10 +324,10 @@ def change_address(request: ResearcherRequest) -> HttpResponse:
 @never_cache
 def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
     """GET asks for confirmation. POST stores the address. Invalid or expired links give 404."""
-    found = _read(token)
-    if found is None or found[0] != request.user:
+    change = _address_change(token)
+    if change is None or change[0] != request.user:
         return render(request, "account/address_confirm.html", status=404)
-    user, address = found
+    user, address = change
     if request.method == "GET":
         return render(request, "account/address_confirm.html", {"address": address, "of": user})
     _store(user, address)
@@ -365,7 +363,7 @@ def _send_link(request: ResearcherRequest, address: str) -> bool:
     return mail.send("[Handful] Is this your email address?", text, address)
 
 
-def _read(token: str) -> tuple[User, str] | None:
+def _address_change(token: str) -> tuple[User, str] | None:
     """Return the user and new address in a link, or None if it was used or is invalid."""
     try:
         key, old, address = signing.loads(token, salt=SALT, max_age=DAYS * 86400)

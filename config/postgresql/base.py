@@ -38,6 +38,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return False
         if self.connection.info.transaction_status == TRANSACTION_STATUS_INERROR:
             return False
-        said = select.poll()
-        said.register(self.connection, select.POLLIN | select.POLLPRI)
-        return not said.poll(0) or super().is_usable()
+        poll = select.poll()
+        poll.register(self.connection, select.POLLIN | select.POLLPRI)
+        return not poll.poll(0) or super().is_usable()
