@@ -34,8 +34,8 @@ class AnnotationConfig(AppConfig):
         periodic.PARTS |= {
             "seats": periodic.Part(expiry.sweep),
             "notices": periodic.Part(collecting.collect),
-            "old notices": periodic.Part(collecting.prune, every=timedelta(days=1)),
-            "identities": periodic.Part(erasure.delete_due, every=timedelta(hours=1)),
+            "old notices": periodic.Part(collecting.prune, interval=timedelta(days=1)),
+            "identities": periodic.Part(erasure.delete_due, interval=timedelta(hours=1)),
         }
         # Parts that call other servers run after the local ones. Webhooks run last, because anyone
         # may operate the servers that receive them.
@@ -43,7 +43,7 @@ class AnnotationConfig(AppConfig):
             "mail": periodic.Part(collecting.send_mails),
             "platform events": periodic.Part(prolific_sync.handle_waiting_events),
             "platforms": periodic.Part(
-                prolific_sync.sync_all, limit=timedelta(minutes=30), every=timedelta(minutes=5)
+                prolific_sync.sync_all, limit=timedelta(minutes=30), interval=timedelta(minutes=5)
             ),
         }
         receivers = {"webhooks": periodic.Part(webhooks.collect_and_send)}

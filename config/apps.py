@@ -18,7 +18,7 @@ class HandfulConfig(AppConfig):
         from config import audit, checks, running_checks, sessions  # noqa: F401
         from tasks import jobs, periodic
 
-        periodic.PARTS["sessions"] = periodic.Part(sessions.prune, every=timedelta(hours=1))
+        periodic.PARTS["sessions"] = periodic.Part(sessions.prune, interval=timedelta(hours=1))
         if settings.CELERY_BROKER_URL:
             jobs.send = send_to_workers
         # This app has no models, so Django does not send post_migrate for it.

@@ -165,7 +165,7 @@ def _read_files(request: HttpRequest) -> HttpResponse | None:
         for handler in request.upload_handlers:
             with contextlib.suppress(OSError):  # closing a file can fail on a full disk
                 handler.upload_interrupted()
-        return _refused(request, 507, f"Nothing was stored. {disk.sentence()}")
+        return _refused(request, 507, f"Nothing was stored. {disk.full_message()}")
     return None
 
 

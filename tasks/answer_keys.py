@@ -79,8 +79,8 @@ def check_unit(value: Any) -> Wrong:
 
 
 def check_words(value: Any) -> Wrong:
-    whole = isinstance(value, list) and all(type(number) is int for number in value)
-    if not whole or len(value) != 2 or not 1 <= value[0] <= value[1]:
+    are_numbers = isinstance(value, list) and all(type(number) is int for number in value)
+    if not are_numbers or len(value) != 2 or not 1 <= value[0] <= value[1]:
         yield "", "expected the fewest and the most words, such as [50, 100]"
 
 

@@ -111,7 +111,7 @@ def _entries(part: type[Any]) -> Callable[[Any], Wrong]:
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
             yield "", "expected a list of tables"
             return
-        seen = []
+        names = []
         for index, entry in enumerate(value):
             yield from ((f"[{index}]", wrong) for wrong in _only(entry, keys, ()))
             for key in keys:
@@ -120,9 +120,9 @@ def _entries(part: type[Any]) -> Callable[[Any], Wrong]:
                         (f"[{index}].{key}", expected) for _w, expected in check_text(entry[key])
                     )
                     yield from texts
-            if entry.get(keys[0]) in seen:
+            if entry.get(keys[0]) in names:
                 yield f"[{index}].{keys[0]}", f"{entry[keys[0]]!r} appears twice"
-            seen.append(entry.get(keys[0]))
+            names.append(entry.get(keys[0]))
 
     return check
 
@@ -213,7 +213,7 @@ class Card:
     @property
     def longest_text(self) -> int:
         """Return the maximum length of typed text, or 0 for other answer kinds."""
-        usual, _most = LONGEST_TEXTS.get(self.answered_by, (0, 0))
+        usual, _maximum = LONGEST_TEXTS.get(self.answered_by, (0, 0))
         return usual if self.longest is None else self.longest
 
     def misfit(self, metric: str) -> str:
@@ -303,7 +303,7 @@ def load_card(path: Path) -> Card:
 
 def parse_card(data: dict[str, Any], source: str) -> Card:
     """Build a card from its keys. Raises CardError, where `source` names the file."""
-    wrong = [f"{source}: {sentence}" for sentence in _only(data, REQUIRED, OPTIONAL)]
+    wrong = [f"{source}: {problem}" for problem in _only(data, REQUIRED, OPTIONAL)]
     wrong += [
         f"{source}: key {name}{within}: {expected}"
         for name, key in KEYS.items()
@@ -314,15 +314,15 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
         wrong = [f"{source}: key {key}: {expected}" for key, expected in _contradictions(data)]
     if wrong:
         raise CardError(*wrong)
-    known: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, value in data.items():
         part = KEYS[name].metadata["part"]
         items = [part(**entry) for entry in value] if part else value
-        known[name] = tuple(items) if isinstance(items, list) else items
-    usual = LABEL if known.get("labels") else SPANS
-    if known.get("answer") == usual:
-        known["answer"] = None  # the hash is the same if the default is written explicitly
-    card = Card(**known)
+        fields[name] = tuple(items) if isinstance(items, list) else items
+    usual = LABEL if fields.get("labels") else SPANS
+    if fields.get("answer") == usual:
+        fields["answer"] = None  # the hash is the same if the default is written explicitly
+    card = Card(**fields)
     if reason := card.misfit(card.metric):
         raise CardError(f"{source}: key metric: {reason}")
     return card
@@ -345,8 +345,8 @@ def _contradictions(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     lowest, highest, longest = (data.get(key) for key in ("lowest", "highest", "longest"))
     if lowest is not None and highest is not None and lowest >= highest:
         yield "highest", "expected a number above lowest"
-    if longest is not None and longest > (most := LONGEST_TEXTS.get(answer, (0, longest))[1]):
-        yield "longest", f"expected a whole number of characters, 1 to {most:,}"
+    if longest is not None and longest > (limit := LONGEST_TEXTS.get(answer, (0, longest))[1]):
+        yield "longest", f"expected a whole number of characters, 1 to {limit:,}"
     if "test_seed" in data and "test_of" not in data:
         yield "test_seed", "only valid together with test_of"
 
@@ -358,11 +358,11 @@ def _only(
     missing = [key for key in required if key not in data]
     unknown = [key for key in data if key not in required and key not in optional]
     near = {key: get_close_matches(key, missing, 1) for key in unknown}
-    meant = {key: matches[0] for key, matches in near.items() if matches}
-    known = ", ".join((*required, *optional))
-    yield from (f"missing key {key}" for key in missing if key not in meant.values())
+    guesses = {key: matches[0] for key, matches in near.items() if matches}
+    listed = ", ".join((*required, *optional))
+    yield from (f"missing key {key}" for key in missing if key not in guesses.values())
     for key in unknown:
-        hint = f"did you mean {meant[key]}?" if key in meant else f"known keys are {known}"
+        hint = f"did you mean {guesses[key]}?" if key in guesses else f"known keys are {listed}"
         yield f"unknown key {key}; {hint}"
 
 

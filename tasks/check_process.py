@@ -97,7 +97,7 @@ def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
         "report": built,
         "hash": content_hash(parsed, files),
         "rechained_hash": rechained,
-        "shown": _shown(files),
+        "shown": _preview(files),
     }
 
 
@@ -109,10 +109,10 @@ def clean(folder: str, files: list[str]) -> dict[str, Any]:
 def records(path: str, card: dict[str, Any]) -> dict[str, Any]:
     """Return {records} with the fields of each Record, or {error}."""
     try:
-        read = read_records(Path(path), _card(card))
+        parsed = read_records(Path(path), _card(card))
     except FormatError as error:
         return {"error": [error.file, error.line, error.field, error.expected]}
-    return {"records": [asdict(record) for record in read]}
+    return {"records": [asdict(record) for record in parsed]}
 
 
 def predictions(files: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -153,12 +153,12 @@ def _card(data: dict[str, Any]) -> Card:
     return parse_card(data, "task.toml")
 
 
-def _shown(files: list[SplitFile]) -> list[dict[str, Any]]:
+def _preview(files: list[SplitFile]) -> list[dict[str, Any]]:
     """Return ten examples, half from the first training file and half from the test file."""
     test = next(file for file in files if file.kind == "test")
     train = next((file for file in files if file.kind == "train"), None)
     first = _spread(train.records, SHOWN // 2) if train else []
-    rest = _spread(test.records, SHOWN - len(first))
+    last = _spread(test.records, SHOWN - len(first))
     return [
         {
             "step": step,
@@ -170,8 +170,8 @@ def _shown(files: list[SplitFile]) -> list[dict[str, Any]]:
             "explanation": record.explanation,
             "options": list(record.options),
         }
-        for step, file, chosen in (("training", train, first), ("annotation", test, rest))
-        for record in chosen
+        for step, file, records in (("training", train, first), ("annotation", test, last))
+        for record in records
         if file
     ]
 

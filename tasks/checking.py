@@ -51,9 +51,9 @@ def one_of(account: int, waits: bool = False) -> Iterator[None]:
     leaves capacity for other accounts. A killed process's lock expires after LIMIT.
     """
     key = f"upload-check:{account}"
-    until = time.monotonic() + (PATIENCE if waits else 0)
+    deadline = time.monotonic() + (PATIENCE if waits else 0)
     while not cache.add(key, True, timeout=LIMIT):
-        if time.monotonic() >= until:
+        if time.monotonic() >= deadline:
             raise Busy("Another of your uploads is being checked. Upload this one again later.")
         time.sleep(0.1)
     try:
@@ -63,7 +63,7 @@ def one_of(account: int, waits: bool = False) -> Iterator[None]:
 
 
 def run(
-    what: str, *, waits: bool = False, has_images: bool = False, **request: Any
+    name: str, *, waits: bool = False, has_images: bool = False, **request: Any
 ) -> dict[str, Any]:
     """Run a check by name (WORK in check_process and datasets/process.py) and return its reply.
 
@@ -71,24 +71,24 @@ def run(
     """
     if not one_at_a_time.acquire(timeout=PATIENCE if waits else 0):
         raise Busy("Another upload is being checked. Upload yours again in a moment.")
-    is_dataset = what in OF_DATASETS
+    is_dataset = name in OF_DATASETS
     command, memory = (COMMAND_OF_DATASETS, MEMORY_OF_DATASETS) if is_dataset else (COMMAND, MEMORY)
     command = [flag for flag in command if flag != "-S" or not has_images]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [*command, str(SECONDS), str(memory)],
-            cwd=ROOT, input=json.dumps({"what": what, **request}).encode(), capture_output=True,
+            cwd=ROOT, input=json.dumps({"what": name, **request}).encode(), capture_output=True,
             timeout=LIMIT, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise _too_complex(memory) from None
     finally:
         one_at_a_time.release()
-    if done.returncode in (TOO_MUCH, -signal.SIGXCPU, -signal.SIGKILL, -signal.SIGSEGV):
+    if process.returncode in (TOO_MUCH, -signal.SIGXCPU, -signal.SIGKILL, -signal.SIGSEGV):
         raise _too_complex(memory)
-    if done.returncode:
-        raise RuntimeError(f"the check of {what} failed: {done.stderr.decode(errors='replace')}")
-    return json.loads(done.stdout)
+    if process.returncode:
+        raise RuntimeError(f"the check of {name} failed: {process.stderr.decode(errors='replace')}")
+    return json.loads(process.stdout)
 
 
 def _too_complex(memory: int) -> TooComplex:

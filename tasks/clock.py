@@ -14,12 +14,12 @@ STEP = 0.1  # seconds; more than NTP adjusts a clock within a minute
 class Difference(NamedTuple):
     """How far the database's clock is ahead of this machine's, and when this was measured."""
 
-    ahead: timedelta
+    lead: timedelta
     at: float  # by the monotonic clock
     offset: float  # this machine's clock minus the monotonic one; changes when it is set
 
 
-_known: Difference | None = None
+_drift: Difference | None = None
 
 
 def database_now() -> datetime:
@@ -29,16 +29,16 @@ def database_now() -> datetime:
     another. The difference is measured once a minute and after changes. SQLite is local and uses
     the machine's own clock.
     """
-    global _known
+    global _drift
     if connection.vendor == "sqlite":
         return timezone.now()
     at = time.monotonic()
     offset = time.time() - at
-    known = _known
-    if known is None or at - known.at > ASKED_AGAIN_AFTER or abs(offset - known.offset) > STEP:
+    drift = _drift
+    if drift is None or at - drift.at > ASKED_AGAIN_AFTER or abs(offset - drift.offset) > STEP:
         with connection.cursor() as cursor:
             # now() is the start of the transaction, which may be before a wait for a lock.
             cursor.execute("SELECT clock_timestamp()")
-            theirs = cursor.fetchone()[0]
-        known = _known = Difference(theirs - datetime.fromtimestamp(time.time(), UTC), at, offset)
-    return timezone.now() + known.ahead
+            now = cursor.fetchone()[0]
+        drift = _drift = Difference(now - datetime.fromtimestamp(time.time(), UTC), at, offset)
+    return timezone.now() + drift.lead

@@ -79,8 +79,8 @@ class Column:
     kind: Any = str
 
     def value(self, row: Any) -> Any:
-        read = self.get if callable(self.get) else attrgetter(self.get or self.name)
-        return read(row)
+        getter = self.get if callable(self.get) else attrgetter(self.get or self.name)
+        return getter(row)
 
     def stored(self, row: Any) -> Any:
         """Return the value for CSV and JSON, where scores, SDs and differences aren't x 100."""
@@ -95,11 +95,11 @@ class Column:
     def stored_meaning(self) -> str:
         if self.unit not in SHOWN_X_100:
             return self.meaning
-        words = self.meaning.rstrip(".")
+        meaning = self.meaning.rstrip(".")
         of_score = ", in points of the score x 100"
         for scale in (of_score, ", x 100", " x 100", ", in points", " in points", ", in percent"):
-            words = words.replace(scale, "")
-        return f"{words}; scale 0 to 1"
+            meaning = meaning.replace(scale, "")
+        return f"{meaning}; scale 0 to 1"
 
     def text(self, row: Any) -> str:
         value = self.value(row)
@@ -125,5 +125,5 @@ def on_page(columns: Iterable[Column]) -> list[Column]:
 
 
 def cells(columns: Iterable[Column], rows: Iterable[Any]) -> list[list[str]]:
-    shown = on_page(columns)
-    return [[column.text(row) for column in shown] for row in rows]
+    visible = on_page(columns)
+    return [[column.text(row) for column in visible] for row in rows]

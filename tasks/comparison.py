@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from tasks.answers import Asked
+from tasks.answers import Prompt
 from tasks.cards import Card
 from tasks.metrics import score
 from tasks.spans import GivenAnswer, Span, anywhere, is_reachable, occurrences
@@ -31,14 +31,14 @@ class Mark(NamedTuple):
 class Piece(NamedTuple):
     """A part of a segment whose marks don't change.
 
-    `chosen` is right, extra, partial or "", and `missed` may cover the part as well. `starts`
+    `verdict` is right, extra, partial or "", and `missed` may cover the part as well. `starts`
     and `ends` show whether a mark starts or ends here. A partial highlight is announced
     together with the gold it overlaps. Each of their pieces holds the start of this overlap in
     `overlap`. `opens` and `closes` show whether the announced part starts or ends here.
     """
 
     text: str
-    chosen: str
+    verdict: str
     missed: bool
     starts: bool
     ends: bool
@@ -90,20 +90,20 @@ class Comparison:
         cut = []
         for start, end in itertools.pairwise(cuts):
             over = [mark for mark in marks if mark.start <= start and end <= mark.end]
-            chosen = next((mark.verdict for mark in over if mark.verdict != "missed"), "")
+            verdict = next((mark.verdict for mark in over if mark.verdict != "missed"), "")
             starts = any(mark.start == start for mark in over)
             ends = any(mark.end == end for mark in over)
-            whole = next((o for o in overlaps if o.start <= start and end <= o.end), None)
+            overlap = next((o for o in overlaps if o.start <= start and end <= o.end), None)
             cut.append(
                 Piece(
                     text[start:end],
-                    chosen,
+                    verdict,
                     any(mark.verdict == "missed" for mark in over),
                     starts,
                     ends,
-                    whole.start == start if whole else starts,
-                    whole.end == end if whole else ends,
-                    whole.given if whole else None,
+                    overlap.start == start if overlap else starts,
+                    overlap.end == end if overlap else ends,
+                    overlap.given if overlap else None,
                     start,
                 )
             )
@@ -111,7 +111,7 @@ class Comparison:
 
 
 def compare_answer(
-    card: Card, asked: Asked, answer: GivenAnswer, gold: Sequence[str]
+    card: Card, prompt: Prompt, answer: GivenAnswer, gold: Sequence[str]
 ) -> Comparison:
     """Compare an answer with the gold.
 
@@ -122,30 +122,30 @@ def compare_answer(
     words. Chosen and typed answers have no position, even if the text contains them.
     """
     s1, alternative = score(answer.texts, gold, card.gold_rule)
-    accepted = wanted = list(dict.fromkeys(gold))
-    where = (asked.context, card.selectable_question(asked.question), card.granularity)
+    accepted = expected = list(dict.fromkeys(gold))
+    source = (prompt.context, card.selectable_question(prompt.question), card.granularity)
     in_text = card.is_highlighted
-    places = {text: places_of(text, *where) if in_text else [] for text in accepted}
+    places = {text: places_of(text, *source) if in_text else [] for text in accepted}
     if alternative is not None:
-        wanted = [gold[alternative] if s1 else _nearest(places, answer.spans)]
-    marks = [_mark(span, wanted, places) for span in answer.spans]
+        expected = [gold[alternative] if s1 else _nearest(places, answer.spans)]
+    marks = [_mark(span, expected, places) for span in answer.spans]
     partial = list(dict.fromkeys(mark.text for mark in marks if mark.verdict == "partial"))
-    overlooked = {text: _missed(places[text], answer.spans) for text in wanted}
+    overlooked = {text: _missed(places[text], answer.spans) for text in expected}
     # Sort by first occurrence. Texts without an occurrence are last.
     missed = sorted(
-        (text for text in wanted if text not in answer.texts),
+        (text for text in expected if text not in answer.texts),
         key=lambda text: [not overlooked[text], overlooked[text]],
     )
     marks += itertools.chain.from_iterable(overlooked[text] for text in missed)
-    unreachable = [text for text in wanted if in_text and not is_reachable(text, *where)]
+    unreachable = [text for text in expected if in_text and not is_reachable(text, *source)]
     return Comparison(
         s1=s1,
         marks=tuple(sorted(marks, key=lambda mark: (mark.segment, mark.start, mark.end))),
-        right=[text for text in answer.texts if text in wanted],
+        right=[text for text in answer.texts if text in expected],
         missed=missed,
-        extra=[text for text in answer.texts if text not in wanted and text not in partial],
+        extra=[text for text in answer.texts if text not in expected and text not in partial],
         partial=partial,
-        also_accepted=[text for text in accepted if text not in wanted],
+        also_accepted=[text for text in accepted if text not in expected],
         # Typed answers can match any gold.
         unreachable=[] if card.typed else unreachable,
     )
@@ -155,8 +155,8 @@ def places_of(
     text: str, segments: Sequence[str], question: str | None, granularity: str = WORD
 ) -> list[Span]:
     """Return the occurrences of a gold text as whole words or, if there are none, inside words."""
-    whole = occurrences(text, segments, question, granularity)
-    return whole or list(anywhere(text, segments, question))
+    places = occurrences(text, segments, question, granularity)
+    return places or list(anywhere(text, segments, question))
 
 
 def _touches(place: Span, spans: Sequence[Span]) -> bool:
@@ -170,10 +170,10 @@ def _nearest(places: dict[str, list[Span]], spans: Sequence[Span]) -> str:
     return next(itertools.chain(touched, standing, places))
 
 
-def _mark(span: Span, wanted: Sequence[str], places: dict[str, list[Span]]) -> Mark:
-    if span.text in wanted:
+def _mark(span: Span, expected: Sequence[str], places: dict[str, list[Span]]) -> Mark:
+    if span.text in expected:
         verdict = "right"
-    elif any(span.overlaps(place) for text in wanted for place in places[text]):
+    elif any(span.overlaps(place) for text in expected for place in places[text]):
         verdict = "partial"
     else:
         verdict = "extra"

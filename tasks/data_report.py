@@ -161,12 +161,12 @@ def rechained(files: list[SplitFile]) -> list[SplitFile]:
 def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:
     entries = []
     for file in files:
-        seen: set[str] = set()
+        hashes: set[str] = set()
         ids = []
         for record in file.records:
-            if record.content_hash in seen:
+            if record.content_hash in hashes:
                 ids.append(record.id)
-            seen.add(record.content_hash)
+            hashes.add(record.content_hash)
         if ids:
             entries.append({"file": file.filename, "ids": ids})
     return entries
@@ -235,21 +235,21 @@ def _sizes_told(report: dict[str, Any]) -> list[str]:
     sentences += report.get("made_from", {}).get("notes", [])
     return sentences + [
         f"{split['file']}: {split['examples']} examples, {split['empty_share']:.1f} % empty"
-        + _strata_told(report.get("strata", {}).get(split["file"], {}))
+        + _strata_text(report.get("strata", {}).get(split["file"], {}))
         for split in report["splits"]
     ]
 
 
-def _strata_told(counts: dict[str, int]) -> str:
+def _strata_text(counts: dict[str, int]) -> str:
     """Return the number of examples by stratum, such as "; 21 government, 21 telephone"."""
     ordered = sorted(counts.items())  # PostgreSQL orders keys of JSON by length
-    named = [f"{count} {stratum or 'without a stratum'}" for stratum, count in ordered]
-    return f"; {', '.join(named)}" if named else ""
+    parts = [f"{count} {stratum or 'without a stratum'}" for stratum, count in ordered]
+    return f"; {', '.join(parts)}" if parts else ""
 
 
 def warnings(report: dict[str, Any]) -> list[str]:
     sentences = []
-    for key, words in (
+    for key, warning in (
         ("unreachable", "gold answers not found in the text (they lower the maximum score)"),
         ("duplicates", "the same content as an earlier example in the file"),
         ("overlap_with_test", "also in the test file (leakage)"),
@@ -257,7 +257,7 @@ def warnings(report: dict[str, Any]) -> list[str]:
         ("respelled", "gold stored in normalised spelling (3.50 as 3.5, no surrounding spaces)"),
         ("same_options", "two options with the same text (the answer is the text)"),
     ):
-        sentences += [f"{entry['file']}: {words}: {_list(entry['ids'])}" for entry in report[key]]
+        sentences += [f"{entry['file']}: {warning}: {_list(entry['ids'])}" for entry in report[key]]
     if report["labels_not_in_question"]:
         names = ", ".join(report["labels_not_in_question"])
         sentences.append(
@@ -292,14 +292,14 @@ def origin(made_from: dict[str, Any]) -> str:
     """Return a sentence about the origin of a task made from a dataset or a Few-shot Gym task."""
     if made_from["format"] == "gym":
         seeds = ", ".join(map(str, made_from["seeds"]))
-        drawn = f", drawn with seed {made_from['seed']}" if made_from["seed"] is not None else ""
+        sampling = f", drawn with seed {made_from['seed']}" if made_from["seed"] is not None else ""
         return (
             f"Made from {made_from['file']} of the NLP Few-shot Gym (SHA-256"
             f" {made_from['sha256'][:16]}…): K = {made_from['k']}, training splits 1 to"
             f" {len(made_from['seeds'])} are the seeds {seeds}; {made_from['ontology']}, scored"
             f" there by {made_from['metric']}; answered by {made_from['answer']}"
             f" ({made_from['why']}); the test set has {made_from['test']:,} of"
-            f" {made_from['test_of']:,} examples{drawn}"
+            f" {made_from['test_of']:,} examples{sampling}"
         )
     stratum = made_from.get("columns", {}).get("stratum")
     return (
@@ -310,5 +310,5 @@ def origin(made_from: dict[str, Any]) -> str:
 
 def _list(ids: list[str]) -> str:
     """List all ids, or the first ten if there are many. The stored report lists them all."""
-    more = f" and {len(ids) - 10} more" if len(ids) > 12 else ""
-    return ", ".join(ids[:10] if more else ids) + more
+    remainder = f" and {len(ids) - 10} more" if len(ids) > 12 else ""
+    return ", ".join(ids[:10] if remainder else ids) + remainder

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks import disk, upload_jobs, uploads
-from tasks.datasets.making import Wanted
+from tasks.datasets.making import TaskSpec
 from tasks.datasets.reading import Reading, format_of
 from tasks.formats import FormatError
 from tasks.models import TaskUpload
@@ -32,21 +32,21 @@ def begin(name: str, content: Iterable[bytes], reading: Reading, owner: Any) -> 
         raise UploadError(
             "The file name is too long or contains invalid characters. Rename the file."
         )
-    with uploads.begun(owner) as upload:
+    with uploads.new_upload(owner) as upload:
         folder = uploads.folder_of(upload) / FOLDER
         folder.mkdir(parents=True)
         if uploads.write(folder / name, name, content, uploads.MAX_BYTES) == uploads.MAX_BYTES:
             raise UploadError(f"{name}: empty. Choose a file that is not empty.")
-        how = dataclasses.asdict(reading)
-        seen = _checked("columns", name, owner, path=str(folder / name), reading=how)
-        seen["reading"] = how
-        (uploads.folder_of(upload) / SEEN).write_text(json.dumps(seen), encoding="utf-8")
+        options = dataclasses.asdict(reading)
+        reply = _checked("columns", name, owner, path=str(folder / name), reading=options)
+        reply["reading"] = options
+        (uploads.folder_of(upload) / SEEN).write_text(json.dumps(reply), encoding="utf-8")
     return upload
 
 
-def _checked(what: str, name: str, owner: Any, **request: Any) -> dict[str, Any]:
+def _checked(check: str, name: str, owner: Any, **request: Any) -> dict[str, Any]:
     advice = "; the command make_task has no such limit"
-    reply = uploads.check(what, owner, f"{name}: ", advice, **request)
+    reply = uploads.check(check, owner, f"{name}: ", advice, **request)
     if "error" in reply:
         raise UploadError(reply["error"])
     return reply
@@ -57,7 +57,7 @@ def path_of(upload: TaskUpload) -> Path | None:
     return next(folder.iterdir(), None) if folder.is_dir() else None
 
 
-def seen(upload: TaskUpload) -> dict[str, Any]:
+def inspection(upload: TaskUpload) -> dict[str, Any]:
     content = (uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8")
     return json.loads(content)
 
@@ -70,18 +70,18 @@ def fields(upload: TaskUpload) -> dict[str, Any]:
 
 def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
     """Store the input from the columns form. Raises DiskFull."""
-    with disk.named():
+    with disk.full_errors():
         (uploads.folder_of(upload) / FIELDS).write_text(json.dumps(values), encoding="utf-8")
 
 
-def example(upload: TaskUpload, wanted: Wanted, owner: Any) -> dict[str, Any]:
+def example(upload: TaskUpload, spec: TaskSpec, owner: Any) -> dict[str, Any]:
     """Return the task's card and its first example (process.example). Raises UploadError."""
-    path, how = path_of(upload), dataclasses.asdict(wanted)
+    path, options = path_of(upload), dataclasses.asdict(spec)
     assert path is not None
-    return _checked("example", path.name, owner, path=str(path), wanted=how)
+    return _checked("example", path.name, owner, path=str(path), spec=options)
 
 
-def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
+def make(upload: TaskUpload, spec: TaskSpec, owner: Any) -> None:
     """Replace the files and check them. Raises UploadError, in which case nothing changes."""
     path = path_of(upload)
     if path is None:
@@ -89,25 +89,25 @@ def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
     if not upload_jobs.may_change(upload):
         raise UploadError("The upload is being imported and can no longer be changed.")
     folder = uploads.folder_of(upload)
-    made = folder / MADE
-    shutil.rmtree(made, ignore_errors=True)
+    output = folder / MADE
+    shutil.rmtree(output, ignore_errors=True)
     try:
-        with disk.named():
-            made.mkdir()
+        with disk.full_errors():
+            output.mkdir()
             reply = _checked(
-                "make", path.name, owner, path=str(path), folder=str(made),
-                wanted=dataclasses.asdict(wanted),
+                "make", path.name, owner, path=str(path), folder=str(output),
+                spec=dataclasses.asdict(spec),
             )  # fmt: skip
             check = reply.pop("check")
-            (made / ORIGIN).write_text(json.dumps(reply), encoding="utf-8")
+            (output / ORIGIN).write_text(json.dumps(reply), encoding="utf-8")
             for name in uploads.names(upload):
                 (folder / name).unlink()
-            for file in made.iterdir():
+            for file in output.iterdir():
                 file.rename(folder / file.name)
     except disk.DiskFull as error:
         raise UploadError(str(error)) from None
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(output, ignore_errors=True)
     upload.refused = []
     uploads.changed(upload)
     upload_jobs.record_check(upload, check, owner)

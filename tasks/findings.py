@@ -11,7 +11,7 @@ from functools import partial
 from typing import Literal
 
 from tasks.answer_keys import LABEL
-from tasks.answers import Asked
+from tasks.answers import Prompt
 from tasks.cards import Card
 from tasks.comparison import Comparison, places_of
 from tasks.spans import GivenAnswer, Span
@@ -79,17 +79,17 @@ def findings(
     `other_kinds` maps gold texts from other questions about the same text to the question type. It
     contains only texts that may be shown, so it is empty until all these questions are answered.
     """
-    wanted = {
+    expected = {
         text: places_of(text, segments, question)
         for text in [*comparison.right, *comparison.missed]
     }
     distinct = {span.text: span for span in reversed(answer.spans)}.values()
-    given = [_of_span(span, wanted, comparison, other_kinds or {}) for span in distinct]
+    given = [_of_span(span, expected, comparison, other_kinds or {}) for span in distinct]
     coupled = {text for finding in given for text in finding.gold}
     in_text = [*given, *_missed(comparison, coupled)]
     in_text.sort(key=lambda finding: (finding.segment, finding.start))
     # If answers that are not in the text may be typed, gold may not be in the text either.
-    nowhere = [text for text in comparison.missed if not wanted[text]]
+    nowhere = [text for text in comparison.missed if not expected[text]]
     return (
         *in_text,
         *_of_texts(answer.values, comparison),
@@ -100,16 +100,16 @@ def findings(
 
 def findings_on(
     card: Card,
-    asked: Asked,
+    prompt: Prompt,
     answer: GivenAnswer,
     comparison: Comparison,
     gold: Sequence[str],
     other_kinds: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
     if card.is_highlighted:
-        question = card.selectable_question(asked.question)
-        said = findings(answer, comparison, asked.context, question, other_kinds)
-        return _one_for_the_other(said) if card.max_spans == 1 else said
+        question = card.selectable_question(prompt.question)
+        result = findings(answer, comparison, prompt.context, question, other_kinds)
+        return _one_for_the_other(result) if card.max_spans == 1 else result
     if card.answered_by == LABEL:
         kind: Kind = "right_label" if answer.label in gold else "other_label"
         return (Finding(kind, answer.label, tuple(gold)),)
@@ -122,15 +122,15 @@ def findings_on(
     return tuple(_of_texts(answer.texts, comparison))
 
 
-def _one_for_the_other(said: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def _one_for_the_other(result: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Merge an extra and a missed answer into one mistake if only one answer is allowed."""
-    extra = [finding for finding in said if finding.kind == "extra"]
-    missed = [finding for finding in said if finding.kind == "missed"]
+    extra = [finding for finding in result if finding.kind == "extra"]
+    missed = [finding for finding in result if finding.kind == "missed"]
     if not extra or not missed:
-        return said
+        return result
     gold = tuple(text for finding in missed for text in finding.gold)
-    others = (finding for finding in said if finding not in extra and finding not in missed)
-    return (replace(extra[0], kind="instead", gold=gold), *others)
+    remaining = (finding for finding in result if finding not in extra and finding not in missed)
+    return (replace(extra[0], kind="instead", gold=gold), *remaining)
 
 
 def _of_texts(texts: Sequence[str], comparison: Comparison) -> Iterator[Finding]:
@@ -148,14 +148,14 @@ def _missed_texts(texts: Iterable[str]) -> Iterator[Finding]:
 
 def _of_span(
     span: Span,
-    wanted: Mapping[str, Sequence[Span]],
+    expected: Mapping[str, Sequence[Span]],
     comparison: Comparison,
     other_kinds: Mapping[str, str],
 ) -> Finding:
     finding = partial(Finding, given=span.text, segment=span.segment, start=span.start)
     if span.text in comparison.right:
         return finding("right", gold=(span.text,))
-    touched = [place for places in wanted.values() for place in places if place.overlaps(span)]
+    touched = [place for places in expected.values() for place in places if place.overlaps(span)]
     inside = [place for place in touched if span.start <= place.start and place.end <= span.end]
     if len({place.text for place in inside}) > 1:
         texts = (place.text for place in sorted(inside))
@@ -174,9 +174,9 @@ def _of_span(
 
 def _against(span: Span, place: Span) -> tuple[Kind, tuple[str, ...]]:
     """Return how a highlight differs from an overlapping answer, and its superfluous words."""
-    before = span.text[: max(0, place.start - span.start)].strip()
-    after = span.text[len(span.text) - max(0, span.end - place.end) :].strip()
-    surplus = tuple(text for text in (before, after) if text)
+    prefix = span.text[: max(0, place.start - span.start)].strip()
+    suffix = span.text[len(span.text) - max(0, span.end - place.end) :].strip()
+    surplus = tuple(text for text in (prefix, suffix) if text)
     if place.start <= span.start and span.end <= place.end:
         return "too_short", ()
     if span.start <= place.start and place.end <= span.end:
@@ -185,7 +185,7 @@ def _against(span: Span, place: Span) -> tuple[Kind, tuple[str, ...]]:
 
 
 def _missed(comparison: Comparison, coupled: set[str]) -> Iterator[Finding]:
-    named = {*coupled, *comparison.unreachable}
+    reported = {*coupled, *comparison.unreachable}
     for mark in comparison.marks:
-        if mark.verdict == "missed" and mark.text not in named:
+        if mark.verdict == "missed" and mark.text not in reported:
             yield Finding("missed", gold=(mark.text,), segment=mark.segment, start=mark.start)

@@ -361,8 +361,8 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
     except GoldError as error:
         refuse("answer", str(error))
     if card.question_types and not card.question_type(question):
-        known = "; ".join(kind.match for kind in card.question_types)
-        refuse("question", f"expected one of the card's question types: {known}")
+        listing = "; ".join(kind.match for kind in card.question_types)
+        refuse("question", f"expected one of the card's question types: {listing}")
     explanation = _short(data, "explanation", LONGEST_EXPLANATION, text, refuse)
     group = "stratum" if "stratum" in data else "genre"
     stratum = _short(data, group, LONGEST_STRATUM, text, refuse)

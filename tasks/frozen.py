@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tasks.models import Example, Task
 
 Value = TypeVar("Value")
-_known: dict[tuple[str, str], Any] = {}  # by function and content hash
+_cache: dict[tuple[str, str], Any] = {}  # by function and content hash
 WORDS_OF = 500  # number of examples, which is sufficient for a median
 
 
@@ -29,9 +29,9 @@ def _by_content(compute: Callable[["Task"], Value]) -> Callable[["Task"], Value]
     @wraps(compute)
     def cached(task: "Task") -> Value:
         key = (compute.__name__, task.content_hash)
-        if key not in _known:
-            _known[key] = compute(task)
-        return _known[key]
+        if key not in _cache:
+            _cache[key] = compute(task)
+        return _cache[key]
 
     return cached
 
@@ -55,9 +55,9 @@ def set_ceiling(task: "Task") -> float:
         return math.nan
     golds = task.test_split.examples.values_list("gold", flat=True)
     sizes = [len(set(gold)) for gold in golds]
-    most = task.card.max_spans or max(sizes) if task.card.is_highlighted else 1
+    limit = task.card.max_spans or max(sizes) if task.card.is_highlighted else 1
     return statistics.fmean(
-        2 * min(most, size) / (min(most, size) + size) if size else float(task.card.no_answer)
+        2 * min(limit, size) / (min(limit, size) + size) if size else float(task.card.no_answer)
         for size in sizes
     )
 
@@ -106,6 +106,6 @@ def card_of_example(pk: int) -> Card:
 
 def clear() -> None:
     """Empty the caches. Tests need this, because they reuse the keys of rolled-back rows."""
-    _known.clear()
+    _cache.clear()
     example.cache_clear()
     card_of_example.cache_clear()

@@ -34,20 +34,20 @@ TOO_COMPLEX = ("These tasks are ", ". Upload fewer tasks, or use the command imp
 
 def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> TaskUpload:
     """Read all tasks or a partition's, or raise UploadError without storing anything."""
-    wanted = partitions()[partition] if partition else None
-    with uploads.begun(owner) as upload:
+    selection = partitions()[partition] if partition else None
+    with uploads.new_upload(owner) as upload:
         _store_all(folder_of(upload), files)
-        only = None if wanted is None else list(wanted.all)
-        seen = uploads.check("gym", owner, *TOO_COMPLEX, folder=str(folder_of(upload)), only=only)
-        problems = [task["error"] for task in seen["tasks"] if "error" in task]
+        only = None if selection is None else list(selection.all)
+        reply = uploads.check("gym", owner, *TOO_COMPLEX, folder=str(folder_of(upload)), only=only)
+        problems = [task["error"] for task in reply["tasks"] if "error" in task]
         if problems:
             raise UploadError(*_first(problems))
-        if wanted is not None:
-            if not seen["tasks"]:
+        if selection is not None:
+            if not reply["tasks"]:
                 raise UploadError(f"None of these tasks is in the partition {partition}.")
-            here = {task["name"] for task in seen["tasks"]}
-            seen["shared"] = [*of_partition(wanted, here), *seen["shared"]]
-        (uploads.folder_of(upload) / SEEN).write_text(json.dumps(seen), encoding="utf-8")
+            names = {task["name"] for task in reply["tasks"]}
+            reply["shared"] = [*of_partition(selection, names), *reply["shared"]]
+        (uploads.folder_of(upload) / SEEN).write_text(json.dumps(reply), encoding="utf-8")
     return upload
 
 
@@ -59,20 +59,20 @@ def is_gym(upload: TaskUpload) -> bool:
     return folder_of(upload).is_dir()
 
 
-def seen(upload: TaskUpload) -> dict[str, Any]:
+def inspection(upload: TaskUpload) -> dict[str, Any]:
     """Return {tasks, shared}. See `process.gym` for `tasks`. `shared` contains sentences."""
     return json.loads((uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8"))
 
 
 def _first(problems: list[str]) -> list[str]:
-    more = len(problems) - MAX_SAID
-    return problems[:MAX_SAID] + ([f"{more} more problems."] if more > 0 else [])
+    surplus = len(problems) - MAX_SAID
+    return problems[:MAX_SAID] + ([f"{surplus} more problems."] if surplus > 0 else [])
 
 
 def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
     """Write each file, or each member of a ZIP, to its task's folder. Raises UploadError."""
     folder.mkdir(parents=True)
-    left, stored = uploads.MAX_BYTES, 0
+    space, stored = uploads.MAX_BYTES, 0
     for file in files:
         for name, content in uploads.parts(file, MAX_FILES):
             if is_beside(name) or name == "manifest.tsv":
@@ -92,24 +92,24 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
                     else f"The upload contains more than {MAX_FILES:,} files."
                 )
             place.parent.mkdir(exist_ok=True)
-            left = uploads.write(place, name, content, left)
+            space = uploads.write(place, name, content, space)
     if not stored:
         raise UploadError("None of these files belongs to the Few-shot Gym.")
 
 
 def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, owner: Any) -> None:
     """Start the import if every task can be made, or raise UploadError."""
-    drawn = dataclasses.asdict(sample) if sample else None
+    draw = dataclasses.asdict(sample) if sample else None
     folder = str(folder_of(upload))
-    reply = uploads.check("gym_make", owner, *TOO_COMPLEX, folder=folder, kinds=kinds, sample=drawn)
-    refusals = [str(teams.NotInTeam(n)) for n in kinds if not teams.may_change(n, owner)]
-    if problems := [*reply["errors"], *refusals]:
+    reply = uploads.check("gym_make", owner, *TOO_COMPLEX, folder=folder, kinds=kinds, sample=draw)
+    rejections = [str(teams.NotInTeam(n)) for n in kinds if not teams.may_change(n, owner)]
+    if problems := [*reply["errors"], *rejections]:
         raise UploadError(*_first(problems))
-    digests = {task["name"]: task["digest"] for task in seen(upload)["tasks"]}
-    chosen = [[name, kind, digests[name]] for name, kind in kinds.items()]
-    parameters = {"upload": str(upload.pk), "tasks": chosen, "sample": drawn}
+    digests = {task["name"]: task["digest"] for task in inspection(upload)["tasks"]}
+    entries = [[name, kind, digests[name]] for name, kind in kinds.items()]
+    parameters = {"upload": str(upload.pk), "tasks": entries, "sample": draw}
     with transaction.atomic():
-        job = jobs.start(uploads.IMPORT_GYM, parameters, total=len(chosen), owner=owner)
+        job = jobs.start(uploads.IMPORT_GYM, parameters, total=len(entries), owner=owner)
         TaskUpload.objects.filter(pk=upload.pk).update(job=job)
     upload.refresh_from_db()
 
@@ -123,11 +123,11 @@ def _import(job: Job, number: int) -> dict[str, Any]:
     name, kind, digest = job.parameters["tasks"][number]
     sample = job.parameters["sample"]
     try:
-        task = making.see(folder_of(upload) / name).answered_by(kind)
-        if task.digest != digest:
+        source = making.see(folder_of(upload) / name).answered_by(kind)
+        if source.digest != digest:
             raise jobs.JobError(f"{name}: the files differ from those that were checked.")
-        made = making.make(task, Sample(**sample) if sample else None)
-        done = import_task(made.card, made.files, by=upload.owner, made_from=made.made_from)
+        task = making.make(source, Sample(**sample) if sample else None)
+        result = import_task(task.card, task.files, by=upload.owner, made_from=task.made_from)
     except (FormatError, CardError, teams.NotInTeam) as error:
         raise jobs.JobError(f"{name} was not imported: {error}") from None
-    return {"name": name, "version": done.task.version, "created": done.created}
+    return {"name": name, "version": result.task.version, "created": result.created}

@@ -183,19 +183,19 @@ def _rewritten(image: Any, data: bytes) -> bytes:
     mode = "RGBA" if image.has_transparency_data else MODES[image.mode]
     image = ImageOps.exif_transpose(image)
     if profile and image.mode in ("RGB", "CMYK"):
-        own, srgb = ImageCms.ImageCmsProfile(io.BytesIO(profile)), ImageCms.createProfile("sRGB")
+        source, srgb = ImageCms.ImageCmsProfile(io.BytesIO(profile)), ImageCms.createProfile("sRGB")
         try:
-            image = ImageCms.profileToProfile(image, own, srgb, outputMode="RGB")
+            image = ImageCms.profileToProfile(image, source, srgb, outputMode="RGB")
         except ImageCms.PyCMSError as error:
             raise ImageError(f"unusable colour profile ({error})") from None
     image = image.convert(mode)
     image.info.clear()
-    written = io.BytesIO()
+    output = io.BytesIO()
     if is_jpeg and mode == "RGB":
-        image.save(written, "JPEG", quality=95)
+        image.save(output, "JPEG", quality=95)
     else:
-        image.save(written, "PNG")
-    return written.getvalue()
+        image.save(output, "PNG")
+    return output.getvalue()
 
 
 def _is_bare(data: bytes) -> bool:

@@ -88,9 +88,9 @@ def import_task(
             with transaction.atomic():
                 Example.objects.bulk_create(piece, ignore_conflicts=True)
         with transaction.atomic():
-            wanted = sum(len(file.records) for file in files)
-            if Example.objects.filter(split__task=task).count() != wanted:
-                raise RuntimeError(f"{task} does not have all of its {wanted} examples")
+            expected = sum(len(file.records) for file in files)
+            if Example.objects.filter(split__task=task).count() != expected:
+                raise RuntimeError(f"{task} does not have all of its {expected} examples")
             finished, _ = UnfinishedImport.objects.filter(task=task).delete()
     except Exception:
         with transaction.atomic():
@@ -133,7 +133,7 @@ def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
     piece: list[Example] = []
     size = 0
     for file in files:
-        split, _made = Split.objects.get_or_create(
+        split, _created = Split.objects.get_or_create(
             task=task, kind=file.kind, shots=file.shots, number=file.number,
             defaults={"filename": file.filename},
         )  # fmt: skip
@@ -156,9 +156,9 @@ def _image_names(files: list[SplitFile]) -> set[str]:
     return {image.name for segment in segments if (image := image_in(segment))}
 
 
-def drop_unfinished(before: datetime) -> None:
-    Task.with_unfinished.filter(unfinished__begun_at__lt=before).delete()
-    Image.objects.filter(task=None, stored_at__lt=before).only("name").delete()
+def drop_unfinished(cutoff: datetime) -> None:
+    Task.with_unfinished.filter(unfinished__begun_at__lt=cutoff).delete()
+    Image.objects.filter(task=None, stored_at__lt=cutoff).only("name").delete()
 
 
 def examples_of(split: Split, records: list[Record]) -> list[Example]:

@@ -38,14 +38,14 @@ logger = logging.getLogger(__name__)
 
 def bind() -> None:
     """Store the same id in the database and the folder, unless they already have one."""
-    own, _made = _rows().get_or_create(only=True)
+    row, _created = _rows().get_or_create(only=True)
     path = _file()
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         return
     # This is atomic and never overwrites the file, because two servers may start at once.
     part = path.with_name(f".{FILE}.{secrets.token_hex(4)}")
-    part.write_text(f"{own.folder_id}\n")
+    part.write_text(f"{row.folder_id}\n")
     try:
         os.link(part, path)
     except FileExistsError:
@@ -56,9 +56,9 @@ def bind() -> None:
 
 def conflict() -> str:
     """Return an error message if the folder belongs to another database, or else ""."""
-    own = _rows().first()
+    row = _rows().first()
     path = _file()
-    if own is None or not path.exists() or path.read_text().strip() == str(own.folder_id):
+    if row is None or not path.exists() or path.read_text().strip() == str(row.folder_id):
         return ""
     return (
         f"The folder {path.parent} belongs to another database: the id in {FILE} is not this"
@@ -75,8 +75,8 @@ def require() -> None:
     try:
         if is_old(connections["default"]):
             raise ImproperlyConfigured(OLD)
-        sentence = conflict()
-        if not sentence and Installation.objects.exists():
+        problem = conflict()
+        if not problem and Installation.objects.exists():
             if not _file().exists():
                 logger.warning(
                     "The folder %s is new to this database. Servers of one database must share one"
@@ -86,8 +86,8 @@ def require() -> None:
             bind()
     except DatabaseError:
         return
-    if sentence:
-        raise ImproperlyConfigured(sentence)
+    if problem:
+        raise ImproperlyConfigured(problem)
 
 
 def is_old(connection: BaseDatabaseWrapper) -> bool:
@@ -132,8 +132,8 @@ def check_database(model: type[Model], conflict: Callable[[], str], id: str) -> 
     def check(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> list[CheckMessage]:
         if "default" not in (databases or []) or not has_table(model):
             return []
-        sentence = conflict()
-        return [Error(sentence, id=id)] if sentence else []
+        problem = conflict()
+        return [Error(problem, id=id)] if problem else []
 
 
 check_database(Installation, conflict, "tasks.E001")

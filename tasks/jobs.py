@@ -73,7 +73,7 @@ KINDS: dict[str, JobKind] = {}
 MODULES: dict[str, str] = {}
 
 
-def known() -> set[str]:
+def known_kinds() -> set[str]:
     return KINDS.keys() | MODULES.keys()
 
 
@@ -111,7 +111,7 @@ def find(kind: str, parameters: dict[str, Any], seed: int = 0) -> Job | None:
 
 def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed: int = 0) -> Job:
     """Return the job for exactly this work, or create it in the waiting state."""
-    job, _made = Job.objects.get_or_create(
+    job, _created = Job.objects.get_or_create(
         key=key_of(kind, parameters, seed),
         defaults={
             "kind": kind, "parameters": parameters, "seed": seed, "total": total, "owner": owner,
@@ -122,10 +122,10 @@ def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed
 
 def record(kind: str, parameters: dict[str, Any], *, result: list[Any], owner: Any) -> Job:
     """Store a finished job for work done elsewhere. `result` lists its chunks' results."""
-    made = {"kind": kind, "parameters": parameters, "owner": owner, "total": len(result)}
+    details = {"kind": kind, "parameters": parameters, "owner": owner, "total": len(result)}
     outcome = {"state": Job.State.DONE, "done": len(result), "result": result}
-    job, _made = Job.objects.get_or_create(
-        key=key_of(kind, parameters, 0), defaults={**made, **outcome}
+    job, _created = Job.objects.get_or_create(
+        key=key_of(kind, parameters, 0), defaults={**details, **outcome}
     )
     return job
 
@@ -215,7 +215,7 @@ def _run_chunk(job: Job, number: int | None) -> bool:
     except Exception as error:
         if not isinstance(error, JobError) and not disk.is_full(error):
             logger.exception("%s failed", job)
-        _give_back(job, Job.State.FAILED, attempts=job.attempts, error=_sentence(error))
+        _give_back(job, Job.State.FAILED, attempts=job.attempts, error=_error_message(error))
         return False
     except BaseException:
         # Interrupted (Ctrl+C): end the lease, so that the next process does not wait.
@@ -240,7 +240,7 @@ def _result_of_chunk(job: Job) -> Any:
         return kind.chunk(job, job.done)
 
 
-def _own(job: Job) -> QuerySet[Job]:
+def _leased(job: Job) -> QuerySet[Job]:
     """Return the row if it still has this lease. An expired lease may have been taken over."""
     return Job.objects.filter(pk=job.pk, lease=job.lease)
 
@@ -248,7 +248,7 @@ def _own(job: Job) -> QuerySet[Job]:
 def _give_back(job: Job, state: str, attempts: int = 0, **changes: Any) -> bool:
     """Release the lease and store the changes. Return False if the lease was lost."""
     ended = {"attempts": attempts, "lease": "", "leased_until": None, "sent_at": None}
-    return bool(_own(job).update(**ended, state=state, touched_at=database_now(), **changes))
+    return bool(_leased(job).update(**ended, state=state, touched_at=database_now(), **changes))
 
 
 @contextlib.contextmanager
@@ -262,7 +262,7 @@ def _renewed(job: Job, limit: timedelta) -> Iterator[None]:
             while not ended.wait(BEAT) and time.monotonic() < last:
                 # Retry at the next beat if the database is unavailable.
                 with contextlib.suppress(DatabaseError):
-                    _own(job).update(leased_until=database_now() + LEASE)
+                    _leased(job).update(leased_until=database_now() + LEASE)
         finally:
             connection.close()
 
@@ -293,11 +293,11 @@ def free_at(now: datetime) -> Q:
     return Q(leased_until=None) | Q(leased_until__lt=now)
 
 
-def _sentence(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     if isinstance(error, JobError):
         return str(error)
     if disk.is_full(error):
-        return disk.sentence()
+        return disk.full_message()
     return (
         f"An unexpected error occurred ({type(error).__name__}). Try again; if it happens"
         " again, see the server's log."

@@ -41,7 +41,7 @@ class Filter:
     """A row filter with its query and, if counted, its number of rows."""
 
     name: str
-    words: str
+    label: str
     query: str
     count: int | None
     is_chosen: bool
@@ -52,36 +52,36 @@ class Listing(Generic[Row]):
     columns: list[Column]
     rows: list[Row]
     page: Page
-    words: str
+    query: str
     filters: list[Filter]
     headings: list[Heading]
-    kept: list[tuple[str, str]]  # parameters that a new search preserves
+    hidden_fields: list[tuple[str, str]]  # parameters that a new search preserves
     queries: dict[str, str]  # for "csv" and for the "previous" and "next" page
 
     @property
     def cells(self) -> list[tuple[Row, list[tuple[str, bool]]]]:
         """Return each row on the page with its cells as (text, whether it is a number)."""
-        shown = on_page(self.columns)
+        fields = on_page(self.columns)
         return [
-            (row, [(column.text(row), bool(column.unit)) for column in shown]) for row in self.page
+            (row, [(column.text(row), bool(column.unit)) for column in fields]) for row in self.page
         ]
 
     def as_csv(self, filename: str) -> HttpResponse:
-        written = in_files(self.columns)
-        header = [column.name for column in written]
+        columns = in_files(self.columns)
+        header = [column.name for column in columns]
         return csv_download(
             filename,
             header,
-            ([_cell(column.stored(row)) for column in written] for row in self.rows),
+            ([_cell(column.stored(row)) for column in columns] for row in self.rows),
         )
 
 
-def wants_csv(asked: QueryDict) -> bool:
-    return asked.get("format") == CSV
+def wants_csv(params: QueryDict) -> bool:
+    return params.get("format") == CSV
 
 
 def listing(
-    asked: QueryDict,
+    params: QueryDict,
     rows: Iterable[Row],
     columns: Sequence[Column],
     text: Callable[[Row], str],
@@ -95,50 +95,50 @@ def listing(
     All words are searched for in `text`, ignoring case. Archived rows are shown only by their
     filter. `by` is the parameter that names the filter.
     """
-    words = " ".join(asked.get("q", "").split())
-    wanted = words.casefold().split()
+    query = " ".join(params.get("q", "").split())
+    terms = query.casefold().split()
 
     def is_found(row: Row) -> bool:
         searched = text(row).casefold()
-        return all(word in searched for word in wanted)
+        return all(term in searched for term in terms)
 
-    found = list(filter(is_found, rows) if wanted else rows)
-    shelved = [row for row in found if is_archived(row)]
-    kept = [row for row in found if not is_archived(row)]
+    matches = list(filter(is_found, rows) if terms else rows)
+    shelved = [row for row in matches if is_archived(row)]
+    active = [row for row in matches if not is_archived(row)]
     choices = {"": ("All", lambda _row: True)} | dict(filters or {})
     if shelved:
         choices[ARCHIVED] = ("Archived", is_archived)
-    chosen = asked.get(by, "")
-    chosen = chosen if chosen in choices else ""
+    selected = params.get(by, "")
+    selected = selected if selected in choices else ""
     offered = [
         Filter(
             name,
-            said,
-            _query(asked, **{by: name}),
-            sum(map(keeps, shelved if name == ARCHIVED else kept)) if keeps else None,
-            name == chosen,
+            label,
+            _query(params, **{by: name}),
+            sum(map(keeps, shelved if name == ARCHIVED else active)) if keeps else None,
+            name == selected,
         )
-        for name, (said, keeps) in choices.items()
+        for name, (label, keeps) in choices.items()
     ]
-    kept = list(filter(choices[chosen][1], shelved if chosen == ARCHIVED else kept))
-    sort = asked.get("sort", "")
+    active = list(filter(choices[selected][1], shelved if selected == ARCHIVED else active))
+    sort = params.get("sort", "")
     by_name = {column.name: column for column in columns if column.name and column.heading}
     column = by_name.get(sort.removeprefix("-"))
     if column is not None:
-        kept = ordered(kept, column, is_descending=sort.startswith("-"))
-    page = Paginator(kept, per_page).get_page(asked.get("page"))
+        active = ordered(active, column, is_descending=sort.startswith("-"))
+    page = Paginator(active, per_page).get_page(params.get("page"))
     return Listing(
         list(columns),
-        kept,
+        active,
         page,
-        words,
+        query,
         offered if len(offered) > 1 else [],
-        [_heading(asked, list(columns).index(each) + 1, each, sort) for each in on_page(columns)],
-        [(key, str(value)) for key, value in asked.items() if key not in ("q", "page", "format")],
+        [_heading(params, list(columns).index(each) + 1, each, sort) for each in on_page(columns)],
+        [(key, str(value)) for key, value in params.items() if key not in ("q", "page", "format")],
         {
-            "csv": _query(asked, format=CSV),
-            "previous": _query(asked, page=page.number - 1),
-            "next": _query(asked, page=page.number + 1),
+            "csv": _query(params, format=CSV),
+            "previous": _query(params, page=page.number - 1),
+            "next": _query(params, page=page.number + 1),
         },
     )
 
@@ -146,10 +146,10 @@ def listing(
 def ordered(rows: Iterable[Row], column: Column, is_descending: bool) -> list[Row]:
     """Sort rows by a column. Rows without a value come last in either order."""
     values = [(row, _plain(column.value(row))) for row in rows]
-    known = [(row, value) for row, value in values if value not in (None, "")]
-    known = [(row, v.casefold() if isinstance(v, str) else v) for row, v in known]
-    known.sort(key=lambda pair: pair[1], reverse=is_descending)
-    return [row for row, _ in known] + [row for row, value in values if value in (None, "")]
+    present = [(row, value) for row, value in values if value not in (None, "")]
+    present = [(row, v.casefold() if isinstance(v, str) else v) for row, v in present]
+    present.sort(key=lambda pair: pair[1], reverse=is_descending)
+    return [row for row, _ in present] + [row for row, value in values if value in (None, "")]
 
 
 def _plain(value: Any) -> Any:
@@ -159,23 +159,23 @@ def _plain(value: Any) -> Any:
 
 def _cell(value: Any) -> Any:
     """Format a value for human-readable files. NaN is empty, and text is never a formula."""
-    written = cell(_plain(value))
-    return no_formula(written) if isinstance(written, str) else written
+    text = cell(_plain(value))
+    return no_formula(text) if isinstance(text, str) else text
 
 
-def _heading(asked: QueryDict, number: int, column: Column, sort: str) -> Heading:
+def _heading(params: QueryDict, number: int, column: Column, sort: str) -> Heading:
     """Build a heading. The first click sorts numbers in descending order and text ascending."""
     first, second = (f"-{column.name}", column.name)
     if not column.unit:
         first, second = second, first
     current = {column.name: "ascending", f"-{column.name}": "descending"}.get(sort, "")
-    query = _query(asked, sort=second if sort == first else first) if column.name else ""
+    query = _query(params, sort=second if sort == first else first) if column.name else ""
     return Heading(number, column, query, current if column.name else "")
 
 
-def _query(asked: QueryDict, **changes: object) -> str:
+def _query(params: QueryDict, **changes: object) -> str:
     """Return the query with these changes. A new order or filter starts at page one."""
-    query = asked.copy()
+    query = params.copy()
     for key in ("page", "format"):
         query.pop(key, None)
     for key, value in changes.items():

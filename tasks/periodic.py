@@ -23,7 +23,7 @@ from tasks.models import Job, PeriodicPart
 def advance_jobs() -> str:
     if jobs.send is None:
         return run_all_jobs()
-    waiting = Job.objects.filter(jobs.OPEN, kind__in=jobs.known())
+    waiting = Job.objects.filter(jobs.OPEN, kind__in=jobs.known_kinds())
     for job in waiting:
         jobs.advance(job)
         if job.queue_is_away:
@@ -34,7 +34,7 @@ def advance_jobs() -> str:
 def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
     """Run waiting jobs to the end unless they run elsewhere. Raises JobError if one failed."""
     failed = ended = 0
-    for job in Job.objects.filter(jobs.OPEN, kind__in=jobs.known()):
+    for job in Job.objects.filter(jobs.OPEN, kind__in=jobs.known_kinds()):
         while jobs.run_chunk(job) or wait_for_lease(job):
             tell(str(job))
         tell(f"{job}, {job.state}" + (f": {job.error}" if job.error else ""))
@@ -47,12 +47,12 @@ def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
 
 def wait_for_lease(job: Job) -> bool:
     """Wait up to half a minute for the lease. Return False if its process renews it."""
-    held = _lease(job)
-    if held is None:
+    lease = _lease(job)
+    if lease is None:
         return False
-    while _lease(job) == held and database_now() <= held[1]:
+    while _lease(job) == lease and database_now() <= lease[1]:
         time.sleep(1)
-    return _lease(job) in (None, held)
+    return _lease(job) in (None, lease)
 
 
 def _lease(job: Job) -> tuple[str, Any] | None:
@@ -73,7 +73,7 @@ class Part:
 
     run: Callable[[], Any]
     limit: timedelta = timedelta(minutes=10)
-    every: timedelta = timedelta()  # minimum time between runs
+    interval: timedelta = timedelta()  # minimum time between runs
 
 
 # The order in which parts run, before LAST. Other apps add their parts in apps.py.
@@ -90,7 +90,7 @@ class Outcome:
 
     name: str
     state: str
-    said: str
+    message: str
 
 
 def tick(names: set[str] | None = None) -> Iterator[Outcome]:
@@ -109,19 +109,19 @@ def _run(name: str, part: Part) -> Outcome:
         return Outcome(name, "left", reason)
     began = PeriodicPart.objects.values_list("started_at", flat=True).get(name=name)
     try:
-        done = part.run()
+        result = part.run()
     except Exception as error:
         logger.exception("The periodic part %s failed", name)
         # Use the first line only, because PostgreSQL adds the whole row to its errors.
-        said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:300]
-        _give_back(name, began, error=said)
-        return Outcome(name, "failed", said)
+        message = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:300]
+        _give_back(name, began, error=message)
+        return Outcome(name, "failed", message)
     except BaseException:
         _give_back(name, began, error="stopped from outside")
         raise
-    said = "done" if done is None else str(done)[:300]
-    _give_back(name, began, said=said, error="", succeeded_at=database_now())
-    return Outcome(name, "done", said)
+    message = "done" if result is None else str(result)[:300]
+    _give_back(name, began, said=message, error="", succeeded_at=database_now())
+    return Outcome(name, "done", message)
 
 
 def take(name: str, part: Part) -> str:
@@ -132,7 +132,7 @@ def take(name: str, part: Part) -> str:
         now = database_now()
         if row.busy_until is not None and row.busy_until > now:
             return "another process is running it"
-        if row.started_at is not None and now < row.started_at + part.every:
+        if row.started_at is not None and now < row.started_at + part.interval:
             return "not due yet"
         row.busy_until, row.started_at = now + part.limit, now
         row.save(update_fields=["busy_until", "started_at"])

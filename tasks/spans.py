@@ -59,9 +59,9 @@ class GivenAnswer(NamedTuple):
 class AnswerError(ValueError):
     """Raised for an invalid answer. `code` is for programs, the message for annotators."""
 
-    def __init__(self, code: str, sentence: Sentence):
-        super().__init__(sentence)
-        self.code, self.sentence = code, sentence
+    def __init__(self, code: str, message: Sentence):
+        super().__init__(message)
+        self.code, self.sentence = code, message
 
 
 # --- Places of a text --------------------------------------------------------------------------
@@ -84,8 +84,8 @@ def _reachable(
     text: str, segments: Sequence[str], question: str | None, granularity: str
 ) -> Iterator[Span]:
     for place in anywhere(text, segments, question):
-        whole = question or "" if place.segment == QUESTION else segments[place.segment]
-        if on_boundaries(whole, place.start, place.end, granularity):
+        segment = question or "" if place.segment == QUESTION else segments[place.segment]
+        if on_boundaries(segment, place.start, place.end, granularity):
             yield place
 
 
@@ -277,13 +277,13 @@ def _placed(lines: Sequence[str], places: dict[str, list[Span]]) -> list[Span]:
     for line in sorted(lines, key=lambda line: len(places[line])):
         free = [place for place in places[line] if not any(map(place.overlaps, spans))]
         if not free:
-            other = next(span.text for span in spans if places[line][0].overlaps(span))
+            conflicting = next(span.text for span in spans if places[line][0].overlaps(span))
             raise AnswerError(
                 "overlap",
                 sentence(
                     "“%(text)s” and “%(other)s” overlap in the text. Keep only one of them.",
                     text=cut(line),
-                    other=cut(other),
+                    other=cut(conflicting),
                 ),
             )
         spans.append(free[0])
@@ -311,15 +311,15 @@ def cut(text: str) -> str:
 
 def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError:
     """Return the error for a typed line that isn't in the text, with a suggestion."""
-    meant = next(filter(None, (_similar(line, text, granularity) for text in texts)), "")
-    if meant:
+    suggestion = next(filter(None, (_similar(line, text, granularity) for text in texts)), "")
+    if suggestion:
         return AnswerError(
             "not_in_text",
             sentence(
                 "“%(text)s” does not match the text exactly. Did you mean “%(meant)s”? Capital"
                 " letters, accents, apostrophes, dashes and spaces must match.",
                 text=cut(line),
-                meant=cut(meant),
+                meant=cut(suggestion),
             ),
         )
     around = next((_around(line, text, granularity) for text in texts if line in text), "")
@@ -365,15 +365,15 @@ def _folded(text: str) -> str:
 
 def _similar(line: str, text: str, granularity: str) -> str:
     """Return whole words of the text that equal the line after folding, or ""."""
-    wanted = _folded(line)
-    places = tokens(text, granularity) if wanted else ()
+    target = _folded(line)
+    places = tokens(text, granularity) if target else ()
     cut = [(start, end, _folded(text[start:end])) for start, end in places]
-    for first, (start, _end, _word) in enumerate(cut):
-        rest = wanted
-        for _start, end, word in itertools.islice(cut, first, None):
-            if not rest.startswith(word):
+    for first, (start, _end, _folded_text) in enumerate(cut):
+        remaining = target
+        for _start, end, token in itertools.islice(cut, first, None):
+            if not remaining.startswith(token):
                 break
-            rest = rest.removeprefix(word)
-            if not rest:
+            remaining = remaining.removeprefix(token)
+            if not remaining:
                 return text[start:end]
     return ""

@@ -23,16 +23,16 @@ SMALL = 3_000_000  # bytes that take about a second to check or import
 
 def _own_card(upload: TaskUpload) -> Path | None:
     """Return the task.toml among the files, or None for a CLUES card. Raises CardError."""
-    own = folder_of(upload) / "task.toml"
-    if upload.card_name and own.exists():
+    path = folder_of(upload) / "task.toml"
+    if upload.card_name and path.exists():
         raise CardError(
             f"task.toml: you also chose the {upload.card_name} card; remove one of them"
         )
     if upload.card_name:
         return None
-    if not own.exists():
+    if not path.exists():
         raise CardError("task.toml: missing; choose a CLUES card, or add your own card")
-    return own
+    return path
 
 
 def files_of(upload: TaskUpload) -> list[Path]:
@@ -59,7 +59,7 @@ def problems(upload: TaskUpload) -> list[str]:
     except FormatError as error:
         # The name of the folder is internal.
         faults.append(str(error).removeprefix(f"{upload.pk}: "))
-    return faults + [sentence for part in parts(upload) for sentence in part.get("errors", ())]
+    return faults + [problem for part in parts(upload) for problem in part.get("errors", ())]
 
 
 def parts(upload: TaskUpload) -> list[dict[str, Any]]:
@@ -105,8 +105,8 @@ def record_check(upload: TaskUpload, result: list[dict[str, Any]], owner: Any) -
     _attach(upload, lambda files: jobs.record(CHECK, files, result=result, owner=owner))
 
 
-def _begin(upload: TaskUpload, kind: str, more: dict[str, Any], total: int, owner: Any) -> None:
-    _attach(upload, lambda files: jobs.start(kind, files | more, total=total, owner=owner))
+def _begin(upload: TaskUpload, kind: str, details: dict[str, Any], total: int, owner: Any) -> None:
+    _attach(upload, lambda files: jobs.start(kind, files | details, total=total, owner=owner))
     if upload.job and size(upload) <= SMALL:
         jobs.advance(upload.job)
 
@@ -159,31 +159,31 @@ def _checked_part(upload: TaskUpload, job: Job, number: int, last: int) -> dict[
         return {"file": name, **_checked(upload, name, "split", path=str(path), card=card)}
     if not card or any(part.get("errors") for part in job.result) or problems(upload):
         return {}
-    whole = "The task as a whole"
-    return _checked(upload, whole, "task", folder=str(folder_of(upload)), card=card)
+    title = "The task as a whole"
+    return _checked(upload, title, "task", folder=str(folder_of(upload)), card=card)
 
 
 def _check_card(upload: TaskUpload) -> dict[str, Any]:
     try:
-        own = _own_card(upload)
+        path = _own_card(upload)
     except CardError as error:
         return {"errors": error.sentences}
-    if own is None:
+    if path is None:
         return {"card": load_card(CARDS / f"{upload.card_name.lower()}.toml").as_dict()}
-    return {"file": own.name, **_checked(upload, own.name, "card", path=str(own))}
+    return {"file": path.name, **_checked(upload, path.name, "card", path=str(path))}
 
 
 def _clean(upload: TaskUpload, files: list[str]) -> dict[str, Any]:
     folder = folder_of(upload)
-    done = _checked(upload, ", ".join(files), "clean", folder=str(folder), files=files)
+    reply = _checked(upload, ", ".join(files), "clean", folder=str(folder), files=files)
     Image.objects.store(folder, files)
-    return done
+    return reply
 
 
-def _checked(upload: TaskUpload, name: str, what: str, **request: Any) -> dict[str, Any]:
+def _checked(upload: TaskUpload, name: str, check: str, **request: Any) -> dict[str, Any]:
     try:
         with checking.one_of(upload.owner_id):
-            return checking.run(what, has_images=bool(uploads.images(upload)), **request)
+            return checking.run(check, has_images=bool(uploads.images(upload)), **request)
     except checking.TooComplex as error:
         return {"errors": [f"{name}: {error}"]}
 
@@ -208,12 +208,12 @@ def confirm(
     then: str = "",  # `next` of the form
 ) -> None:  # fmt: skip
     """Start the import if the check found no errors. `made_from` describes the dataset used."""
-    seen = checked(upload)
-    if seen:
+    reply = checked(upload)
+    if reply:
         card = parts(upload)[0]["card"]
-        more = {"rechain": rechain, "hash": seen["hash"], "card": card, "made_from": made_from}
-        more["then"] = then
-        _begin(upload, IMPORT, more, 1, owner)
+        extra = {"rechain": rechain, "hash": reply["hash"], "card": card, "made_from": made_from}
+        extra["then"] = then
+        _begin(upload, IMPORT, extra, 1, owner)
 
 
 @jobs.job(IMPORT, limit=timedelta(minutes=30))
@@ -248,10 +248,10 @@ def _make(
         raise jobs.JobError("The files differ from those that were checked. Nothing was imported.")
     Image.objects.store(folder_of(upload), uploads.images(upload))
     try:
-        done = import_task(
+        result = import_task(
             card, data_report.rechained(files) if rechain else files, rechain, upload.owner,
             made_from=made_of.get("made_from"),
         )  # fmt: skip
     except teams.NotInTeam as error:
         raise jobs.JobError(f"Nothing was imported: {error}") from None
-    return {"name": done.task.name, "version": done.task.version, "created": done.created}
+    return {"name": result.task.name, "version": result.task.version, "created": result.created}

@@ -54,7 +54,7 @@ class UploadError(ValueError):
 
 
 @contextlib.contextmanager
-def begun(owner: Any) -> Iterator[TaskUpload]:
+def new_upload(owner: Any) -> Iterator[TaskUpload]:
     """Create an upload and delete it if the block raises an exception. Raises UploadError."""
     upload = TaskUpload.objects.create(owner=owner)
     try:
@@ -68,30 +68,30 @@ def begun(owner: Any) -> Iterator[TaskUpload]:
 def dropped_on_error(upload: TaskUpload) -> Iterator[None]:
     """Delete the upload if the block raises an exception. Raises DiskFull."""
     try:
-        with disk.named():
+        with disk.full_errors():
             yield
     except BaseException:
         drop(upload)
         raise
 
 
-def check(what: str, owner: Any, about: str, advice: str, **request: Any) -> dict[str, Any]:
-    """Run one check per account at a time. Raises UploadError (`about`, reason, `advice`)."""
+def check(name: str, owner: Any, prefix: str, advice: str, **request: Any) -> dict[str, Any]:
+    """Run one check per account at a time. Raises UploadError (`prefix`, reason, `advice`)."""
     try:
         with checking.one_of(owner.pk, waits=True):
-            return checking.run(what, waits=True, **request)
+            return checking.run(name, waits=True, **request)
     except checking.TooComplex as error:
-        raise UploadError(f"{about}{error}{advice}") from None
+        raise UploadError(f"{prefix}{error}{advice}") from None
     except checking.Busy as error:
         raise UploadError(str(error)) from None
 
 
-def takes_files(most: int, at_once: int = 100) -> Callable[[View], View]:
+def takes_files(max_bytes: int, at_once: int = 100) -> Callable[[View], View]:
     """Let signed-in users send this many bytes and files. Other views accept only forms."""
 
     def mark(view: View) -> View:
         # Allow for other fields, and for the boundaries between files.
-        setattr(view, MAX_BODY, most + 1_000_000)
+        setattr(view, MAX_BODY, max_bytes + 1_000_000)
         setattr(view, AT_ONCE, at_once)
         return view
 
@@ -133,23 +133,23 @@ def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
     invalid. After DiskFull, the file that did not fit and the following files are missing.
     """
     refused: list[str] = []
-    taken: set[str] = set()
+    names: set[str] = set()
     try:
-        with disk.named():
+        with disk.full_errors():
             folder_of(upload).mkdir(parents=True, exist_ok=True)
             sizes = _sizes(upload)
             for file in files:
                 try:
                     for name, content in parts(file):
                         try:
-                            _store(upload, name, content, taken, sizes)
+                            _store(upload, name, content, names, sizes)
                         except UploadError as error:
                             refused.append(str(error))
                 except UploadError as error:
                     refused.append(str(error))
     finally:
-        more = len(refused) - MAX_SAID
-        last = [f"{more} more files: not accepted."] if more > 0 else []
+        surplus = len(refused) - MAX_SAID
+        last = [f"{surplus} more files: not accepted."] if surplus > 0 else []
         upload.refused = refused[:MAX_SAID] + last
         changed(upload)
 
@@ -171,7 +171,7 @@ def changed(upload: TaskUpload) -> None:
 
 
 def _store(
-    upload: TaskUpload, name: str, content: Iterable[bytes], taken: set[str], sizes: dict[str, int]
+    upload: TaskUpload, name: str, content: Iterable[bytes], names: set[str], sizes: dict[str, int]
 ) -> None:
     """Write one file atomically. `sizes` are those of the upload's files. Raises UploadError."""
     if is_beside(name):
@@ -183,7 +183,7 @@ def _store(
             " <task>_train_<shots>_<number>.jsonl, <task>_test.jsonl, task.toml, images, or one ZIP"
             " of these. For a single CSV, XLSX or JSONL file, use Add a task."
         )
-    if name in taken:
+    if name in names:
         raise UploadError(f"{name}: two files have this name; the first was used.")
     if name not in sizes and len(sizes) >= MAX_FILES:
         raise UploadError(f"{name}: not accepted; an upload contains at most {MAX_FILES} files.")
@@ -191,26 +191,26 @@ def _store(
     place = folder / FOLDER / name if is_image(name) else folder / name
     place.parent.mkdir(exist_ok=True)
     (folder / CLEAN / name).unlink(missing_ok=True)
-    before = sum(sizes.values()) - sizes.get(name, 0)
+    others = sum(sizes.values()) - sizes.get(name, 0)
     part = place.with_name(f".{name}.part")
     try:
-        left = write(part, name, content, MAX_BYTES - before)
+        space = write(part, name, content, MAX_BYTES - others)
         part.replace(place)
     finally:
         part.unlink(missing_ok=True)
-    taken.add(name)
-    sizes[name] = MAX_BYTES - before - left
+    names.add(name)
+    sizes[name] = MAX_BYTES - others - space
 
 
-def write(place: Path, name: str, content: Iterable[bytes], left: int) -> int:
-    """Write a file with this name. Return the bytes that remain of `left`. Raises UploadError."""
+def write(place: Path, name: str, content: Iterable[bytes], space: int) -> int:
+    """Write a file with this name. Return the bytes that remain of `space`. Raises UploadError."""
     with place.open("wb") as file:
         for chunk in content:
-            left -= len(chunk)
-            if left < 0:
+            space -= len(chunk)
+            if space < 0:
                 raise UploadError(f"{name}: not accepted. {TOO_LARGE}")
             file.write(chunk)
-    return left
+    return space
 
 
 def is_plain(name: str) -> bool:

@@ -163,7 +163,7 @@ class UploadForm(forms.Form):
         uploads = []
         for file in files:
             try:
-                uploads.append(PredictionUpload.named(file.name, file.read()))
+                uploads.append(PredictionUpload.from_filename(file.name, file.read()))
             except FormatError as error:
                 self.add_error("files", str(error))
         return uploads

@@ -21,7 +21,7 @@ from tasks import dataset_uploads, disk, uploads
 from tasks.answers import KINDS
 from tasks.cards import parse_card
 from tasks.datasets.kinds import GOLD_IS, Columns
-from tasks.datasets.making import Plan, Wanted, name_of
+from tasks.datasets.making import Plan, TaskSpec, name_of
 from tasks.datasets.reading import READERS, Reading
 from tasks.formats import FormatError
 from tasks.models import Example, TaskUpload
@@ -185,7 +185,7 @@ class ColumnsForm(PageForm):
     def __init__(self, upload: TaskUpload, data: Any = None):
         path = dataset_uploads.path_of(upload)
         assert path is not None
-        seen = dataset_uploads.seen(upload)
+        seen = dataset_uploads.inspection(upload)
         self.columns: SeenColumns = seen["columns"]
         proposal = {
             "name": name_of(path), **proposed(self.columns), **proposed_sizes(seen["rows"]),
@@ -243,7 +243,7 @@ class ColumnsForm(PageForm):
             for title, names in self.groups
         ]
 
-    def wanted(self, reading: Reading) -> Wanted:
+    def wanted(self, reading: Reading) -> TaskSpec:
         """Return the plan that the form describes. Raises FormatError if it is impossible."""
         data = self.cleaned_data
         labels = data["labels"]
@@ -261,7 +261,7 @@ class ColumnsForm(PageForm):
         )  # fmt: skip
         keys = ("title", "description", "instructions", "language", "domain", "source", "licence",
                 "unit", "typed", "lowest", "highest", "step")  # fmt: skip
-        return Wanted(
+        return TaskSpec(
             data["name"],
             columns,
             Plan(data["shots"], data["splits"], data["test"], data["seed"]),
@@ -313,7 +313,7 @@ def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     path = dataset_uploads.path_of(upload)
     if path is None:
         raise Http404
-    seen, form, shown = dataset_uploads.seen(upload), ColumnsForm(upload), dict[str, Any]()
+    seen, form, shown = dataset_uploads.inspection(upload), ColumnsForm(upload), dict[str, Any]()
     if request.method == "POST":
         data = form.data_of(request.POST) if "role" in request.POST else request.POST
         form = ColumnsForm(upload, data)

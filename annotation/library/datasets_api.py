@@ -21,7 +21,7 @@ from annotation.web.views import ApiView, may_run
 from tasks import dataset_uploads, gym_uploads, teams, upload_jobs, uploads
 from tasks import jobs as all_jobs
 from tasks.cards import FAMILIES, GOLD_RULES
-from tasks.datasets.making import Wanted
+from tasks.datasets.making import TaskSpec
 from tasks.formats import FormatError
 from tasks.metrics import METRICS
 from tasks.models import TaskUpload
@@ -145,7 +145,7 @@ def _label(label: Any) -> str:
     return str(label)
 
 
-def _with_card(wanted: Wanted, mapping: dict[str, Any]) -> Wanted:
+def _with_card(wanted: TaskSpec, mapping: dict[str, Any]) -> TaskSpec:
     """Add card keys that do not have a form field to the plan. Raises Unprocessable."""
     said = {}
     for key, (kind, choices) in CARD_KEYS.items():
@@ -157,7 +157,7 @@ def _with_card(wanted: Wanted, mapping: dict[str, Any]) -> Wanted:
             words = f"one of {', '.join(choices)}" if choices else f"a {kind.__name__}"
             raise Unprocessable({key: [f"Expected {words}."]})
         said[key] = [str(item) for item in value] if kind is list else value
-    return dataclasses.replace(wanted, said={**wanted.said, **said})
+    return dataclasses.replace(wanted, card_keys={**wanted.card_keys, **said})
 
 
 class GymBody(serializers.Serializer):
@@ -202,7 +202,7 @@ class Gym(ApiView):
             return self._begun(request, upload, options)
 
     def _begun(self, request: Request, upload: TaskUpload, options: dict[str, Any]) -> Response:
-        seen = gym_uploads.seen(upload)["tasks"]
+        seen = gym_uploads.inspection(upload)["tasks"]
         inferred = {t["name"]: t["kind"] for t in seen if t["kind"] in t["possible"]}
         wanted = options.get("tasks", inferred)
         if not isinstance(wanted, dict):

@@ -89,7 +89,7 @@ def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     upload = _upload(request, pk)
     if upload.job and upload.job.is_done:
         return redirect("tasks")
-    seen = gym_uploads.seen(upload)
+    seen = gym_uploads.inspection(upload)
     form = GymTasksForm(seen["tasks"], request.POST if request.method == "POST" else None)
     running = upload.job if upload.job and not upload.job.has_failed else None
     if form.is_bound and running is None and form.is_valid():

@@ -121,7 +121,7 @@ def _begin(form: AddForm, owner: Any) -> TaskUpload:
     files_of_task = [n for n in names if n == CARD_FILE or FILE_NAME.fullmatch(n)]
     is_alone = len(names) == 1 and names[0] != CARD_FILE
     if files_of_task and (chosen["card"] or not is_alone):
-        with uploads.begun(owner) as upload:
+        with uploads.new_upload(owner) as upload:
             upload.card_name = chosen["card"]
             uploads.add(upload, form.sent)
             if not uploads.names(upload):

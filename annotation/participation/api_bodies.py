@@ -73,7 +73,7 @@ class AnswerFields(Body):
     )
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        sent = dict.fromkeys(kind.sent for kind in KINDS.values() if kind.sent[0])
+        sent = dict.fromkeys(kind.api_field for kind in KINDS.values() if kind.api_field[0])
         made = {key: SENT[type](required=False, help_text=text) for key, type, text in sent}
         return made | super().get_fields()
 
@@ -208,8 +208,8 @@ def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
     """Convert a validated answer (AnswerFields) to a page's form fields."""
     fields: dict[str, str] = {}
     for kind in KINDS.values():
-        if kind.sent[0] in answer:
-            fields |= kind.fields_sent(answer[kind.sent[0]])
+        if kind.api_field[0] in answer:
+            fields |= kind.fields_sent(answer[kind.api_field[0]])
     if answer.get("typed"):
         fields["typed"] = "\n".join(answer["typed"])
     if answer.get("no_answer"):

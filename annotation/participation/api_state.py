@@ -32,7 +32,7 @@ from annotation.protocol.training_review import Mistake
 from annotation.recruitment import join_errors
 from annotation.recruitment.platform_adapters import Exit
 from annotation.study import screening
-from tasks.answers.typed import written
+from tasks.answers.typed import as_digits
 from tasks.cards import Card, Help
 from tasks.spans import GivenAnswer
 
@@ -176,7 +176,7 @@ def task_of(card: Card, shows_examples: bool) -> dict[str, Any]:
             "max_spans": card.max_spans,
             "question_selectable": card.question_selectable,
             "tokens": card.granularity,
-            **{name: None if value is None else written(value) for name, value in limits.items()},
+            **{name: None if value is None else as_digits(value) for name, value in limits.items()},
             "unit": card.unit or "",
             "longest": card.longest_text or None,
             "words": list(card.words),

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.participation.reveal import MAX_DIGITS
 from annotation.web.wording import translated
-from tasks.answers.typed import written
+from tasks.answers.typed import as_digits
 from tasks.cards import Card, Help, QuestionType
 from tasks.images import Image, image_in
 from tasks.models import Example
@@ -171,7 +171,7 @@ class Question:
     def limits(self) -> dict[str, str]:
         card = self.card
         stated = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
-        return {name: written(value) for name, value in stated.items() if value is not None}
+        return {name: as_digits(value) for name, value in stated.items() if value is not None}
 
     @cached_property
     def digits(self) -> range:

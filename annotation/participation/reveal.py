@@ -31,7 +31,7 @@ class RevealedPiece(NamedTuple):
 
     def cut(self, follows: bool, precedes: bool) -> "RevealedPiece":
         """Shorten unmarked text. `follows`/`precedes`: whether it follows or precedes a mark."""
-        if self.marks.chosen or self.marks.missed or len(self.text) <= 2 * NEAR:
+        if self.marks.verdict or self.marks.missed or len(self.text) <= 2 * NEAR:
             return self
         head = self.text[: NEAR if follows else 0 if precedes else 4 * NEAR].rpartition(" ")[0]
         tail = self.text[-NEAR:].partition(" ")[2] if precedes else ""

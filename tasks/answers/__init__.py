@@ -6,11 +6,11 @@ Spans are handled in tasks/spans.py.
 """
 
 from tasks.answers.choices import Label, Option, Options
-from tasks.answers.kind import Asked, GoldError, Kind
+from tasks.answers.kind import GoldError, Kind, Prompt
 from tasks.answers.spans import Spans
 from tasks.answers.typed import LongText, Number, ShortText
 
-__all__ = ["KINDS", "Asked", "GoldError", "Kind"]
+__all__ = ["KINDS", "GoldError", "Kind", "Prompt"]
 
 KINDS: dict[str, Kind] = {
     kind.name: kind

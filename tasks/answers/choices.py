@@ -13,11 +13,11 @@ from tasks.answer_keys import LABEL, OPTION, OPTIONS
 from tasks.answers.kind import (
     NO_ANSWER,
     ONE_TEXT,
-    Asked,
     GoldError,
     Kind,
-    Known,
+    KnownExample,
     MadeUp,
+    Prompt,
     Rule,
     Texts,
     another,
@@ -53,10 +53,10 @@ class Label(Kind):
     noun = "a label"
     action = "choosing a label"
     brief = sentence("You choose one of %(labels)s labels.")
-    sent = ("label", str, "the name of a label")
+    api_field = ("label", str, "the name of a label")
     element = "choice-answer"
     template = "participation/_label_question.html"
-    words = {
+    default_texts = {
         "description": "Read a text and choose the label that fits it.",
         "instructions": "Read the text. Then choose the label that fits it best.",
         "submit_hint": "Choose one, then submit.",
@@ -72,13 +72,13 @@ class Label(Kind):
         MadeUp(sentence("A horse drank from the river."), ABOUT, (ANIMAL,)),
     )
 
-    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the form. Raises AnswerError (nothing_chosen, unknown_label, bad_characters)."""
         label = fields.get("label", "")
         refuse_broken(label)
         if not label:
             raise AnswerError("nothing_chosen", sentence("Choose one of the labels."))
-        if label not in [known.name for known in card.labels]:
+        if label not in [option.name for option in card.labels]:
             raise AnswerError(
                 "unknown_label", sentence("“%(label)s” is not one of the labels.", label=cut(label))
             )
@@ -92,33 +92,33 @@ class Label(Kind):
 
     def rules(self, card: "Card") -> list[Rule]:
         labels = {label.name for label in card.labels}
-        wanted = f"Its labels are: {', '.join(label.name for label in card.labels)}"
+        listed = f"Its labels are: {', '.join(label.name for label in card.labels)}"
         return [
-            (lambda p, _: set(p) - labels, f"are not labels of this task: {{named}}. {wanted}"),
-            (lambda p, _: not p, f"are “no answer”, which this task does not allow. {wanted}"),
+            (lambda p, _: set(p) - labels, f"are not labels of this task: {{named}}. {listed}"),
+            (lambda p, _: not p, f"are “no answer”, which this task does not allow. {listed}"),
             (
                 lambda p, _: len(set(p)) > 1 and set(p) <= labels,
-                f"are more than one label: {{named}}. {wanted}; an answer is exactly one of them",
+                f"are more than one label: {{named}}. {listed}; an answer is exactly one of them",
             ),
         ]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"label": texts[0]}
 
-    def at_random(self, known: Known, rng: random.Random) -> list[str]:
-        return [rng.choice(known.card.labels).name]
+    def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
+        return [rng.choice(example.card.labels).name]
 
-    def mistaken(self, known: Known, rng: random.Random) -> list[str]:
-        return another([label.name for label in known.card.labels], known.gold, rng)
+    def mistaken(self, example: KnownExample, rng: random.Random) -> list[str]:
+        return another([label.name for label in example.card.labels], example.gold, rng)
 
 
 def words_of(names: Sequence[str]) -> dict[str, str]:
     """Return a card's default texts, which list the labels if there are only a few."""
     if len(names) > LISTED:
-        return dict(Label.words)
-    what = alternatives(names)
-    described = {"description": f"Read a text and choose what fits it: {what}."}
-    return {**Label.words, **described, "question": f"{what}?"}
+        return dict(Label.default_texts)
+    listed = alternatives(names)
+    described = {"description": f"Read a text and choose what fits it: {listed}."}
+    return {**Label.default_texts, **described, "question": f"{listed}?"}
 
 
 def alternatives(names: Sequence[str]) -> str:
@@ -157,28 +157,28 @@ class Option(Kind):
     action = "choosing one of the example's options"
     right_noun = "the gold option"
     brief = sentence("You choose one of several options.")
-    sent = ("option", int, "its index in the list, from 0")
+    api_field = ("option", int, "its index in the list, from 0")
     element = "choice-answer"
-    words = {
+    default_texts = {
         "description": "Read a text and choose the one option that fits it.",
         "instructions": "Read the text and all options. Then choose the one that fits best.",
         "submit_hint": "Choose one, then submit.",
         "question": "Which option fits best?",
     }
-    made_up = tuple(replace(each, options=(ANIMAL, VEHICLE)) for each in Label.made_up)
+    made_up = tuple(replace(example, options=(ANIMAL, VEHICLE)) for example in Label.made_up)
 
-    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the form. Raises AnswerError (nothing_chosen, unknown_option, both, and others)."""
-        chosen = fields.get("option", "")
-        if says_no_answer(card, fields, bool(chosen)):
+        place = fields.get("option", "")
+        if says_no_answer(card, fields, bool(place)):
             return NO_ANSWER
-        if not chosen:
+        if not place:
             raise nothing(
                 card,
                 sentence("Choose one of the options."),
                 sentence("Choose one of the options, or “No answer”."),
             )
-        return GivenAnswer((), "", False, (option_at(chosen, asked.options),))
+        return GivenAnswer((), "", False, (option_at(place, prompt.options),))
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         check_options(options, gold)
@@ -191,11 +191,11 @@ class Option(Kind):
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"option": str(list(options).index(texts[0]))}
 
-    def at_random(self, known: Known, rng: random.Random) -> list[str]:
-        return [rng.choice(known.options)]
+    def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
+        return [rng.choice(example.options)]
 
-    def mistaken(self, known: Known, rng: random.Random) -> list[str]:
-        return another(known.options, known.gold, rng)
+    def mistaken(self, example: KnownExample, rng: random.Random) -> list[str]:
+        return another(example.options, example.gold, rng)
 
 
 class Options(Kind):
@@ -210,9 +210,9 @@ class Options(Kind):
     noun = "options of the example"
     action = "choosing any of the example's options"
     brief = sentence("You choose all the options that are right.")
-    sent = ("options", list, None)
+    api_field = ("options", list, None)
     element = "choice-answer"
-    words = {
+    default_texts = {
         "description": "Read a text and choose every option that is right.",
         "instructions": "Read the text and all options. Then choose every option that is right."
         " One or several can be right.",
@@ -234,27 +234,27 @@ class Options(Kind):
         MadeUp(sentence("The cat looked at the empty table."), MENTIONED, (CAT, TABLE), THINGS),
     )
 
-    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the form. Raises AnswerError (all_options, and those raised by Option)."""
         places = [
             key.removeprefix(FIELD)
             for key in fields
             if key.startswith(FIELD) and fields[key] == "1"
         ]
-        chosen = {option_at(place, asked.options) for place in places}
-        if says_no_answer(card, fields, bool(chosen)):
+        texts = {option_at(place, prompt.options) for place in places}
+        if says_no_answer(card, fields, bool(texts)):
             return NO_ANSWER
-        if not chosen:
+        if not texts:
             raise nothing(
                 card,
                 sentence("Choose at least one of the options."),
                 sentence("Choose at least one of the options, or “No answer”."),
             )
-        if not card.all_options and chosen == set(asked.options):
+        if not card.all_options and texts == set(prompt.options):
             raise AnswerError(
                 "all_options", sentence("Not all options can be right. Please clear at least one.")
             )
-        values = dict.fromkeys(text for text in asked.options if text in chosen)
+        values = dict.fromkeys(text for text in prompt.options if text in texts)
         return GivenAnswer((), "", False, tuple(values))
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
@@ -275,7 +275,7 @@ class Options(Kind):
         rules = [*super().rules(card), OF_EXAMPLE]
         if card.all_options:
             return rules
-        return [*rules, (lambda p, known: set(p) == known, "are all options of their example")]
+        return [*rules, (lambda p, options: set(p) == options, "are all options of their example")]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return self.fields_sent(list(options).index(text) for text in texts)
@@ -286,19 +286,19 @@ class Options(Kind):
     def right(self, gold: Sequence[str]) -> list[str]:
         return list(dict.fromkeys(gold))
 
-    def at_random(self, known: Known, rng: random.Random) -> list[str]:
-        different = list(dict.fromkeys(known.options))
+    def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
+        different = list(dict.fromkeys(example.options))
         return rng.sample(different, rng.randint(1, len(different) - 1))
 
-    def mistaken(self, known: Known, rng: random.Random) -> list[str]:
-        chosen = [text for text in dict.fromkeys(known.options) if text in known.gold]
-        others = [text for text in dict.fromkeys(known.options) if text not in known.gold]
-        if len(chosen) > 1 and (rng.random() < 0.5 or not others):
-            chosen.remove(rng.choice(chosen))
-            return chosen
-        extra = rng.choice(others) if others else ""
-        if len(others) > 1 or known.card.all_options:
-            return [text for text in dict.fromkeys(known.options) if text in {*chosen, extra}]
+    def mistaken(self, example: KnownExample, rng: random.Random) -> list[str]:
+        texts = [text for text in dict.fromkeys(example.options) if text in example.gold]
+        distractors = [text for text in dict.fromkeys(example.options) if text not in example.gold]
+        if len(texts) > 1 and (rng.random() < 0.5 or not distractors):
+            texts.remove(rng.choice(texts))
+            return texts
+        extra = rng.choice(distractors) if distractors else ""
+        if len(distractors) > 1 or example.card.all_options:
+            return [text for text in dict.fromkeys(example.options) if text in {*texts, extra}]
         return [extra]
 
 

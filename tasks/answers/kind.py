@@ -25,7 +25,7 @@ class GoldError(ValueError):
     """Raised for gold that no answer of its kind can match. Explains what was expected."""
 
 
-class Asked(Protocol):
+class Prompt(Protocol):
     """An example's content without gold, as in the database and in records."""
 
     @property
@@ -38,7 +38,7 @@ class Asked(Protocol):
     def options(self) -> Sequence[str]: ...
 
 
-class Known(Protocol):
+class KnownExample(Protocol):
     @property
     def card(self) -> "Card": ...
 
@@ -66,7 +66,7 @@ class Kind:
     name: ClassVar[str]
     argument: ClassVar[str]  # value of the argument --as of make_task
     title: ClassVar[str]  # name in the form for importing a dataset
-    words: ClassVar[Mapping[str, str]] = {}  # default texts of a card
+    default_texts: ClassVar[Mapping[str, str]] = {}  # default texts of a card
     is_one_text: ClassVar[bool] = True  # at most one text, so that S1 is 0 or 1
     is_chosen: ClassVar[bool] = False  # chosen from a list: a label, one option or several
     is_one_choice: ClassVar[bool] = False  # exactly one choice: a label, or one option
@@ -79,7 +79,7 @@ class Kind:
     brief: ClassVar[Sentence]  # tells annotators how to answer; %(labels)s is the number of labels
     made_up: ClassVar[tuple[MadeUp, ...]]  # three examples for trying the tool
     # In API requests: the key, its type (list for indices) and an explanation.
-    sent: ClassVar[tuple[str, type, str | None]] = ("", str, None)
+    api_field: ClassVar[tuple[str, type, str | None]] = ("", str, None)
     # On the question page: the element (and script), the modules that it imports, its template, and
     # the keyboard input that it receives from the rest of the turn (static/js/turn-keys.js).
     element: ClassVar[str]
@@ -87,7 +87,7 @@ class Kind:
     template: ClassVar[str] = "participation/_beside_question.html"
     typing: ClassVar[str] = ""
 
-    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the answer from its form without guessing. Raises AnswerError."""
         raise NotImplementedError
 
@@ -98,7 +98,7 @@ class Kind:
     def tries(self, card: "Card") -> tuple[MadeUp, ...]:
         return self.made_up
 
-    def highest_s1(self, card: "Card", asked: Asked, gold: Sequence[str]) -> float:
+    def highest_s1(self, card: "Card", prompt: Prompt, gold: Sequence[str]) -> float:
         """Return the highest possible S1. It is below 1 if some gold cannot be highlighted."""
         return 1.0
 
@@ -115,7 +115,7 @@ class Kind:
         ]
 
     def fields_sent(self, value: Any) -> dict[str, str]:
-        return {self.sent[0]: str(value)}
+        return {self.api_field[0]: str(value)}
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         raise NotImplementedError
@@ -128,14 +128,14 @@ class Kind:
         """Return the correct answer. Single-text kinds use the first alternative."""
         return list(gold[:1])
 
-    def at_random(self, known: Known, rng: random.Random) -> list[str]:
+    def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
         raise NotImplementedError
 
-    def mistaken(self, known: Known, rng: random.Random) -> list[str]:
+    def mistaken(self, example: KnownExample, rng: random.Random) -> list[str]:
         """Return an incorrect answer, or a correct one if ten random answers are all correct."""
         for _attempt in range(10):
-            texts = self.at_random(known, rng)
-            if texts[0] not in known.gold:
+            texts = self.at_random(example, rng)
+            if texts[0] not in example.gold:
                 break
         return texts
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tasks.answer_keys import SPANS
-from tasks.answers.kind import Asked, GoldError, Kind, MadeUp, Rule, Texts
+from tasks.answers.kind import GoldError, Kind, MadeUp, Prompt, Rule, Texts
 from tasks.sentences import sentence
 from tasks.spans import (
     AnswerError,
@@ -69,19 +69,19 @@ class Spans(Kind):
         ),
     )
 
-    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the form. Raises AnswerError (tasks/spans.py)."""
         no_answer, typed = fields.get("no_answer") == "1", fields.get("typed", "")
-        where = (asked.context, card.selectable_question(asked.question), card.granularity)
+        source = (prompt.context, card.selectable_question(prompt.question), card.granularity)
         spans: list[Span] = []
         values: list[str] = []
         if fields.get("answer"):
-            spans, marked_none = read_payload(fields["answer"], *where)
+            spans, marked_none = read_payload(fields["answer"], *source)
             no_answer = marked_none or (no_answer and card.typed)
         elif not card.typed:
-            spans = read_typed(typed, no_answer, *where)
+            spans = read_typed(typed, no_answer, *source)
         if card.typed:
-            values = _typed_too(typed, spans, *where)
+            values = _typed_too(typed, spans, *source)
         return checked(spans, no_answer, card.max_spans, card.no_answer, values)
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
@@ -93,19 +93,19 @@ class Spans(Kind):
     def tries(self, card: "Card") -> tuple[MadeUp, ...]:
         return (*self.made_up[:2], EMPTY) if card.no_answer else self.made_up
 
-    def highest_s1(self, card: "Card", asked: Asked, gold: Sequence[str]) -> float:
+    def highest_s1(self, card: "Card", prompt: Prompt, gold: Sequence[str]) -> float:
         if card.typed:
             return 1.0
-        question = card.selectable_question(asked.question)
-        return ceiling(gold, asked.context, card.gold_rule, question, card.granularity)
+        question = card.selectable_question(prompt.question)
+        return ceiling(gold, prompt.context, card.gold_rule, question, card.granularity)
 
     def rules(self, card: "Card") -> list[Rule]:
-        most, rules = card.max_spans, super().rules(card)
-        if most is None:
+        limit, rules = card.max_spans, super().rules(card)
+        if limit is None:
             return rules
-        texts = "text" if most == 1 else "texts"
-        several = f"have more than {most} {texts}: {{named}}. This task takes {most} at most"
-        return [*rules, (lambda p, _options: len(set(p)) > most, several)]
+        texts = "text" if limit == 1 else "texts"
+        several = f"have more than {limit} {texts}: {{named}}. This task takes {limit} at most"
+        return [*rules, (lambda p, _options: len(set(p)) > limit, several)]
 
 
 def _typed_too(

@@ -13,11 +13,11 @@ from tasks.answer_keys import LONG_TEXT, LONGEST_TEXTS, NUMBER, SHORT_TEXT
 from tasks.answers.kind import (
     NO_ANSWER,
     ONE_TEXT,
-    Asked,
     GoldError,
     Kind,
-    Known,
+    KnownExample,
     MadeUp,
+    Prompt,
     Rule,
     Texts,
     enough_gold,
@@ -47,11 +47,11 @@ class Number(Kind):
     action = "entering a number"
     right_noun = "a number equal to the gold number"
     brief = sentence("You enter a number.")
-    sent = ("number", str, "a plain decimal number, such as 3.5")
+    api_field = ("number", str, "a plain decimal number, such as 3.5")
     element = "number-answer"
     modules = ("answer", "pasting", "numbers")
     typing = "digits"
-    words = {
+    default_texts = {
         "description": "Read a text and answer with a number.",
         "instructions": "Read the text. Then enter the number that fits it, in plain digits.",
         "submit_hint": "Enter a number, then submit.",
@@ -75,7 +75,7 @@ class Number(Kind):
         ),
     )
 
-    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the form. Raises AnswerError (not_a_number, out_of_range, off_step, and others)."""
         typed = fields.get("number", "")
         refuse_broken(typed)
@@ -127,17 +127,17 @@ class Number(Kind):
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"number": texts[0]}
 
-    def at_random(self, known: Known, rng: random.Random) -> list[str]:
-        card = known.card
-        lowest = Decimal(written(card.lowest or 0))
+    def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
+        card = example.card
+        lowest = Decimal(as_digits(card.lowest or 0))
         if card.highest is None:
             highest = lowest + OPEN_RANGE
         else:
-            highest = Decimal(written(card.highest))
+            highest = Decimal(as_digits(card.highest))
             lowest = lowest if card.lowest is not None else min(lowest, highest - OPEN_RANGE)
-        step = (highest - lowest) / STEPS if card.step is None else Decimal(written(card.step))
+        step = (highest - lowest) / STEPS if card.step is None else Decimal(as_digits(card.step))
         value = lowest + step * rng.randint(0, int((highest - lowest) / step))
-        return [canonical(f"{value:f}") or written(card.lowest or 0)]
+        return [canonical(f"{value:f}") or as_digits(card.lowest or 0)]
 
 
 def canonical(text: str) -> str | None:
@@ -145,21 +145,21 @@ def canonical(text: str) -> str | None:
     if len(text) > LONGEST or not PLAIN.fullmatch(text):
         return None
     sign = "-" if text.startswith("-") else ""
-    whole, _point, rest = text.lstrip("+-").partition(".")
-    digits = whole.lstrip("0") or "0"
-    rest = rest.rstrip("0")
-    value = f"{digits}.{rest}" if rest else digits
+    integer, _point, decimals = text.lstrip("+-").partition(".")
+    digits = integer.lstrip("0") or "0"
+    decimals = decimals.rstrip("0")
+    value = f"{digits}.{decimals}" if decimals else digits
     return value if value == "0" else sign + value
 
 
-def written(value: float) -> str:
+def as_digits(value: float) -> str:
     """Format one of the card's numbers in plain digits, such as 5, 0.5 or 0.00001."""
     return canonical(f"{Decimal(repr(value)):f}") or repr(value)
 
 
 def _check_range(card: "Card", value: Decimal) -> None:
     lowest, highest = (
-        None if limit is None else Decimal(written(limit)) for limit in (card.lowest, card.highest)
+        None if end is None else Decimal(as_digits(end)) for end in (card.lowest, card.highest)
     )
     too_low = lowest is not None and value < lowest
     too_high = highest is not None and value > highest
@@ -183,7 +183,7 @@ def _check_range(card: "Card", value: Decimal) -> None:
 def _check_step(card: "Card", value: Decimal, first: Decimal) -> None:
     if card.step is None:
         return
-    step = Decimal(written(card.step))
+    step = Decimal(as_digits(card.step))
     if (value - first) % step:
         raise AnswerError(
             "off_step",
@@ -213,11 +213,11 @@ class LongText(Kind):
     action = "typing a long text"
     right_noun = "exactly the gold text"
     brief = sentence("You write an answer in your own words.")
-    sent = ("text", str, "a short or long text")
+    api_field = ("text", str, "a short or long text")
     element = "text-answer"
     modules = ("answer", "pasting", "texts")
     typing = "both"
-    words = {
+    default_texts = {
         "description": "Read a text and write an answer to it.",
         "instructions": "Read the text. Then write your answer in your own words.",
         "submit_hint": "Write your answer, then submit.",
@@ -241,7 +241,7 @@ class LongText(Kind):
         ),
     )
 
-    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the form. Raises the same errors as _read_text."""
         return _read_text(card, fields)
 
@@ -257,12 +257,12 @@ class LongText(Kind):
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"text": texts[0]}
 
-    def at_random(self, known: Known, rng: random.Random) -> list[str]:
-        words = rng.choice(known.segments).split()
+    def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
+        words = rng.choice(example.segments).split()
         first = rng.randrange(len(words))
-        fewest = known.card.words[0] if known.card.words else 1
-        chosen = words[first : first + max(fewest, rng.randint(1, 3))]
-        return [" ".join(chosen)[: known.card.longest_text]]
+        fewest = example.card.words[0] if example.card.words else 1
+        excerpt = words[first : first + max(fewest, rng.randint(1, 3))]
+        return [" ".join(excerpt)[: example.card.longest_text]]
 
 
 class ShortText(LongText):
@@ -275,14 +275,14 @@ class ShortText(LongText):
     noun = "a short text"
     action = "typing a short text"
     brief = sentence("You type a few words.")
-    words = {
+    default_texts = {
         "description": "Read a text and type a short answer.",
         "instructions": "Read the text. Then type the answer in a few words.",
         "submit_hint": "Type the answer, then submit.",
         "question": "What is the answer?",
     }
 
-    def read(self, card: "Card", asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the form. Raises AnswerError (several_lines, and those raised by _read_text)."""
         given = _read_text(card, fields)
         if any("\n" in text for text in given.values):
@@ -342,9 +342,9 @@ def _check_texts(card: "Card", gold: Sequence[str]) -> tuple[str, ...]:
 
 def longest(kind: str, golds: Sequence[str]) -> dict[str, Any]:
     """Return a higher character limit if the gold requires it, up to the maximum, or else {}."""
-    usual, most = LONGEST_TEXTS[kind]
+    usual, maximum = LONGEST_TEXTS[kind]
     needed = max(map(len, golds), default=0)
-    return {"longest": min(needed, most)} if needed > usual else {}
+    return {"longest": min(needed, maximum)} if needed > usual else {}
 
 
 def guide(golds: Sequence[str]) -> dict[str, Any]:

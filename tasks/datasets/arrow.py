@@ -33,9 +33,9 @@ def read_parquet(path: Path) -> Table:
     from pyarrow import parquet
 
     with _by_arrow(path.name), parquet.ParquetFile(path) as file:
-        about = file.metadata
-        groups = (about.row_group(number) for number in range(about.num_row_groups))
-        _check_size(path.name, about.num_rows, sum(group.total_byte_size for group in groups))
+        metadata = file.metadata
+        groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+        _check_size(path.name, metadata.num_rows, sum(group.total_byte_size for group in groups))
         table = file.read()
         described = (table.schema.metadata or {}).get(b"huggingface", b"{}")
         data = strict_json(described.decode("utf-8", "replace"), path.name, None)
@@ -48,11 +48,11 @@ def read_folder(path: Path, *, part: str = "") -> Table:
 
     if (path / SPLITS).is_file():
         path = path / _part(path, part)
-    for wanted in (STATE, INFO):
-        if not (path / wanted).is_file():
+    for required in (STATE, INFO):
+        if not (path / required).is_file():
             raise DatasetError(
                 path.name, "", "",
-                f"contains no {wanted}; expected a folder written by datasets' save_to_disk()",
+                f"contains no {required}; expected a folder written by datasets' save_to_disk()",
             )  # fmt: skip
     features = _features(texts.document(path / INFO), INFO)
     tables = []
@@ -79,25 +79,25 @@ def _by_arrow(name: str) -> Iterator[None]:
         raise DatasetError(name, "", "", problem) from None
 
 
-def _part(path: Path, wanted: str) -> str:
+def _part(path: Path, part: str) -> str:
     splits = texts.document(path / SPLITS)
     names = splits.get("splits") if isinstance(splits, dict) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise DatasetError(f"{path.name}/{SPLITS}", "", "splits", "expected a list of names")
-    if wanted not in names:
-        problem = f"has no split {wanted!r}" if wanted else "has several splits"
+    if part not in names:
+        problem = f"has no split {part!r}" if part else "has several splits"
         raise DatasetError(path.name, "", "", f"{problem}: set --part to one of {', '.join(names)}")
-    if not _is_plain(wanted):
-        raise DatasetError(f"{path.name}/{SPLITS}", "", "splits", f"{wanted!r} is not a plain name")
-    return wanted
+    if not _is_plain(part):
+        raise DatasetError(f"{path.name}/{SPLITS}", "", "splits", f"{part!r} is not a plain name")
+    return part
 
 
 def _data_files(path: Path) -> list[str]:
     state = texts.document(path / STATE)
     entries = state.get("_data_files") if isinstance(state, dict) else None
-    named = [entry.get("filename") for entry in entries or [] if isinstance(entry, dict)]
-    names = [name for name in named if isinstance(name, str) and _is_plain(name)]
-    if not names or names != named:
+    listed = [entry.get("filename") for entry in entries or [] if isinstance(entry, dict)]
+    names = [name for name in listed if isinstance(name, str) and _is_plain(name)]
+    if not names or names != listed:
         problem = "expected names of files in the same folder"
         raise DatasetError(f"{path.name}/{STATE}", "", "_data_files", problem)
     if state.get("_indices_data_files"):
@@ -147,7 +147,7 @@ def _table(name: str, table: Any, features: dict[str, Any]) -> Table:
         if "ClassLabel" in json.dumps(features.get(column)):
             feature = features[column]
             values = [
-                _named(feature, value, name, f"row {number}", column)
+                _decode(feature, value, name, f"row {number}", column)
                 for number, value in enumerate(values, 1)
             ]
         columns[column] = values
@@ -185,7 +185,7 @@ def _is_written_out(kind: Any) -> bool:
     return any(is_kind(kind) for is_kind in (types.is_date, types.is_timestamp, types.is_decimal))
 
 
-def _named(feature: Any, value: Any, file: str, place: str, column: str) -> Any:
+def _decode(feature: Any, value: Any, file: str, place: str, column: str) -> Any:
     """Replace integers in a value with their names, and -1 with None."""
     if value is None or not isinstance(feature, dict | list):
         return value
@@ -202,13 +202,13 @@ def _named(feature: Any, value: Any, file: str, place: str, column: str) -> Any:
     if isinstance(kind, str):
         inner = feature.get("feature")
         if isinstance(value, list):
-            return [_named(inner, item, file, place, column) for item in value]
+            return [_decode(inner, item, file, place, column) for item in value]
         if isinstance(value, dict) and isinstance(inner, dict):
             return {
-                key: _named([inner.get(key)], item, file, place, column)
+                key: _decode([inner.get(key)], item, file, place, column)
                 for key, item in value.items()
             }
         return value
     if isinstance(value, dict):
-        return {k: _named(feature.get(k), item, file, place, column) for k, item in value.items()}
+        return {k: _decode(feature.get(k), item, file, place, column) for k, item in value.items()}
     return value

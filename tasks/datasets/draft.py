@@ -15,7 +15,7 @@ RTL = ("ar", "dv", "fa", "he", "ps", "ur", "yi")  # languages written from right
 LONGEST_EXAMPLE = 300  # characters of a text that is quoted in a help window
 
 
-def asked(mapped: Mapped, ask: str) -> str:
+def common_question(mapped: Mapped, ask: str) -> str:
     """Return the question for all rows if it is neither given nor in a column."""
     answer = mapped.columns.answer
     names = [mapped.columns.name_of(label) for label in mapped.columns.labels]
@@ -24,18 +24,18 @@ def asked(mapped: Mapped, ask: str) -> str:
     if answer.name == LABEL:
         return f"{alternatives(names)}?" if len(names) <= LISTED else ""
     if answer.name != SPANS:
-        return answer.words["question"]
+        return answer.default_texts["question"]
     return "Which part of the text is the answer?"
 
 
 def card_of(
-    name: str, mapped: Mapped, trained: Iterable[Item], rest: Iterable[Item],
-    said: Mapping[str, Any], definitions: Mapping[str, str],
+    name: str, mapped: Mapped, trained: Iterable[Item], unused: Iterable[Item],
+    card_keys: Mapping[str, Any], definitions: Mapping[str, str],
 ) -> tuple[Card, list[str]]:  # fmt: skip
     """Return the card, and the keys that have default values.
 
-    `trained` contains the items in training files, `rest` the items not in any file. The card's
-    statements about gold come from these, never from the test. `said` holds the given card
+    `trained` contains the items in training files, `unused` the items not in any file. The card's
+    statements about gold come from these, never from the test. `card_keys` holds the given card
     keys. Raises CardError.
     """
     columns = mapped.columns
@@ -47,11 +47,11 @@ def card_of(
     data = _usual(name, mapped, names)
     if columns.answer.name == LONG_TEXT:
         data |= guide([gold for item in trained for gold in item.records[0].gold])
-    language = said.get("language", data["language"])
+    language = card_keys.get("language", data["language"])
     data["direction"] = "rtl" if language.split("-")[0] in RTL else "ltr"
-    defaults = [key for key in data if key not in said and key not in ("name", "family", "answer")]
+    defaults = [key for key in data if key not in {*card_keys, "name", "family", "answer"}]
     defaults += [f"definition of {label}" for label in names if label not in definitions]
-    answer, examples = columns.answer, _examples(mapped, list(rest))
+    answer, examples = columns.answer, _examples(mapped, list(unused))
     if answer.name == LABEL:
         data["labels"] = [
             defined(label, definitions.get(label), examples.get(label, NO_EXAMPLE))
@@ -68,7 +68,7 @@ def card_of(
             }
             for kind in names
         ]
-    return parse_card({**data, **said}, "the card"), defaults
+    return parse_card({**data, **card_keys}, "the card"), defaults
 
 
 def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
@@ -82,11 +82,11 @@ def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
     elif answer.name != SPANS:
         data |= _beside_the_text(mapped, answer)
     else:
-        what = f"every part that is {alternatives(names)}" if names else "the answer"
+        target = f"every part that is {alternatives(names)}" if names else "the answer"
         empty = " If there is none, choose “No answer”." if names or columns.no_answer else ""
         data |= {
             "family": "sequence_labelling" if names else "reading_comprehension",
-            "description": f"Highlight {what} in a text.",
+            "description": f"Highlight {target} in a text.",
             "instructions": "Read the text and the question. Highlight exactly the words that"
             f" answer it, and nothing else.{empty}",
             "submit_hint": f"Highlight the answer.{empty} Then submit.",
@@ -104,7 +104,7 @@ def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
 
 def _beside_the_text(mapped: Mapped, answer: Kind) -> dict[str, Any]:
     """Return default texts for a chosen or typed answer, and the limits its gold requires."""
-    data: dict[str, Any] = dict(answer.words)
+    data: dict[str, Any] = dict(answer.default_texts)
     data["family"] = "generation" if answer.name in LONGEST_TEXTS else "classification"
     if mapped.columns.question or mapped.columns.ask:
         del data["question"]
@@ -118,15 +118,15 @@ def _beside_the_text(mapped: Mapped, answer: Kind) -> dict[str, Any]:
 
 
 def _segment(column: str) -> str:
-    word = column.rpartition(".")[2].replace("_", " ").strip() or column
-    if word.isdigit() or word == "tokens":  # not a descriptive column name
+    heading = column.rpartition(".")[2].replace("_", " ").strip() or column
+    if heading.isdigit() or heading == "tokens":  # not a descriptive column name
         return "Text"
-    return word[:1].upper() + word[1:]
+    return heading[:1].upper() + heading[1:]
 
 
-def _examples(mapped: Mapped, rest: list[Item]) -> dict[str, str]:
+def _examples(mapped: Mapped, unused: list[Item]) -> dict[str, str]:
     examples: dict[str, str] = {}
-    for item in sorted(rest, key=lambda item: (_length(item.records[0]), item.key)):
+    for item in sorted(unused, key=lambda item: (_length(item.records[0]), item.key)):
         if _length(item.records[0]) > LONGEST_EXAMPLE:
             break
         texts = " / ".join(f"“{text.strip()}”" for text in item.records[0].context)

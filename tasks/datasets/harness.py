@@ -50,10 +50,10 @@ def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
 def shots_of(path: Path) -> int | None:
     """Return the number of shots from results_*.json in the same folder, or None if unknown."""
     stem, _underscore, date = path.stem.removeprefix("samples_").rpartition("_")
-    beside = path.with_name(f"results_{date}.json")
-    if not beside.is_file():
+    results = path.with_name(f"results_{date}.json")
+    if not results.is_file():
         return None
-    data = texts.document(beside)
+    data = texts.document(results)
     counts = data.get("n-shot") if isinstance(data, dict) else None
     shots = counts.get(stem) if isinstance(counts, dict) else None
     return shots if type(shots) is int else None
@@ -68,12 +68,12 @@ def _sample(table: Table, row: Row) -> dict[str, Any]:
     if not isinstance(responses, list) or not responses:
         raise table.error(row, "filtered_resps", "expected a list of answers")
     if len(responses) == 1:
-        said = responses[0]
-        while isinstance(said, list) and said:
-            said = said[0]
-        if not isinstance(said, str):
+        content = responses[0]
+        while isinstance(content, list) and content:
+            content = content[0]
+        if not isinstance(content, str):
             raise table.error(row, "filtered_resps", "expected the generated text")
-        return {**sample, TARGET: values.get(TARGET), PREDICTED: said.strip()}
+        return {**sample, TARGET: values.get(TARGET), PREDICTED: content.strip()}
     choices = _choices(table, row, len(responses))
     scores = [_score(table, row, response) for response in responses]
     return {
@@ -89,12 +89,12 @@ def _choices(table: Table, row: Row, number: int) -> list[str]:
     requests: list[Any] = []
     if isinstance(arguments, dict):
         requests = [arguments.get(f"gen_args_{place}") for place in range(len(arguments))]
-        requests = [one.get("arg_1") if isinstance(one, dict) else None for one in requests]
+        requests = [entry.get("arg_1") if isinstance(entry, dict) else None for entry in requests]
     elif isinstance(arguments, list):  # before version 0.4.3
         requests = [
-            one[1] if isinstance(one, list) and len(one) == 2 else None for one in arguments
+            entry[1] if isinstance(entry, list) and len(entry) == 2 else None for entry in arguments
         ]
-    choices = [one.strip() if isinstance(one, str) else "" for one in requests]
+    choices = [entry.strip() if isinstance(entry, str) else "" for entry in requests]
     if len(choices) != number or not all(choices):
         problem = f"expected a choice for each of the {number} answers of the model"
         raise table.error(row, "arguments", problem)

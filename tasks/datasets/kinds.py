@@ -134,7 +134,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RowGold:
     """A question about a row with its gold. `kind` is the question type, or "" if there is none."""
 
     gold: tuple[str, ...]
@@ -150,7 +150,7 @@ def check_kind(kind: str) -> None:
         raise DatasetError("", "", "", problem)
 
 
-def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
+def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
     """Read a label, one of a few that all rows share."""
     if len(columns.gold) != 1:
         raise table.error(None, "", "a label is read from one column; set one (--gold)")
@@ -169,15 +169,15 @@ def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> l
     if columns.labels and label not in columns.labels:
         problem = f"{label[:60]!r} is not one of the labels {', '.join(columns.labels)}"
         raise table.error(row, column, problem)
-    return [Asked((columns.name_of(label),))]
+    return [RowGold((columns.name_of(label),))]
 
 
-def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> list[Asked]:
+def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> list[RowGold]:
     """Read parts of the text, either for each of several labels or as answers to one question."""
     if columns.labels:  # one question per label
         given = labelled(table, row, columns, texts)
         return [
-            Asked(
+            RowGold(
                 tuple(dict.fromkeys(texts[0][s.start : s.end] for s in given if s.label == label)),
                 kind=columns.name_of(label),
             )
@@ -188,7 +188,7 @@ def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> lis
         raise table.error(
             row, columns.gold[0], "is empty; allow \"no answer\" (--no-answer) or remove the row",
         )  # fmt: skip
-    return [Asked(gold, starts)]
+    return [RowGold(gold, starts)]
 
 
 def labelled(
@@ -223,11 +223,11 @@ def has_labels(table: Table, columns: Columns) -> bool:
     return False
 
 
-def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
+def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
     """Read some of the row's options or, if it has none, some of the labels that all rows share."""
     if columns.options:
         offered = read_options(table, row, columns.options, columns.separator)
-        return [Asked(_chosen(table, row, columns, offered), options=offered.texts)]
+        return [RowGold(_chosen_options(table, row, columns, offered), options=offered.texts)]
     gold, _starts = _answers(table, row, columns)
     if not gold and not columns.no_answer:
         raise table.unlabelled(row, columns.gold[0])
@@ -236,26 +236,26 @@ def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> 
             row, columns.gold[0],
             f"{unknown[0][:60]!r} is not one of the labels {', '.join(columns.labels)}",
         )  # fmt: skip
-    named = tuple(map(columns.name_of, columns.labels))
-    return [Asked(tuple(dict.fromkeys(map(columns.name_of, gold))), options=named)]
+    names = tuple(map(columns.name_of, columns.labels))
+    return [RowGold(tuple(dict.fromkeys(map(columns.name_of, gold))), options=names)]
 
 
-def _chosen(table: Table, row: Row, columns: Columns, offered: Offered) -> tuple[str, ...]:
+def _chosen_options(table: Table, row: Row, columns: Columns, offered: Offered) -> tuple[str, ...]:
     given, _starts = _answers(table, row, columns)
     if not given and not columns.no_answer:
         raise table.unlabelled(row, columns.gold[0])
-    named = (
+    texts = (
         name_option(table, row, columns.gold[0], text, offered, columns.gold_is) for text in given
     )
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(texts))
 
 
-def typed(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
+def typed(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
     """Read a number or text. Several values are alternatives."""
     gold, _starts = _answers(table, row, columns)
     if not gold and not columns.no_answer:
         raise table.unlabelled(row, columns.gold[0])
-    return [Asked(tuple(dict.fromkeys(gold)))]
+    return [RowGold(tuple(dict.fromkeys(gold)))]
 
 
 def _answers(
@@ -289,7 +289,7 @@ def _squad(
     return gold, tuple(starts) if gold else None
 
 
-def read_gold(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> list[Asked]:
+def read_gold(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> list[RowGold]:
     """Read a row's gold. Raises DatasetError."""
     usual = options if columns.answer.has_options else typed
     return {LABEL: choice, SPANS: spans}.get(columns.answer.name, usual)(table, row, columns, texts)

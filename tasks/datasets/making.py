@@ -63,11 +63,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Item indexes for the test set, each training set by (size, number), and the rest."""
+    """Item indexes for the test set, each training set by (size, number), and unused items."""
 
     test: list[int]
     trains: dict[tuple[int, int], list[int]]
-    rest: list[int]
+    unused: list[int]
 
 
 def draw(items: Sequence[Drawable], plan: Plan) -> Drawn:
@@ -79,38 +79,38 @@ def draw(items: Sequence[Drawable], plan: Plan) -> Drawn:
     as closely as whole numbers allow. Raises DatasetError if there are too few items.
     """
     sizes = sorted(plan.shots)
-    wanted = plan.test + plan.splits * sizes[-1]
-    if wanted > len(items):
+    needed = plan.test + plan.splits * sizes[-1]
+    if needed > len(items):
         raise DatasetError(
             "", "", "",
-            f"{len(items):,} different examples, but {wanted:,} are needed: {plan.test:,} for the"
+            f"{len(items):,} different examples, but {needed:,} are needed: {plan.test:,} for the"
             f" test and {plan.splits} x {sizes[-1]:,} for training; lower --test, --splits or"
             " --shots",
         )  # fmt: skip
-    left: dict[Cell, list[int]] = {}
+    remaining: dict[Cell, list[int]] = {}
     for place in _shuffled(range(len(items)), items, f"{plan.seed}/all"):
         _key, label, stratum = items[place]
-        left.setdefault((stratum, label), []).append(place)
-    weights = {cell: len(places) for cell, places in sorted(left.items())}
-    test = _take(left, weights, plan.test, f"{plan.seed}/test")
+        remaining.setdefault((stratum, label), []).append(place)
+    weights = {cell: len(places) for cell, places in sorted(remaining.items())}
+    test = _take(remaining, weights, plan.test, f"{plan.seed}/test")
     trains = {}
     for number in range(1, plan.splits + 1):
-        drawn = _take(left, weights, sizes[-1], f"{plan.seed}/{number}")
+        sample = _take(remaining, weights, sizes[-1], f"{plan.seed}/{number}")
         for size in sizes:
-            trains[size, number] = _shuffled(drawn[:size], items, f"{plan.seed}/{number}/{size}")
-    rest = sorted(place for places in left.values() for place in places)
-    return Drawn(_shuffled(test, items, f"{plan.seed}/test"), trains, rest)
+            trains[size, number] = _shuffled(sample[:size], items, f"{plan.seed}/{number}/{size}")
+    unused = sorted(place for places in remaining.values() for place in places)
+    return Drawn(_shuffled(test, items, f"{plan.seed}/test"), trains, unused)
 
 
 def _take(
-    left: dict[Cell, list[int]], weights: dict[Cell, int], number: int, salt: str
+    remaining: dict[Cell, list[int]], weights: dict[Cell, int], number: int, salt: str
 ) -> list[int]:
     """Remove `number` items, each from a smallest stratum and its label furthest below its share.
 
     This is Webster's method (Sainte-Laguë) within strata. Every prefix of the list is as balanced
     as the whole, so nested sets are too. Exhausted cells are skipped.
     """
-    taken: list[int] = []
+    places: list[int] = []
     cells, strata = Counter[Cell](), Counter[str]()
     ties = {of: hashlib.sha256(f"{salt}/{of}".encode()).digest() for of, _label in weights}
 
@@ -119,11 +119,11 @@ def _take(
         return (-strata[stratum], ties[stratum], weights[cell] / (2 * cells[cell] + 1), label)
 
     for _turn in range(number):
-        cell = max((cell for cell in weights if left[cell]), key=order)
+        cell = max((cell for cell in weights if remaining[cell]), key=order)
         cells[cell] += 1
         strata[cell[0]] += 1
-        taken.append(left[cell].pop())
-    return taken
+        places.append(remaining[cell].pop())
+    return places
 
 
 def _shuffled(places: Sequence[int], items: Sequence[Drawable], salt: str) -> list[int]:
@@ -137,14 +137,14 @@ def _shuffled(places: Sequence[int], items: Sequence[Drawable], salt: str) -> li
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TaskSpec:
     """All options that determine the task made from a file."""
 
     name: str
     columns: Columns
     plan: Plan
     reading: Reading = field(default_factory=Reading)
-    said: Mapping[str, Any] = field(default_factory=dict)  # keys of the card
+    card_keys: Mapping[str, Any] = field(default_factory=dict)
     definitions: Mapping[str, str] = field(default_factory=dict)
     card: Card | None = None  # replaces the drafted card
 
@@ -173,54 +173,54 @@ def name_of(path: Path) -> str:
     return name.lstrip("-._")[:60]
 
 
-def make(path: Path, wanted: Wanted) -> Made:
+def make(path: Path, spec: TaskSpec) -> Made:
     """Make the complete task. Raises FormatError or CardError."""
-    if not NAME.fullmatch(wanted.name):
+    if not NAME.fullmatch(spec.name):
         raise CardError(
-            f"invalid name {wanted.name[:60]!r} (--name); expected 1 to 60 letters, digits, dots,"
+            f"invalid name {spec.name[:60]!r} (--name); expected 1 to 60 letters, digits, dots,"
             " hyphens or underscores"
         )
-    form = format_of(path, wanted.reading.format)
-    columns = wanted.columns
+    form = format_of(path, spec.reading.format)
+    columns = spec.columns
     if form == "lm-eval":
         columns = replace(columns, predicted=harness.PREDICTED)
-    table = read(path, wanted.reading)
+    table = read(path, spec.reading)
     mapped = _with_question(map_rows(table, columns))
     items = mapped.items
-    drawn = draw([(item.key, item.label, item.stratum) for item in items], wanted.plan)
-    card, defaults = wanted.card, list[str]()
+    sets = draw([(item.key, item.label, item.stratum) for item in items], spec.plan)
+    card, defaults = spec.card, list[str]()
     if card is None:
-        places = {place for chosen in drawn.trains.values() for place in chosen}
-        trained, rest = ([items[p] for p in sorted(chosen)] for chosen in (places, drawn.rest))
-        source = f"{path.name} (SHA-256 {digest(path)[:16]}…), drawn with seed {wanted.plan.seed}"
-        said = {"source": source} | dict(wanted.said)
-        card, defaults = draft.card_of(wanted.name, mapped, trained, rest, said, wanted.definitions)
-    files = _files(wanted.name, items, drawn)
+        places = {place for numbers in sets.trains.values() for place in numbers}
+        trained, unused = ([items[p] for p in sorted(numbers)] for numbers in (places, sets.unused))
+        source = f"{path.name} (SHA-256 {digest(path)[:16]}…), drawn with seed {spec.plan.seed}"
+        fields = {"source": source} | dict(spec.card_keys)
+        card, defaults = draft.card_of(spec.name, mapped, trained, unused, fields, spec.definitions)
+    files = _files(spec.name, items, sets)
     is_logged = form == "lm-eval"
     return Made(
         card,
         _checked(card, files, items, mapped.columns, f"{table.file}, {table.unit}"),
         defaults,
         mapped.notes,
-        _made_from(path, form, wanted, mapped),
-        {items[p].records[0].id: items[p].predicted or "" for p in drawn.test} if is_logged else {},
+        _made_from(path, form, spec, mapped),
+        {items[p].records[0].id: items[p].predicted or "" for p in sets.test} if is_logged else {},
         harness.shots_of(path) if is_logged else None,
     )
 
 
-def first_example(path: Path, wanted: Wanted) -> tuple[Card, Record]:
+def first_example(path: Path, spec: TaskSpec) -> tuple[Card, Record]:
     """Return the card drafted from all rows, and the first example. Raises FormatError."""
-    mapped = _with_question(map_rows(read(path, wanted.reading), wanted.columns))
-    items, about = mapped.items, (wanted.said, wanted.definitions)
+    mapped = _with_question(map_rows(read(path, spec.reading), spec.columns))
+    items, details = mapped.items, (spec.card_keys, spec.definitions)
     if not items:
         raise DatasetError(path.name, "", "", "contains no usable rows")
-    return draft.card_of(wanted.name, mapped, items, [], *about)[0], items[0].records[0]
+    return draft.card_of(spec.name, mapped, items, [], *details)[0], items[0].records[0]
 
 
 def _with_question(mapped: Mapped) -> Mapped:
     """Add a question to every record: from its row, from its label, or the same for all."""
     columns = mapped.columns
-    ask = "" if columns.question else draft.asked(mapped, columns.ask)
+    ask = "" if columns.question else draft.common_question(mapped, columns.ask)
     if not ask:
         return mapped
     items = [
@@ -230,15 +230,15 @@ def _with_question(mapped: Mapped) -> Mapped:
     return replace(mapped, items=items)
 
 
-def _files(prefix: str, items: list[Item], drawn: Drawn) -> list[SplitFile]:
+def _files(prefix: str, items: list[Item], sets: Drawn) -> list[SplitFile]:
     def records(places: list[int]) -> list[Record]:
         return [record for place in places for record in items[place].records]
 
     trains = [
         SplitFile("train", size, number, f"{prefix}_train_{size}_{number}.jsonl", records(places))
-        for (size, number), places in drawn.trains.items()
+        for (size, number), places in sets.trains.items()
     ]
-    return [*trains, SplitFile("test", None, None, f"{prefix}_test.jsonl", records(drawn.test))]
+    return [*trains, SplitFile("test", None, None, f"{prefix}_test.jsonl", records(sets.test))]
 
 
 def _checked(
@@ -255,7 +255,7 @@ def _checked(
         record = by_name[error.file].records[error.line - 1]
         fields = {"answer": columns.gold, "options": columns.options, "context": columns.text}
         fields["answer_start"] = columns.gold
-        (column, *_more) = fields.get(error.field or "", ()) or (error.field or "",)
+        (column, *_others) = fields.get(error.field or "", ()) or (error.field or "",)
         raise DatasetError(f"{unit} {numbers[record.id]}", "", column, error.expected) from None
 
 
@@ -276,19 +276,19 @@ def digest(path: Path, pattern: str = "*") -> str:
     return total.hexdigest()
 
 
-def _made_from(path: Path, form: str, wanted: Wanted, mapped: Mapped) -> dict[str, Any]:
+def _made_from(path: Path, form: str, spec: TaskSpec, mapped: Mapped) -> dict[str, Any]:
     columns = asdict(mapped.columns)
     return {
         "file": path.name,
         "sha256": digest(path),
         "format": form,
-        "reading": {key: value for key, value in asdict(wanted.reading).items() if value},
+        "reading": {key: value for key, value in asdict(spec.reading).items() if value},
         "columns": {key: value for key, value in columns.items() if value},
-        "shots": sorted(wanted.plan.shots),
-        "splits": wanted.plan.splits,
-        "test": wanted.plan.test,
-        "seed": wanted.plan.seed,
-        "method": BALANCED if wanted.columns.stratum else METHOD,
+        "shots": sorted(spec.plan.shots),
+        "splits": spec.plan.splits,
+        "test": spec.plan.test,
+        "seed": spec.plan.seed,
+        "method": BALANCED if spec.columns.stratum else METHOD,
         "different_texts": len(mapped.items),
         "notes": mapped.notes,
     }
@@ -321,8 +321,8 @@ def line(record: Record) -> dict[str, Any]:
         "answer": answer,
     }
     fields |= {"options": list(record.options)} if record.options else {}
-    named = {name: getattr(record, name) for name in ("explanation", "stratum")}
-    return fields | {name: text for name, text in named.items() if text}
+    optional = {name: getattr(record, name) for name in ("explanation", "stratum")}
+    return fields | {name: text for name, text in optional.items() if text}
 
 
 def toml(card: Mapping[str, Any]) -> str:

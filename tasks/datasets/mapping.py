@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tasks.cards import LONGEST_LABEL
 from tasks.datasets import kinds
-from tasks.datasets.kinds import Asked, Columns, read_gold
+from tasks.datasets.kinds import Columns, RowGold, read_gold
 from tasks.datasets.table import Row, Table, Unlabelled
 from tasks.formats import LONGEST_STRATUM, Record, canonical
 
@@ -80,9 +80,9 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
         items.append(item)
     if unlabelled:
         notes.append(f"{unlabelled:,} rows without a label were skipped")
-    items, more = _each_once(table, items)
+    items, warnings = _each_once(table, items)
     types = tuple(map(columns.name_of, columns.labels)) if columns.kind == "spans" else ()
-    return Mapped(columns, items, types, [*table.notes, *notes, *more])
+    return Mapped(columns, items, types, [*table.notes, *notes, *warnings])
 
 
 def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
@@ -109,8 +109,8 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     present = _rows_of_values(table, columns, is_labelled)
     labels = columns.labels or tuple(sorted(present))
     notes = []
-    if is_labelled and (left := sorted(set(present) - set(labels))):
-        notes.append(f"spans with other labels were skipped: {', '.join(left)}")
+    if is_labelled and (skipped := sorted(set(present) - set(labels))):
+        notes.append(f"spans with other labels were skipped: {', '.join(skipped)}")
     _check_labels(table, columns, labels, present)
     return replace(columns, labels=labels), notes
 
@@ -180,7 +180,7 @@ def _texts(table: Table, row: Row, columns: Columns) -> tuple[str, ...]:
 
 def _item(table: Table, row: Row, columns: Columns) -> Item:
     texts = _texts(table, row, columns)
-    asked = read_gold(table, row, columns, texts)
+    golds = read_gold(table, row, columns, texts)
     question = table.text(row, columns.question) if columns.question else columns.ask
     identity = table.text(row, columns.id) if columns.id else str(row.number)
     if not identity.strip() or len(identity) > 190:
@@ -189,25 +189,25 @@ def _item(table: Table, row: Row, columns: Columns) -> Item:
     if columns.stratum and not 0 < len(stratum) <= LONGEST_STRATUM:
         expected = f"expected a stratum of 1 to {LONGEST_STRATUM} characters"
         raise table.error(row, columns.stratum, expected)
-    several = len(asked) > 1
+    several = len(golds) > 1
     records = tuple(
-        replace(_record(identity, number if several else 0, texts, question, one), stratum=stratum)
-        for number, one in enumerate(asked, 1)
+        replace(_record(identity, number if several else 0, texts, question, gold), stratum=stratum)
+        for number, gold in enumerate(golds, 1)
     )
     key = hashlib.sha256(canonical([[_folded(text) for text in texts], _folded(question)]))
-    label = asked[0].gold[0] if columns.kind == "choice" else ""
+    label = golds[0].gold[0] if columns.kind == "choice" else ""
     predicted = columns.name_of(table.text(row, columns.predicted)) if columns.predicted else None
     return Item(row.number, key.hexdigest(), label, stratum, records, predicted)
 
 
-def _record(identity: str, part: int, texts: tuple[str, ...], question: str, one: Asked) -> Record:
+def _record(base: str, part: int, texts: tuple[str, ...], question: str, gold: RowGold) -> Record:
     return Record(
-        f"{identity}_{part}" if part else identity,
+        f"{base}_{part}" if part else base,
         texts,
-        question_of(one.kind) if one.kind else question,
-        one.gold,
-        one.starts,
-        options=one.options,
+        question_of(gold.kind) if gold.kind else question,
+        gold.gold,
+        gold.starts,
+        options=gold.options,
     )
 
 
@@ -220,7 +220,7 @@ def _each_once(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
     alike: dict[str, list[Item]] = {}
     for item in items:
         alike.setdefault(item.key, []).append(item)
-    once, copies, doubtful = [], [], []
+    distinct, copies, doubtful = [], [], []
     for group in alike.values():
         golds = {
             tuple((frozenset(r.options), frozenset(r.gold)) for r in item.records) for item in group
@@ -228,7 +228,7 @@ def _each_once(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
         if len(golds) > len({tuple(options for options, _gold in parts) for parts in golds}):
             doubtful += group
         else:
-            once.append(group[0])
+            distinct.append(group[0])
             copies += group[1:]
     notes = []
     if copies:
@@ -240,10 +240,10 @@ def _each_once(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
             "texts that appear several times with different gold are left out:"
             f" {_rows(table, doubtful)}"
         )
-    return once, notes
+    return distinct, notes
 
 
 def _rows(table: Table, items: list[Item]) -> str:
     listed = ", ".join(str(number) for number in sorted(item.number for item in items)[:LISTED])
-    more = f" and {len(items) - LISTED:,} more" if len(items) > LISTED else ""
-    return f"{table.unit} {listed}{more}"
+    remainder = f" and {len(items) - LISTED:,} more" if len(items) > LISTED else ""
+    return f"{table.unit} {listed}{remainder}"

@@ -12,7 +12,7 @@ from tasks import check_process
 from tasks.cards import CardError
 from tasks.datasets import making as datasets_making
 from tasks.datasets.kinds import Columns, check_kind
-from tasks.datasets.making import Made, Plan, Wanted, first_example, make
+from tasks.datasets.making import Made, Plan, TaskSpec, first_example, make
 from tasks.datasets.reading import Reading, read
 from tasks.datasets.table import Table
 from tasks.formats import FormatError, content_hash
@@ -35,9 +35,9 @@ def columns(path: str, reading: dict[str, Any]) -> dict[str, Any]:
         table = read(Path(path), Reading(**reading))
     except FormatError as error:
         return {"error": str(error)}
-    shown = [[name, *_values(table, name)] for name in _names(table)]
+    entries = [[name, *_values(table, name)] for name in _names(table)]
     rows = len(table.rows)
-    return {"columns": shown, "rows": rows, "counted": min(rows, COUNTED), "notes": table.notes}
+    return {"columns": entries, "rows": rows, "counted": min(rows, COUNTED), "notes": table.notes}
 
 
 def _names(table: Table) -> list[str]:
@@ -62,47 +62,47 @@ def _values(table: Table, name: str) -> tuple[list[str], int]:
     return first, len(set(values))
 
 
-def make_files(path: str, folder: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def make_files(path: str, folder: str, spec: dict[str, Any]) -> dict[str, Any]:
     """Write the task to an empty folder. Return {made_from, defaults, notes, hash, check}.
 
-    Returns {error} if it can't be made. `wanted` is making.Wanted as JSON. `check` holds the
+    Returns {error} if it can't be made. `spec` is making.TaskSpec as JSON. `check` holds the
     results of checking these files one by one (tasks/upload_jobs.py).
     """
     try:
-        made = make(Path(path), _wanted(**wanted))
-        datasets_making.write_folder(Path(folder), made.card, made.files)
+        task = make(Path(path), _spec_of(**spec))
+        datasets_making.write_folder(Path(folder), task.card, task.files)
     except (FormatError, CardError, OSError) as error:
         return {"error": str(error)}
     return {
-        "made_from": made.made_from,
-        "defaults": made.defaults,
-        "notes": made.notes,
-        "hash": content_hash(made.card, made.files),
-        "check": _check(Path(folder), made),
+        "made_from": task.made_from,
+        "defaults": task.defaults,
+        "notes": task.notes,
+        "hash": content_hash(task.card, task.files),
+        "check": _check(Path(folder), task),
     }
 
 
-def example(path: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def example(path: str, spec: dict[str, Any]) -> dict[str, Any]:
     """Return the first example's {card, fields, gold}, or {error}."""
     try:
-        card, record = first_example(Path(path), _wanted(**wanted))
+        card, record = first_example(Path(path), _spec_of(**spec))
     except (FormatError, CardError) as error:
         return {"error": str(error)}
     fields = {name: getattr(record, name) for name in ("context", "question", "options")}
     return {"card": card.as_dict(), "fields": fields, "gold": record.gold}
 
 
-def _wanted(name: str, columns: Any, plan: Any, reading: Any, **more: Any) -> Wanted:
-    """Build a Wanted from its JSON. Raises FormatError."""
+def _spec_of(name: str, columns: Any, plan: Any, reading: Any, **details: Any) -> TaskSpec:
+    """Build a TaskSpec from its JSON. Raises FormatError."""
     check_kind(columns["kind"])
     roles: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in columns.items()}
     plan["shots"] = tuple(plan["shots"])
-    return Wanted(name, Columns(**roles), Plan(**plan), Reading(**reading), **more)
+    return TaskSpec(name, Columns(**roles), Plan(**plan), Reading(**reading), **details)
 
 
-def _check(folder: Path, made: Made) -> list[dict[str, Any]]:
-    card = made.card.as_dict()
-    files = sorted(made.files, key=lambda file: file.filename)
+def _check(folder: Path, task: Made) -> list[dict[str, Any]]:
+    card = task.card.as_dict()
+    files = sorted(task.files, key=lambda file: file.filename)
     return [
         {"file": datasets_making.CARD_FILE, "card": card},
         *({"file": file.filename, "examples": len(file.records)} for file in files),
@@ -117,41 +117,41 @@ def gym(folder: str, only: list[str] | None) -> dict[str, Any]:
     k, seeds, sizes, kind, typed, why, possible (kinds), texts (names), told (sentences),
     digest, shown (texts, options and gold for three examples).
     """
-    tasks, read = [], []
+    tasks, gym_tasks = [], []
     for path in sorted(Path(folder).iterdir()):
         if only is not None and path.name not in only:
             continue
         try:
-            seen = making.see(path)
+            source = making.see(path)
         except FormatError as error:
             tasks.append({"error": str(error)})
             continue
-        read.append(seen.task)
-        tasks.append(_described(seen))
-    return {"tasks": tasks, "shared": shared_inputs(read)}
+        gym_tasks.append(source.task)
+        tasks.append(_described(source))
+    return {"tasks": tasks, "shared": shared_inputs(gym_tasks)}
 
 
-def _described(seen: making.Seen) -> dict[str, Any]:
-    task, kind = seen.task, seen.kind
+def _described(source: making.Source) -> dict[str, Any]:
+    task, kind = source.task, source.kind
     lines = making.kept_lines(task)
     return {
         "name": task.name,
-        "ontology": seen.published.ontology,
-        "metric": seen.published.metric,
+        "ontology": source.published.ontology,
+        "metric": source.published.metric,
         "k": task.k,
         "seeds": task.seeds,
         "sizes": [len(task.lines[task.seeds[0], part]) for part in PARTS],
         "kind": kind.name,
         "typed": kind.typed,
-        "why": kind.why,
-        "possible": [name for name in ANSWERS if not problem(name, lines, seen.shape)],
-        "texts": [name or "text" for name in seen.shape.names],
-        "told": seen.told,
-        "digest": seen.digest,
+        "why": kind.reason,
+        "possible": [name for name in ANSWERS if not problem(name, lines, source.shape)],
+        "texts": [name or "text" for name in source.shape.names],
+        "told": source.notes,
+        "digest": source.digest,
         "shown": [
             {
-                "texts": list(seen.shape.texts(line.input)),
-                "options": list(seen.shape.options(line.input)),
+                "texts": list(source.shape.texts(line.input)),
+                "options": list(source.shape.options(line.input)),
                 "golds": list(line.golds),
             }
             for line in lines[:3]
@@ -161,11 +161,11 @@ def _described(seen: making.Seen) -> dict[str, Any]:
 
 def gym_make(folder: str, kinds: dict[str, str], sample: dict[str, int] | None) -> dict[str, Any]:
     """Return {errors} with the reasons why tasks can't be made with these answer kinds."""
-    drawn = making.Sample(**sample) if sample else None
+    selection = making.Sample(**sample) if sample else None
     errors = []
     for name, kind in kinds.items():
         try:
-            making.make(making.see(Path(folder) / name).answered_by(kind), drawn)
+            making.make(making.see(Path(folder) / name).answered_by(kind), selection)
         except (FormatError, CardError) as error:
             errors.append(str(error))
     return {"errors": errors}

@@ -44,13 +44,13 @@ class Reading:
     filter: str = ""
 
 
-def format_of(path: Path, named: str = "") -> str:
+def format_of(path: Path, name: str = "") -> str:
     """Return the format's name, a key of READERS. Raises DatasetError."""
-    if named:
-        if named not in READERS:
-            problem = f"unknown format {named!r}; expected one of {', '.join(READERS)}"
+    if name:
+        if name not in READERS:
+            problem = f"unknown format {name!r}; expected one of {', '.join(READERS)}"
             raise DatasetError(path.name, "", "", problem)
-        return named
+        return name
     if path.is_dir():
         return "datasets"
     if path.name.startswith("samples_") and path.suffix == ".jsonl":
@@ -65,22 +65,22 @@ def format_of(path: Path, named: str = "") -> str:
         ) from None  # fmt: skip
 
 
-def read(path: Path, how: Reading) -> Table:
+def read(path: Path, reading: Reading) -> Table:
     """Read rows from a file or folder. Raises FormatError, also for unsupported options."""
-    name = format_of(path, how.format)
+    name = format_of(path, reading.format)
     if not path.exists():
         raise DatasetError(path.name, "", "", "file not found")
     if path.is_dir() != (name == "datasets"):
-        wanted = "a folder" if name == "datasets" else "a file"
-        raise DatasetError(path.name, "", "", f"expected {wanted} in the format {name}")
+        expected = "a folder" if name == "datasets" else "a file"
+        raise DatasetError(path.name, "", "", f"expected {expected} in the format {name}")
     if path.is_file() and path.stat().st_size > MAX_BYTES:
         problem = f"larger than {MAX_BYTES // 10**6} MB, the limit; use a part"
         raise DatasetError(path.name, "", "", problem)
     reader = READERS[name]
-    known = inspect.signature(reader).parameters
-    options = {key: value for key, value in asdict(how).items() if value and key != "format"}
+    parameters = inspect.signature(reader).parameters
+    options = {key: value for key, value in asdict(reading).items() if value and key != "format"}
     for option in options:
-        if option not in known:
+        if option not in parameters:
             problem = f"--{option.replace('_', '-')} is not valid for {name}"
             raise DatasetError(path.name, "", "", problem)
     return reader(path, **options)

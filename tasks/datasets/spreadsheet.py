@@ -28,11 +28,11 @@ def read(path: Path, *, sheet: str = "") -> Table:
     name = path.name
     book = _open(path)
     try:
-        chosen = _sheet(book, name, sheet)
-        cells = _cells(book, chosen, name)
+        title = _sheet(book, name, sheet)
+        cells = _cells(book, title, name)
         first = next(cells, None)
         if first is None:
-            raise DatasetError(name, f"sheet {chosen}", "", "is empty")
+            raise DatasetError(name, f"sheet {title}", "", "is empty")
         number, names = first
         columns = header(name, names, f"row {number}")
         rows = [
@@ -46,7 +46,7 @@ def read(path: Path, *, sheet: str = "") -> Table:
     finally:
         book.close()
     if not rows:
-        raise DatasetError(name, f"sheet {chosen}", "", "has no rows below the header row")
+        raise DatasetError(name, f"sheet {title}", "", "has no rows below the header row")
     return Table(name, "row", columns, rows)
 
 
@@ -73,14 +73,14 @@ def _broken(name: str, error: Exception) -> DatasetError:
     )  # fmt: skip
 
 
-def _sheet(book: Any, name: str, wanted: str) -> str:
+def _sheet(book: Any, name: str, title: str) -> str:
     sheets = [sheet.title for sheet in book.worksheets]
-    named = ", ".join(sheets) or "none"
-    if wanted and wanted not in sheets:
-        raise DatasetError(name, f"sheet {wanted}", "", f"not found; the sheets are: {named}")
-    if not wanted and len(sheets) != 1:
-        raise DatasetError(name, "", "", f"has {len(sheets)} sheets: select one (--sheet): {named}")
-    return wanted or sheets[0]
+    names = ", ".join(sheets) or "none"
+    if title and title not in sheets:
+        raise DatasetError(name, f"sheet {title}", "", f"not found; the sheets are: {names}")
+    if not title and len(sheets) != 1:
+        raise DatasetError(name, "", "", f"has {len(sheets)} sheets: select one (--sheet): {names}")
+    return title or sheets[0]
 
 
 def _cells(book: Any, sheet: str, name: str) -> Iterator[tuple[int, list[Any]]]:
@@ -106,10 +106,10 @@ def _value(cell: Any, name: str, number: int) -> Any:
     if cell.value is None or cell.value == "":
         return None
     if cell.data_type in ("f", "e"):
-        what = "a formula" if cell.data_type == "f" else f"the error {cell.value}"
+        content = "a formula" if cell.data_type == "f" else f"the error {cell.value}"
         raise DatasetError(
             name, f"row {number}", cell.column_letter,
-            f"holds {what}: copy the column and paste it as values",
+            f"holds {content}: copy the column and paste it as values",
         )  # fmt: skip
     if isinstance(cell.value, datetime.date | datetime.time | datetime.timedelta):
         return str(cell.value)

@@ -23,8 +23,8 @@ class DatasetError(FormatError):
     """Raised if a dataset can't be read. Gives the file, line or row, column, and a correction."""
 
     def __init__(self, file: str, place: str, column: str, problem: str):
-        where = ", ".join(part for part in (file, place, column and f"column {column}") if part)
-        ValueError.__init__(self, f"{where}: {problem}" if where else problem)
+        location = ", ".join(part for part in (file, place, column and f"column {column}") if part)
+        ValueError.__init__(self, f"{location}: {problem}" if location else problem)
 
 
 class Unlabelled(DatasetError):
@@ -64,8 +64,8 @@ class Table:
             raise self.error(None, column, f"cannot be used: {self.unread[column]}")
         if column in self.columns:
             return
-        first, _dot, rest = column.partition(".")
-        if not (first in self.columns and rest):
+        first, _dot, path = column.partition(".")
+        if not (first in self.columns and path):
             names = ", ".join(self.columns[:NAMED]) + (", …" if len(self.columns) > NAMED else "")
             raise self.error(None, column, f"column not found; the columns are: {names}")
 

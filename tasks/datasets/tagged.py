@@ -40,7 +40,7 @@ def read_conll(path: Path, *, encoding: str = "") -> Table:
 
 
 def _sentences(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    begun, width = 0, 0
+    start, width = 0, 0
     tokens: list[str] = []
     tags: list[str] = []
     for number, line in enumerate([*text.replace("\r\n", "\n").split("\n"), ""], 1):
@@ -49,7 +49,7 @@ def _sentences(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         if not line.strip() or fields[0] == "-DOCSTART-":
             if tokens:
-                yield begun, _sentence(tokens, tags)
+                yield start, _sentence(tokens, tags)
             tokens, tags = [], []
             continue
         width = width or len(fields)
@@ -64,7 +64,7 @@ def _sentences(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 f"{fields[-1][:60]!r} is not a tag; expected O, B-LABEL or I-LABEL (BIO or BIOES)",
             )  # fmt: skip
         if not tokens:
-            begun = number
+            start = number
         tokens.append(fields[0])
         tags.append(fields[-1])
 
@@ -178,14 +178,12 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
     The field is label, labels or entities, depending on the version. Raises FormatError.
     """
     table = texts.read_json_lines(path, encoding=encoding)
-    found = [key for key in ("label", "labels", "entities") if key in table.columns]
-    if "text" not in table.columns or not found:
+    keys = [key for key in ("label", "labels", "entities") if key in table.columns]
+    if "text" not in table.columns or not keys:
         hint = "; annotations has label numbers only" if "annotations" in table.columns else ""
         problem = f"expected the fields text and label of doccano's JSONL{hint}"
         raise DatasetError(path.name, "", "", problem)
-    rows = [
-        Row(row.number, {**row.values, "label": row.values.get(found[0])}) for row in table.rows
-    ]
+    rows = [Row(row.number, {**row.values, "label": row.values.get(keys[0])}) for row in table.rows]
     columns = list(dict.fromkeys([*table.columns, "label"]))
     notes = [*table.notes, "offsets were read as code points; compare the previews with your texts"]
     return Table(table.file, table.unit, columns, rows, notes)
@@ -211,11 +209,11 @@ def _flat(table: Table, row: Row) -> dict[str, Any]:
         raise table.error(row, "data", "expected an object")
     key = "annotations" if "annotations" in row.values else "completions"
     listed = table.value(row, key)
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
         raise table.error(row, key, "expected a list of annotations")
-    given = [one for one in listed if not one.get("was_cancelled")]
+    given = [entry for entry in listed if not entry.get("was_cancelled")]
     if len(given) > 1:
-        given = [one for one in given if one.get("ground_truth")] or given
+        given = [entry for entry in given if entry.get("ground_truth")] or given
     if len(given) != 1:
         raise table.error(
             row, key,
@@ -241,14 +239,14 @@ def _results(table: Table, row: Row, key: str, result: Any) -> dict[str, Any]:
             raise table.error(row, key, "expected results with type and value")
         if kind == "relation":
             continue
-        said = value.get(kind)
-        if not isinstance(said, list):
+        content = value.get(kind)
+        if not isinstance(content, list):
             raise table.error(row, key, f"results of type {kind} are not supported")
         control = str(region.get("from_name", kind))
         if "start" in value:
             offsets = value.get("globalOffsets", value)
-            span = {"start": offsets["start"], "end": offsets["end"], "label": said}
+            span = {"start": offsets["start"], "end": offsets["end"], "label": content}
             values.setdefault(control, []).append({**span, "text": value.get("text")})
         else:
-            values[control] = said[0] if len(said) == 1 else said
+            values[control] = content[0] if len(content) == 1 else content
     return values

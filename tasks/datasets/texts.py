@@ -128,12 +128,12 @@ def _rows(
 
 def _check_delimiter(name: str, fields: list[str]) -> None:
     if len(fields) == 1:
-        for other, called in NAMES.items():
-            if other in fields[0]:
+        for delimiter, called in NAMES.items():
+            if delimiter in fields[0]:
                 raise DatasetError(
                     name, "line 1", "",
                     f"the fields seem to be separated by {called}; set --delimiter to"
-                    f" {next(w for w, sign in WORDS.items() if sign == other)}",
+                    f" {next(w for w, sign in WORDS.items() if sign == delimiter)}",
                 )  # fmt: skip
 
 

@@ -54,11 +54,11 @@ def tasks() -> dict[str, Published]:
 @functools.cache
 def partitions() -> dict[str, Partition]:
     published = json.loads((HERE / "partitions.json").read_text())
-    found = {}
+    result = {}
     for name, lists in published.items():
         train, dev, test = (tuple(lists[part]) for part in ("train", "dev", "test"))
-        found[name] = Partition(name, train, *((dev, test) if test else ((), dev)))
-    return found
+        result[name] = Partition(name, train, *((dev, test) if test else ((), dev)))
+    return result
 
 
 # Suitability for studies with humans -----------------------------------------------------------
@@ -93,9 +93,9 @@ class Offer:
     dev: tuple[str, ...]
     leaked: tuple[str, ...]
 
-    def unseen(self, chosen: Collection[str]) -> tuple[str, ...]:
+    def unseen(self, names: Collection[str]) -> tuple[str, ...]:
         """Return the possible unseen tasks: held-out or, in a pilot, development tasks."""
-        return self.dev if chosen and set(chosen) <= set(self.dev) else self.held_out
+        return self.dev if names and set(names) <= set(self.dev) else self.held_out
 
 
 def offer(partition: Partition) -> Offer:
@@ -114,25 +114,25 @@ def is_pilot(partition: str, unseen: Collection[str]) -> bool:
 
 def left_out(partition: str, unseen: Collection[str], upstream: Collection[str]) -> str:
     """Return sentences about the tasks in a partition that a study excludes."""
-    published, words, pilot = partitions()[partition], "held-out", ""
-    whole = published.held_out
+    published, role, pilot = partitions()[partition], "held-out", ""
+    names = published.held_out
     if is_pilot(partition, unseen):
-        whole, words = published.dev, "development"
+        names, role = published.dev, "development"
         pilot = (
             " This is a pilot on development tasks: it can choose the number of upstream examples,"
             " but its gains are not those of held-out tasks."
         )
-    missing = [name for name in whole if name not in unseen]
+    missing = [name for name in names if name not in unseen]
     reasons = UNFIT | dict.fromkeys(published.leaked, "in two of the published lists")
     unfit = [f"{name} ({reasons[name]})" for name in missing if name in reasons]
-    others = [name for name in missing if name not in reasons]
-    told = [
+    unused = [name for name in missing if name not in reasons]
+    gaps = [
         *([f"not suitable: {', '.join(unfit)}"] if unfit else []),
-        *([f"not chosen: {', '.join(others)}"] if others else []),
+        *([f"not chosen: {', '.join(unused)}"] if unused else []),
     ]
     trained = sum(name in upstream for name in published.upstream)
-    lacks = f" {words.capitalize()} tasks left out: {'; '.join(told)}." if told else ""
+    lacks = f" {role.capitalize()} tasks left out: {'; '.join(gaps)}." if gaps else ""
     return (
-        f"Of the partition {partition}, {len(whole) - len(missing)} of {len(whole)} {words} and"
+        f"Of the partition {partition}, {len(names) - len(missing)} of {len(names)} {role} and"
         f" {trained} of {len(published.upstream)} upstream tasks are used.{lacks}{pilot}"
     )

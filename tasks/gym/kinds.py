@@ -40,7 +40,7 @@ class Kind:
     """
 
     name: str
-    why: str
+    reason: str
     typed: bool = False
 
 
@@ -160,12 +160,12 @@ def card_of(
         "training_seeds": task.seeds,
         "segments": _segments(shape.names[1:] if asks(shape, kind) else shape.names),
     }
-    words: dict[str, Any] = dict(KINDS[kind.name].words)
+    texts: dict[str, Any] = dict(KINDS[kind.name].default_texts)
     if kind.name in MORE:
-        words |= MORE[kind.name](kind, lines)
+        texts |= MORE[kind.name](kind, lines)
     if asks(shape, kind):
-        words.pop("question", None)
-    card = parse_card({**data, "answer": kind.name, **words}, task.name)
+        texts.pop("question", None)
+    card = parse_card({**data, "answer": kind.name, **texts}, task.name)
     # The Gym's metric may be undefined if another answer kind was chosen.
     return card if card.misfit(published.metric) else replace(card, metric=published.metric)
 

@@ -19,11 +19,11 @@ from tasks.gym.findings import findings
 from tasks.gym.kinds import Kind, card_of, record_of
 from tasks.gym.reader import GymTask, Line, Shape, read_task
 
-METHOD = "gym-sha256-1"  # the method of `drawn`; change this name if the method changes
+METHOD = "gym-sha256-1"  # the method of `_sampled`; change this name if the method changes
 
 
 @dataclass(frozen=True)
-class Seen:
+class Source:
     """A task as read, with published facts, the shape of its inputs, and the answer kind."""
 
     task: GymTask
@@ -33,14 +33,14 @@ class Seen:
     digest: str
 
     @property
-    def told(self) -> list[str]:
-        told = findings(self.task, self.shape, self.kind)
-        lost = sum(line.is_lost for line in _wanted(self.task))
+    def notes(self) -> list[str]:
+        notes = findings(self.task, self.shape, self.kind)
+        lost = sum(line.is_lost for line in _used_lines(self.task))
         if lost:
-            told.append(f"{lost} of these lines no longer contain an example and are not imported")
-        return told
+            notes.append(f"{lost} of these lines no longer contain an example and are not imported")
+        return notes
 
-    def answered_by(self, name: str) -> "Seen":
+    def answered_by(self, name: str) -> "Source":
         """Return the task with another answer kind. Raises FormatError if its files don't fit."""
         if name == self.kind.name:
             return self
@@ -65,59 +65,57 @@ class Made:
     made_from: dict[str, Any]
 
 
-def see(folder: Path) -> Seen:
+def see(folder: Path) -> Source:
     """Read a folder. Raises FormatError, including if the Gym has no task with that name."""
     published = catalogue.tasks().get(folder.name)
     if published is None:
         raise FormatError(folder.name, None, None, "is not one of the Gym's 160 tasks")
     task = read_task(folder)
     shape = reader.shape_of([line.input for line in task.all_lines() if not line.is_lost])
-    return Seen(
+    return Source(
         task, published, shape, kinds.infer(task, shape, published), making.digest(folder, "*.tsv")
     )
 
 
-def _wanted(task: GymTask) -> list[Line]:
+def _used_lines(task: GymTask) -> list[Line]:
     return [*task.all_lines("train", "dev"), *task.lines[task.seeds[0], "test"]]
 
 
 def kept_lines(task: GymTask) -> list[Line]:
-    return [line for line in _wanted(task) if not line.is_lost]
+    return [line for line in _used_lines(task) if not line.is_lost]
 
 
-def make(seen: Seen, sample: Sample | None = None) -> Made:
+def make(source: Source, sample: Sample | None = None) -> Made:
     """Make and check the card and files. Raises FormatError with file and line, CardError."""
-    task = seen.task
-    tests = task.lines[task.seeds[0], "test"]
-    kept = drawn([line for line in tests if not line.is_lost], sample)
+    task = source.task
+    pool = task.lines[task.seeds[0], "test"]
+    test = _sampled([line for line in pool if not line.is_lost], sample)
     lines = {
         (part, number): [line for line in task.lines[seed, part] if not line.is_lost]
         for number, seed in enumerate(task.seeds, 1)
         for part in ("train", "dev")
     }
     files = [
-        SplitFile(
-            part, task.k, number, f"{task.name}_{part}_{task.k}_{number}.jsonl", _records(seen, own)
-        )
-        for (part, number), own in lines.items()
+        SplitFile(part, task.k, n, f"{task.name}_{part}_{task.k}_{n}.jsonl", _records(source, rows))
+        for (part, n), rows in lines.items()
     ]
-    files.append(SplitFile("test", None, None, f"{task.name}_test.jsonl", _records(seen, kept)))
+    files.append(SplitFile("test", None, None, f"{task.name}_test.jsonl", _records(source, test)))
     card = card_of(
-        seen.published,
-        seen.shape,
-        seen.kind,
+        source.published,
+        source.shape,
+        source.kind,
         task,
-        [line for own in lines.values() for line in own] + kept,
+        [line for rows in lines.values() for line in rows] + test,
     )
-    if len(kept) < len(tests):
-        is_drawn = sample is not None and sample.size == len(kept)
+    if len(test) < len(pool):
+        is_drawn = sample is not None and sample.size == len(test)
         seed = sample.seed if sample is not None and is_drawn else None
-        card = replace(card, test_of=len(tests), test_seed=seed)
-    places = {file.filename: own for file, own in zip(files, [*lines.values(), kept], strict=True)}
-    return Made(card, _checked(card, files, places), _made_from(seen, len(kept), len(tests), card))
+        card = replace(card, test_of=len(pool), test_seed=seed)
+    places = dict(zip((file.filename for file in files), [*lines.values(), test], strict=True))
+    return Made(card, _checked(card, files, places), _made_from(source, len(test), len(pool), card))
 
 
-def drawn(lines: Sequence[Line], sample: Sample | None) -> list[Line]:
+def _sampled(lines: Sequence[Line], sample: Sample | None) -> list[Line]:
     """Return a simple random sample in file order, or all lines without `sample` or if too few.
 
     Lines are ordered by SHA-256 of seed, number and input, which is the same on every machine.
@@ -128,12 +126,12 @@ def drawn(lines: Sequence[Line], sample: Sample | None) -> list[Line]:
     def order(line: Line) -> bytes:
         return hashlib.sha256(f"{sample.seed}/{line.number}/{line.input}".encode()).digest()
 
-    chosen = {line.number for line in sorted(lines, key=order)[: sample.size]}
-    return [line for line in lines if line.number in chosen]
+    numbers = {line.number for line in sorted(lines, key=order)[: sample.size]}
+    return [line for line in lines if line.number in numbers]
 
 
-def _records(seen: Seen, lines: Iterable[Line]) -> list[Record]:
-    return [record_of(line, seen.shape, seen.kind) for line in lines]
+def _records(source: Source, lines: Iterable[Line]) -> list[Record]:
+    return [record_of(line, source.shape, source.kind) for line in lines]
 
 
 def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) -> list[SplitFile]:
@@ -147,20 +145,20 @@ def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) 
         raise FormatError(line.file, line.number, error.field, error.expected) from None
 
 
-def _made_from(seen: Seen, kept: int, tests: int, card: Card) -> dict[str, Any]:
+def _made_from(source: Source, test_size: int, available: int, card: Card) -> dict[str, Any]:
     return {
         "format": "gym",
-        "file": seen.task.name,
-        "sha256": seen.digest,
-        "k": seen.task.k,
-        "seeds": seen.task.seeds,
-        "ontology": seen.published.ontology,
-        "metric": seen.published.metric,
-        "answer": seen.kind.name,
-        "why": seen.kind.why,
-        "test": kept,
-        "test_of": tests,
+        "file": source.task.name,
+        "sha256": source.digest,
+        "k": source.task.k,
+        "seeds": source.task.seeds,
+        "ontology": source.published.ontology,
+        "metric": source.published.metric,
+        "answer": source.kind.name,
+        "why": source.kind.reason,
+        "test": test_size,
+        "test_of": available,
         "seed": card.test_seed,
         "method": METHOD,
-        "notes": seen.told,
+        "notes": source.notes,
     }

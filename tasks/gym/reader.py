@@ -117,7 +117,7 @@ def _line(raw: bytes, file: str, number: int) -> Line:
         raise FormatError(file, number, None, "the character U+0000 cannot be stored")
     if not text.strip():
         raise FormatError(file, number, "column 1", "the line is blank; expected input<TAB>output")
-    read, *golds = text.strip().split("\t")
+    content, *golds = text.strip().split("\t")
     if len(golds) > MAX_ANSWERS:
         raise FormatError(file, number, None, f"{len(golds)} outputs; at most {MAX_ANSWERS}")
     for place, gold in enumerate(golds, 2):
@@ -130,7 +130,7 @@ def _line(raw: bytes, file: str, number: int) -> Line:
         problem = OUTPUT_VANISHED
     elif text[0].isspace():
         problem = BLANK_TAKEN
-    return Line(file, number, read, tuple(golds), problem)
+    return Line(file, number, content, tuple(golds), problem)
 
 
 # Structure of inputs ---------------------------------------------------------------------------
@@ -165,8 +165,8 @@ class Shape:
         if not self.has_options:
             return line, ()
         end = line.rfind(CONTEXT) if self.has_context else len(line)
-        before, options = split_options(line[:end])
-        return before + line[end:], options
+        start, options = split_options(line[:end])
+        return start + line[end:], options
 
     def _parts(self, line: str) -> list[str]:
         if self.has_context:

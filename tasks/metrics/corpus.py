@@ -12,20 +12,20 @@ ACCEPTABLE = "acceptable"  # label in glue-cola, the Gym's only task with the Ma
 
 def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
     """Return mean F1 over gold and predicted labels, exactly as spelt (0 if never gold)."""
-    said, right = first_golds(predictions, golds)
-    hits = Counter(a for a, b in zip(said, right, strict=True) if a == b)
-    counts = Counter(said) + Counter(right)
+    predicted, right = first_golds(predictions, golds)
+    hits = Counter(a for a, b in zip(predicted, right, strict=True) if a == b)
+    counts = Counter(predicted) + Counter(right)
     return math.fsum(2 * hits[label] / n for label, n in counts.items()) / len(counts)
 
 
 def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
     """Return Matthew-Correlation in [-1, 1] of "acceptable". It is 0 if a side is constant."""
-    said, right = (
+    predicted, right = (
         [is_acceptable(text) for text in texts] for texts in first_golds(predictions, golds)
     )
-    if _constant(said) or _constant(right):
+    if _constant(predicted) or _constant(right):
         return 0.0
-    return correlation(said, right)
+    return correlation(predicted, right)
 
 
 def is_acceptable(text: str) -> float:
@@ -37,12 +37,12 @@ def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float
 
     Raises ValueError for fewer than two examples, and for texts that are not finite numbers.
     """
-    said, right = map(as_numbers, first_golds(predictions, golds))
-    if len(said) < 2:
+    predicted, right = map(as_numbers, first_golds(predictions, golds))
+    if len(predicted) < 2:
         raise ValueError("a correlation takes two examples or more")
-    if _constant(said) or _constant(right):
+    if _constant(predicted) or _constant(right):
         return math.nan
-    return correlation(said, right)
+    return correlation(predicted, right)
 
 
 def first_golds(
@@ -104,21 +104,21 @@ def classification_f1_without(
     predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
 ) -> list[float]:
     """Return Classification-F1 without each group, by updating the F1 of its labels in the sum."""
-    said, right = first_golds(predictions, golds)
-    hits = Counter(a for a, b in zip(said, right, strict=True) if a == b)
-    counts = Counter(said) + Counter(right)
+    predicted, right = first_golds(predictions, golds)
+    hits = Counter(a for a, b in zip(predicted, right, strict=True) if a == b)
+    counts = Counter(predicted) + Counter(right)
     f1 = {label: 2 * hits[label] / count for label, count in counts.items()}
     total = math.fsum(f1.values())
     values = []
-    for own in members(groups):
-        gone = Counter(text for place in own for text in (said[place], right[place]))
-        lost = Counter(said[place] for place in own if said[place] == right[place])
+    for group in members(groups):
+        removed = Counter(text for place in group for text in (predicted[place], right[place]))
+        lost = Counter(predicted[place] for place in group if predicted[place] == right[place])
         remaining, labels = total, len(counts)
-        for label, count in gone.items():
-            left = counts[label] - count
+        for label, count in removed.items():
+            rest = counts[label] - count
             remaining -= f1[label]
-            if left:
-                remaining += 2 * (hits[label] - lost[label]) / left
+            if rest:
+                remaining += 2 * (hits[label] - lost[label]) / rest
             else:
                 labels -= 1
         values.append(max(0.0, remaining / labels) if labels else math.nan)
@@ -129,17 +129,17 @@ def matthews_without(
     predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
 ) -> list[float]:
     """Return the exact Matthew-Correlation without each group, from integer counts."""
-    said, right = (
+    predicted, right = (
         [int(is_acceptable(text)) for text in texts] for texts in first_golds(predictions, golds)
     )
-    both = [a * b for a, b in zip(said, right, strict=True)]
-    sums = [sum(values) for values in (said, right, both)]
+    products = [a * b for a, b in zip(predicted, right, strict=True)]
+    sums = [sum(values) for values in (predicted, right, products)]
     values = []
-    for own in members(groups):
-        n = len(said) - len(own)
+    for group in members(groups):
+        n = len(predicted) - len(group)
         a, b, ab = (
-            total - sum(column[place] for place in own)
-            for total, column in zip(sums, (said, right, both), strict=True)
+            total - sum(column[place] for place in group)
+            for total, column in zip(sums, (predicted, right, products), strict=True)
         )
         spread = a * (n - a) * b * (n - b)
         if not n:
@@ -169,22 +169,22 @@ def pearson_without(
     ]
     sums = [math.fsum(column) for column in columns]
     values = []
-    for own in members(groups):
-        n = len(first) - len(own)
+    for group in members(groups):
+        n = len(first) - len(group)
         if n < 2 or any(
-            _is_constant(count, side, own) for count, side in zip(counts, sides, strict=True)
+            _is_constant(count, side, group) for count, side in zip(counts, sides, strict=True)
         ):
             values.append(math.nan)
             continue
         x, y, xx, yy, xy = (
-            total - math.fsum(column[place] for place in own)
+            total - math.fsum(column[place] for place in group)
             for total, column in zip(sums, columns, strict=True)
         )
         of_first, of_second = xx - x * x / n, yy - y * y / n
         if of_first <= TOO_CLOSE * sums[2] or of_second <= TOO_CLOSE * sums[3]:
-            kept = sorted(set(range(len(first))) - set(own))
+            rest = sorted(set(range(len(first))) - set(group))
             values.append(
-                pearson([predictions[place] for place in kept], [golds[place] for place in kept])
+                pearson([predictions[place] for place in rest], [golds[place] for place in rest])
             )
         else:
             r = (xy - x * y / n) / math.sqrt(of_first * of_second)
@@ -199,6 +199,6 @@ def _centred(numbers: Sequence[float]) -> list[float]:
     return [(number - mean) / largest for number in numbers]
 
 
-def _is_constant(count: Counter[float], side: Sequence[float], own: Sequence[int]) -> bool:
-    gone = Counter(side[place] for place in own)
-    return len(count) - sum(times == count[value] for value, times in gone.items()) == 1
+def _is_constant(count: Counter[float], side: Sequence[float], group: Sequence[int]) -> bool:
+    removed = Counter(side[place] for place in group)
+    return len(count) - sum(times == count[value] for value, times in removed.items()) == 1

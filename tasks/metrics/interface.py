@@ -33,7 +33,7 @@ class Metric:
 
     A prediction is a single string with gold answers as alternatives. For S1, it is a list of
     strings, compared with all of them together. The metric applies only to these answer
-    `kinds`, and `why` gives the reason. Labels that are equal after `reads` are the same label.
+    `kinds`, for the `reason` given. Labels that are equal after `reads` are the same label.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Metric:
     value_of: Callable[[str], float] | None = None
     left_out: Left | None = None
     kinds: Collection[str] = ()  # empty for all kinds
-    why: str = ""
+    reason: str = ""
     reads: Callable[[str], str] = str
 
     @property
@@ -93,25 +93,25 @@ class Metric:
         return f"{undefined}constant gold" if len({self.value_of(g[0]) for g in golds}) == 1 else ""
 
 
-def _mean(
-    name: str, by_example: Callable[[Any, Sequence[str]], float], how: str, **fits: Any
+def _mean_metric(
+    name: str, by_example: Callable[[Any, Sequence[str]], float], steps: str, **fits: Any
 ) -> Metric:
-    words = f"{how}|golds:best|mean:examples|v:1"
-    return Metric(name, f"{name.lower()}|{words}", CROSSFIT, 0, 1, by_example=by_example, **fits)
+    suffix = f"{steps}|golds:best|mean:examples|v:1"
+    return Metric(name, f"{name.lower()}|{suffix}", CROSSFIT, 0, 1, by_example=by_example, **fits)
 
 
-def _whole(
+def _corpus_metric(
     name: str,
     by_corpus: Callable[[Sequence[str], Sequence[Sequence[str]]], float],
-    how: str,
+    steps: str,
     left_out: Left,
     value_of: Callable[[str], float] | None = None,
     **fits: Any,
 ) -> Metric:
-    words = f"{how}|golds:first|over:test set|v:1"
+    suffix = f"{steps}|golds:first|over:test set|v:1"
     lowest = 0 if value_of is None else -1
     return Metric(
-        name, f"{name.lower()}|{words}", CROSSFIT, lowest, 1,
+        name, f"{name.lower()}|{suffix}", CROSSFIT, lowest, 1,
         by_corpus=by_corpus, value_of=value_of, left_out=left_out, **fits,
     )  # fmt: skip
 
@@ -128,32 +128,32 @@ METRICS = {
             1,
             by_example=s1,
         ),
-        _mean(
+        _mean_metric(
             "EM", exact_match, "match:normalised", kinds=(*TEXTS, LABEL), reads=normalise,
-            why="it drops signs and decimal points, so that -3 and 3 would be the same",
+            reason="it drops signs and decimal points, so that -3 and 3 would be the same",
         ),
-        _mean("ACC", accuracy, "match:lower case", reads=str.lower),
-        _mean(
+        _mean_metric("ACC", accuracy, "match:lower case", reads=str.lower),
+        _mean_metric(
             "QA-F1", qa_f1, "words:normalised multiset", kinds=TEXTS,
-            why="it compares the words of texts",
+            reason="it compares the words of texts",
         ),
-        _mean(
+        _mean_metric(
             "Rouge-L", rouge_l,
             f"lcs:union over sentences, words once|beta:1|words:first {MAX_WORDS}",
-            kinds=TEXTS, why="it compares the words of texts",
+            kinds=TEXTS, reason="it compares the words of texts",
         ),
-        _whole(
+        _corpus_metric(
             "Classification-F1", classification_f1, "mean:labels of golds and predictions",
             classification_f1_without, kinds=(LABEL, OPTION), reads=str.strip,
-            why="it averages over labels, so each answer must be one of a list",
+            reason="it averages over labels, so each answer must be one of a list",
         ),
-        _whole(
+        _corpus_metric(
             "Matthew-Correlation", matthews, "positive:acceptable|constant:0", matthews_without,
-            is_acceptable, kinds=(LABEL,), why=f"it needs a label “{ACCEPTABLE}” and others",
+            is_acceptable, kinds=(LABEL,), reason=f"it needs a label “{ACCEPTABLE}” and others",
         ),
-        _whole(
+        _corpus_metric(
             "Pearson-Correlation", pearson, "constant:undefined", pearson_without, float,
-            kinds=(LABEL, NUMBER), why="it needs numbers",
+            kinds=(LABEL, NUMBER), reason="it needs numbers",
         ),
     )
 }  # fmt: skip
@@ -170,15 +170,15 @@ def recipe(gold_rule: str, over: str = "annotators", metric: str = "S1") -> str:
     spread = f"sd:{over}|ddof:1"
     if metric == "S1":
         return f"s1|match:exact|empty:1|gold:{gold_rule}|mean:examples|{spread}|v:1"
-    how, _bar, version = METRICS[metric].recipe.rpartition("|v:")
-    return f"{how}|texts:sorted, joined|empty:1|gold:{gold_rule}|{spread}|v:{version}"
+    steps, _bar, version = METRICS[metric].recipe.rpartition("|v:")
+    return f"{steps}|texts:sorted, joined|empty:1|gold:{gold_rule}|{spread}|v:{version}"
 
 
 def misfit(metric: str, kind: str, labels: Sequence[str] = ()) -> str:
     """Return why a metric can't score answers of this kind, or "". `labels` are the task's."""
-    chosen = METRICS[metric]
-    if chosen.kinds and kind not in chosen.kinds:
-        return f"{metric} does not apply to answers of type {kind}: {chosen.why}."
+    definition = METRICS[metric]
+    if definition.kinds and kind not in definition.kinds:
+        return f"{metric} does not apply to answers of type {kind}: {definition.reason}."
     if kind != LABEL:
         return ""
     if metric == "Matthew-Correlation" and ACCEPTABLE not in labels:
@@ -190,7 +190,7 @@ def misfit(metric: str, kind: str, labels: Sequence[str] = ()) -> str:
             return f"{metric} needs numbers, but not every label is one."
     first: dict[str, str] = {}
     for label in labels:
-        other = first.setdefault(chosen.reads(label), label)
-        if other != label:
-            return f"{metric} reads the labels “{other}” and “{label}” as the same text."
+        earlier = first.setdefault(definition.reads(label), label)
+        if earlier != label:
+            return f"{metric} reads the labels “{earlier}” and “{label}” as the same text."
     return ""

@@ -30,13 +30,13 @@ def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
     0.4
     """
     _refuse_bare(predicted, gold)
-    chosen, right = set(predicted), set(gold)
-    if not chosen or not right:
-        return float(chosen == right)
-    shared = len(chosen & right)
+    answer, right = set(predicted), set(gold)
+    if not answer or not right:
+        return float(answer == right)
+    shared = len(answer & right)
     if not shared:
         return 0.0
-    precision, recall = shared / len(chosen), shared / len(right)
+    precision, recall = shared / len(answer), shared / len(right)
     return 2 * precision * recall / (precision + recall)
 
 

@@ -52,53 +52,53 @@ class SetScore:
 
 def over_test_set(metric: str, answers: Answers, is_linear: bool = True) -> SetScore:
     """Return a test set's score, without values if `is_linear` is False."""
-    chosen, size = METRICS[metric], len(answers.golds)
-    if chosen.is_mean:
+    scorer, size = METRICS[metric], len(answers.golds)
+    if scorer.is_mean:
         values = [
-            example_score(chosen, given, gold, answers.gold_rule, answers.no_answer)
+            example_score(scorer, given, gold, answers.gold_rule, answers.no_answer)
             for given, gold in zip(answers.given, answers.golds, strict=True)
         ]
         return SetScore(math.fsum(values) / size, "", values, "")
-    said = [as_text(texts) for texts in answers.given]
+    predictions = [as_text(texts) for texts in answers.given]
     golds = [alternatives(gold, answers.gold_rule) for gold in answers.golds]
     nothing = [math.nan] * size
     try:
-        value, remark = chosen.corpus(said, golds), chosen.remark(said, golds)
+        value, remark = scorer.corpus(predictions, golds), scorer.remark(predictions, golds)
     except ValueError as error:
         remark = f"undefined: {error}"
         return SetScore(math.nan, remark, nothing, remark)
     if math.isnan(value) or not is_linear:
         return SetScore(value, remark, nothing, remark)
-    values, why_not = _linear(chosen, value, said, golds, answers.contexts)
+    values, why_not = _linear(scorer, value, predictions, golds, answers.contexts)
     return SetScore(value, remark, values, why_not)
 
 
 def _linear(
     metric: Metric,
     value: float,
-    said: Sequence[str],
+    texts: Sequence[str],
     golds: Sequence[Sequence[str]],
     contexts: Sequence[Hashable],
 ) -> tuple[list[float], str]:
     """Return each example's linear value, or the reason why there are none."""
-    groups, size = members(contexts), len(said)
+    groups, size = members(contexts), len(texts)
     values = [value] * size
     if len(groups) < 2:
         return values, "one context"
     pseudo = [
-        value * size / len(own) - (size / len(own) - 1) * without
-        for own, without in zip(groups, metric.without_each(said, golds, contexts), strict=True)
+        value * size / len(group) - (size / len(group) - 1) * without
+        for group, without in zip(groups, metric.without_each(texts, golds, contexts), strict=True)
     ]
     undefined = [math.isnan(number) for number in pseudo]
     if any(undefined):
-        for own in itertools.compress(groups, undefined):
-            for place in own:
+        for group in itertools.compress(groups, undefined):
+            for place in group:
                 values[place] = math.nan
         return values, "undefined without one context"
-    moved = math.fsum(len(own) * p for own, p in zip(groups, pseudo, strict=True)) / size - value
-    for own, number in zip(groups, pseudo, strict=True):
-        for place in own:
-            values[place] = number - moved
+    bias = math.fsum(len(group) * p for group, p in zip(groups, pseudo, strict=True)) / size - value
+    for group, number in zip(groups, pseudo, strict=True):
+        for place in group:
+            values[place] = number - bias
     return values, ""
 
 
@@ -143,27 +143,27 @@ def by_chance(
     likely, so that the expected covariance with the gold is 0. Classification-F1 is the mean
     over DRAWS seeded draws of the whole test set.
     """
-    chosen = METRICS[metric]
+    spec = METRICS[metric]
     given = [
         [*([text] for text in listed), *([[]] if no_answer else [])] for listed in choices
     ]  # possible answers to each example
-    if chosen.is_mean:
+    if spec.is_mean:
         means = []
-        known: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}  # labels have few entries
+        cache: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}  # labels have few entries
         for listed, answers, gold in zip(choices, given, golds, strict=True):
             key = tuple(listed), tuple(gold)
-            if key not in known:
-                scores = [example_score(chosen, own, gold, gold_rule, no_answer) for own in answers]
-                known[key] = math.fsum(scores) / len(scores)
-            means.append(known[key])
+            if key not in cache:
+                scores = [example_score(spec, pick, gold, gold_rule, no_answer) for pick in answers]
+                cache[key] = math.fsum(scores) / len(scores)
+            means.append(cache[key])
         return math.fsum(means) / len(means)
-    if chosen.value_of is not None:
+    if spec.value_of is not None:
         return 0.0
     draw = random.Random(SEED)
     contexts = range(len(golds))
     values = []
     for _ in range(DRAWS):
-        drawn = [draw.choice(own) for own in given]
-        answers_of_all = Answers(drawn, golds, gold_rule, no_answer, contexts)
+        sample = [draw.choice(options) for options in given]
+        answers_of_all = Answers(sample, golds, gold_rule, no_answer, contexts)
         values.append(over_test_set(metric, answers_of_all, is_linear=False).value)
     return math.fsum(values) / len(values)

@@ -24,12 +24,12 @@ def normalise(text: str) -> str:
 
 def exact_match(prediction: str, golds: Sequence[str]) -> float:
     """Return EM: 1 if the prediction equals a gold answer after `normalise`, or else 0."""
-    return _best(lambda said, gold: float(normalise(said) == normalise(gold)), prediction, golds)
+    return _best(lambda text, gold: float(normalise(text) == normalise(gold)), prediction, golds)
 
 
 def accuracy(prediction: str, golds: Sequence[str]) -> float:
     """Return ACC: 1 if the prediction equals a gold answer, ignoring case only, or else 0."""
-    return _best(lambda said, gold: float(said.lower() == gold.lower()), prediction, golds)
+    return _best(lambda text, gold: float(text.lower() == gold.lower()), prediction, golds)
 
 
 def qa_f1(prediction: str, golds: Sequence[str]) -> float:
@@ -38,17 +38,17 @@ def qa_f1(prediction: str, golds: Sequence[str]) -> float:
 
 
 def _f1_of_words(prediction: str, gold: str) -> float:
-    said, right = normalise(prediction).split(), normalise(gold).split()
-    shared = sum((Counter(said) & Counter(right)).values())
+    predicted, right = normalise(prediction).split(), normalise(gold).split()
+    shared = sum((Counter(predicted) & Counter(right)).values())
     if not shared:
         return 0.0
-    precision, recall = shared / len(said), shared / len(right)
+    precision, recall = shared / len(predicted), shared / len(right)
     return 2 * precision * recall / (precision + recall)
 
 
 def _best(score: Callable[[str, str], float], prediction: str, golds: Sequence[str]) -> float:
-    said = prediction.strip()
-    return max((score(said, gold) for gold in golds), default=0.0)
+    text = prediction.strip()
+    return max((score(text, gold) for gold in golds), default=0.0)
 
 
 # Rouge-L ----------------------------------------------------------------------------------------
@@ -70,29 +70,29 @@ def rouge_l(prediction: str, golds: Sequence[str]) -> float:
 
     Punctuation-only text is treated as empty. Gold without sentences ("", ".") is ignored.
     """
-    said = prediction.strip()
-    if not said.translate(_PUNCTUATION):
+    text = prediction.strip()
+    if not text.translate(_PUNCTUATION):
         return 0.0
-    sentences = _sentences(said)
+    sentences = _sentences(text)
     return max((_f(sentences, _sentences(gold)) for gold in golds if _sentences(gold)), default=0.0)
 
 
 def _sentences(text: str) -> list[list[str]]:
     """Return up to MAX_WORDS words by sentence. As in rouge, whitespace is an empty word."""
-    sentences, left = [], MAX_WORDS
+    sentences, remaining = [], MAX_WORDS
     for part in text.split("."):
-        if part and left > 0:
-            sentences.append(" ".join(part.split()).split(" ")[:left])
-            left -= len(sentences[-1])
+        if part and remaining > 0:
+            sentences.append(" ".join(part.split()).split(" ")[:remaining])
+            remaining -= len(sentences[-1])
     return sentences
 
 
-def _f(said: list[list[str]], gold: list[list[str]]) -> float:
+def _f(predicted: list[list[str]], gold: list[list[str]]) -> float:
     shared = {
-        word for right in gold for sentence in said for word in _common_words(right, sentence)
+        word for right in gold for sentence in predicted for word in _common_words(right, sentence)
     }
     recall = len(shared) / len({word for sentence in gold for word in sentence})
-    precision = len(shared) / len({word for sentence in said for word in sentence})
+    precision = len(shared) / len({word for sentence in predicted for word in sentence})
     return 2 * precision * recall / (precision + recall + _TINY)
 
 
@@ -107,11 +107,11 @@ def _common_words(first: list[str], second: list[str]) -> list[str]:
     marks: dict[str, int] = {}
     for column, word in enumerate(second):
         marks[word] = marks.get(word, 0) | 1 << column
-    every = row = (1 << len(second)) - 1
+    mask = row = (1 << len(second)) - 1
     rows = [row]
     for word in first:
         met = row & marks.get(word, 0)
-        row = (row + met | row - met) & every
+        row = (row + met | row - met) & mask
         rows.append(row)
 
     def length(i: int, j: int) -> int:

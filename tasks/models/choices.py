@@ -64,13 +64,13 @@ class Row(models.Model):
             names = [column.name for column in cursor.description]
         if row is None:
             return None
-        own = [
+        values = [
             json.loads(value) if value and isinstance(field, models.JSONField) else value
             for field, value in zip(fields, row, strict=False)
         ]
-        found = cls.from_db(connection.alias, names, own)
-        vars(found).update(zip(names[len(own) :], row[len(own) :], strict=True))
-        return found
+        instance = cls.from_db(connection.alias, names, values)
+        vars(instance).update(zip(names[len(values) :], row[len(values) :], strict=True))
+        return instance
 
 
 def languages() -> list[tuple[str, str]]:

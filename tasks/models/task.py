@@ -69,8 +69,8 @@ class TaskQuerySet(models.QuerySet["Task"]):
             .order_by("-version")
             .values("version")[:1]
         )
-        shown = Q(version=models.Subquery(newest)) | Q(archived_at__isnull=False)
-        return self.filter(shown).order_by("name", "-version")
+        visible = Q(version=models.Subquery(newest)) | Q(archived_at__isnull=False)
+        return self.filter(visible).order_by("name", "-version")
 
     def with_reports(self) -> "TaskQuerySet":
         return self.select_related("data_report")
@@ -132,8 +132,8 @@ class Task(models.Model):
         files = {split["file"]: split["examples"] for split in self.report["splits"]}
         number = next(n for file, n in files.items() if file.endswith("_test.jsonl"))
         seed = self.card.test_seed
-        how = "the others are not usable" if seed is None else f"drawn with seed {seed}"
-        return f"{number} of {self.card.test_of} test examples ({how})"
+        selection = "the others are not usable" if seed is None else f"drawn with seed {seed}"
+        return f"{number} of {self.card.test_of} test examples ({selection})"
 
     @property
     def test_split(self) -> "Split":

@@ -27,8 +27,8 @@ def as_completion(texts: Sequence[str]) -> str:
     """Convert an answer to a single text, which `texts_of` converts back."""
     if not texts:
         return ""
-    (first, *more) = texts
-    if not more and texts_of(first) == [first]:
+    (first, *others) = texts
+    if not others and texts_of(first) == [first]:
         return first
     return json.dumps(list(texts), ensure_ascii=False)
 
@@ -41,8 +41,8 @@ def texts_of(completion: str) -> list[str]:
             listed = json.loads(text)
         except (ValueError, RecursionError):
             listed = None
-        if isinstance(listed, list) and all(isinstance(one, str) for one in listed):
-            return [one for one in listed if one]
+        if isinstance(listed, list) and all(isinstance(entry, str) for entry in listed):
+            return [entry for entry in listed if entry]
     return [text] if text else []
 
 
@@ -86,8 +86,8 @@ def _of_inspect(path: Path) -> tuple[str, bytes]:
     if not samples:
         raise FormatError(path.name, None, "samples", "the log contains no samples")
     rows = [(str(sample.id), _predicted(path, sample)) for sample in samples]
-    own = f"{path.stem}.jsonl"
-    name = own if FILE_NAME.fullmatch(own) else f"{log.eval.task.rpartition('/')[2]}.jsonl"
+    file = f"{path.stem}.jsonl"
+    name = file if FILE_NAME.fullmatch(file) else f"{log.eval.task.rpartition('/')[2]}.jsonl"
     return name, prediction_lines(rows)
 
 

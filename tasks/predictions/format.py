@@ -66,22 +66,22 @@ def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
 
 
 def parse(
-    data: bytes, filename: str, ids: Collection[str], whole: Collection[str] = ()
+    data: bytes, filename: str, ids: Collection[str], test_ids: Collection[str] = ()
 ) -> dict[str, Predicted]:
     """Parse a prediction file. Return the predictions by example id.
 
     Every spelling of "no answer" (`[]`, `[""]`) becomes the empty list, as gold does at import.
-    Each id in `ids` must have exactly one line. Other ids in `whole` are ignored, so that
+    Each id in `ids` must have exactly one line. Other ids in `test_ids` are ignored, so that
     models are scored on the same examples as humans. Raises FormatError.
     """
     if len(data) > LARGEST_FILE:
         raise FormatError(filename, None, None, f"the file is larger than {LARGEST_FILE:,} bytes")
-    known, others = set(ids), set(whole)
+    required, ignored = set(ids), set(test_ids)
     predicted: dict[str, Predicted] = {}
     for line, text in json_lines(io.BytesIO(data), filename):
         fields = json_object(text, filename, line, FIELDS)
         identity = example_id(fields["id"], filename, line)
-        if identity not in known and identity not in others:
+        if identity not in required and identity not in ignored:
             raise FormatError(
                 filename, line, "id", f"{identity!r} is not the id of a test example of this task"
             )
@@ -93,12 +93,12 @@ def parse(
         predicted[identity] = Predicted(line, _texts(fields["predicted"], filename, line))
     missing = [identity for identity in ids if identity not in predicted]
     if missing:
-        named = ", ".join(map(repr, missing[:3])) + (", ..." if len(missing) > 3 else "")
+        examples = ", ".join(map(repr, missing[:3])) + (", ..." if len(missing) > 3 else "")
         raise FormatError(
             filename, None, "id",
-            f"{len(missing)} of the {len(known)} test examples have no prediction: {named}",
+            f"{len(missing)} of the {len(required)} test examples have no prediction: {examples}",
         )  # fmt: skip
-    return {identity: predicted[identity] for identity in predicted if identity in known}
+    return {identity: predicted[identity] for identity in predicted if identity in required}
 
 
 def _texts(value: object, filename: str, line: int) -> list[str]:
@@ -137,15 +137,15 @@ def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> 
     """
     return [
         error
-        for breaks, sentence in card.kind.rules(card)
-        if (error := _broken(predicted, breaks, sentence, filename)) is not None
+        for breaks, message in card.kind.rules(card)
+        if (error := _broken(predicted, breaks, message, filename)) is not None
     ]
 
 
 def _broken(
     predicted: Collection[Predicted],
     breaks: Callable[[Sequence[str], frozenset[str]], object],
-    sentence: str,
+    message: str,
     filename: str,
 ) -> FormatError | None:
     """Return an error with the number, examples and place of a rule's violations, or None."""
@@ -153,9 +153,9 @@ def _broken(
     if not broken:
         return None
     different = list(dict.fromkeys(", ".join(map(repr, prediction.texts)) for prediction in broken))
-    named = "; ".join(text if len(text) <= 100 else f"{text[:100]}..." for text in different[:3])
-    named += "; ..." if len(different) > 3 else ""
-    reason = f"{len(broken)} of {len(predicted)} predictions {sentence.replace('{named}', named)}"
+    listed = "; ".join(text if len(text) <= 100 else f"{text[:100]}..." for text in different[:3])
+    listed += "; ..." if len(different) > 3 else ""
+    reason = f"{len(broken)} of {len(predicted)} predictions {message.replace('{named}', listed)}"
     return FormatError(filename, min(prediction.line for prediction in broken), "predicted", reason)
 
 

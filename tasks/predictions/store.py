@@ -45,7 +45,7 @@ class PredictionUpload:
     split_number: int | None
 
     @classmethod
-    def named(cls, filename: str, data: bytes) -> "PredictionUpload":
+    def from_filename(cls, filename: str, data: bytes) -> "PredictionUpload":
         """Build an upload from a file whose name contains its place. Raises FormatError."""
         place = place_of(filename)
         versions = Task.objects.filter(name=place.task)
@@ -53,11 +53,11 @@ class PredictionUpload:
             versions = versions.filter(version=place.version)
         task = versions.order_by("-version").first()
         if task is None:
-            known = (
+            names = (
                 ", ".join(newest.name for newest in Task.objects.latest_versions()) or "none yet"
             )
             version = f" v{place.version}" if place.version else ""
-            problem = f"unknown task {place.task}{version}; imported: {known}"
+            problem = f"unknown task {place.task}{version}; imported: {names}"
             raise FormatError(filename, None, None, problem)
         return cls(filename, data, task, place.shots, place.split_number)
 
@@ -183,13 +183,13 @@ def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
             continue
         place = (upload.task.pk, upload.shots, upload.split_number)
         if place in first:
-            same = FormatError(
+            problem = FormatError(
                 upload.filename,
                 None,
                 None,
                 f"covers the same task, shots and split as {first[place]}",
             )
-            problems[number] = str(same)
+            problems[number] = str(problem)
         else:
             first[place] = upload.filename
     return problems
@@ -200,17 +200,17 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
     misplaced = _misplaced(uploads)
     placed = [number for number in range(len(uploads)) if number not in misplaced]
     replies: dict[int, dict[str, Any]] = {}
-    known: dict[int, dict[str, Example]] = {}
+    by_task: dict[int, dict[str, Example]] = {}
     for part in in_parts([len(uploads[number].data) for number in placed]):
         numbers = [placed[place] for place in part]
-        chosen = [uploads[number] for number in numbers]
-        for upload in chosen:
-            if upload.task.pk not in known:
+        batch = [uploads[number] for number in numbers]
+        for upload in batch:
+            if upload.task.pk not in by_task:
                 examples = upload.task.test_split.examples
                 tested = examples.only("source_id", "gold", "context", "question", "options")
-                known[upload.task.pk] = {example.source_id: example for example in tested}
-        replies |= zip(numbers, _read(chosen, known), strict=True)
-    problems = {number: [sentence] for number, sentence in misplaced.items()}
+                by_task[upload.task.pk] = {example.source_id: example for example in tested}
+        replies |= zip(numbers, _read(batch, by_task), strict=True)
+    problems = {number: [problem] for number, problem in misplaced.items()}
     problems |= {n: reply["errors"] for n, reply in replies.items() if "errors" in reply}
     if problems:
         raise PredictionsError(
@@ -219,7 +219,7 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
     return [
         Scored(
             [
-                Prediction(example=known[uploads[number].task.pk][key], predicted=texts, s1=s1)
+                Prediction(example=by_task[uploads[number].task.pk][key], predicted=texts, s1=s1)
                 for key, texts, s1 in replies[number]["rows"]
             ],
             replies[number]["remarks"],
@@ -230,18 +230,18 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
 
 def in_parts(sizes: Sequence[int]) -> list[list[int]]:
     parts: list[list[int]] = []
-    left = 0
+    space = 0
     for number, size in enumerate(sizes):
-        if not parts or size > left:
+        if not parts or size > space:
             parts.append([])
-            left = PART
+            space = PART
         parts[-1].append(number)
-        left -= size
+        space -= size
     return parts
 
 
 def _read(
-    uploads: Sequence[PredictionUpload], known: dict[int, dict[str, Example]]
+    uploads: Sequence[PredictionUpload], by_task: dict[int, dict[str, Example]]
 ) -> list[dict[str, Any]]:
     """Return {rows, remarks} or {errors} for each file. Rows are [id, texts, S1]."""
     tasks = list({upload.task.pk: upload.task for upload in uploads}.values())
@@ -251,7 +251,7 @@ def _read(
             "card": task.card.as_dict(),
             "examples": {
                 key: [example.gold, example.context, example.question, example.options]
-                for key, example in known[task.pk].items()
+                for key, example in by_task[task.pk].items()
             },
         }
         for task in tasks
@@ -268,7 +268,7 @@ def _read(
         return checking.run("predictions", waits=True, files=files, tasks=described)["files"]
     except checking.TooComplex as error:
         if len(uploads) > 1:  # find the file that exceeds the limits
-            return [_read([upload], known)[0] for upload in uploads]
+            return [_read([upload], by_task)[0] for upload in uploads]
         return [{"errors": [f"{uploads[0].filename}: {error}"]}]
 
 

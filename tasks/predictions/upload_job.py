@@ -52,7 +52,7 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
     with transaction.atomic():  # commit the job only after its files are written
         job = jobs.start(KIND, parameters, total=len(parameters["parts"]) + 1, owner=by)
         try:
-            with disk.named():
+            with disk.full_errors():
                 jobs.folder_of(job).mkdir(parents=True)
                 for number, upload in enumerate(uploads):
                     (jobs.folder_of(job) / f"{number}.jsonl").write_bytes(upload.data)
@@ -120,9 +120,9 @@ def _store(job: Job) -> dict[str, Any]:
         prediction_store.store(name, uploads, results, job.owner, job.parameters["details"])
     shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
     lines = [
-        f"{file['filename']}: {sentence}"
+        f"{file['filename']}: {remark}"
         for file, sentences in zip(files, remarks, strict=True)
-        for sentence in sentences
+        for remark in sentences
     ]
     return {"stored": len(files), "remarks": lines}
 
@@ -133,8 +133,8 @@ def _is_stored(job: Job) -> bool:
     since = PredictionFile.objects.filter(
         model__name=job.parameters["model"], uploaded_at__gte=job.created_at
     ).filter(arm=job.parameters["details"].get("arm") or "")
-    wanted = {tuple(file[name] for name in names) for file in job.parameters["files"]}
-    return wanted <= set(since.values_list(*names))
+    expected = {tuple(file[name] for name in names) for file in job.parameters["files"]}
+    return expected <= set(since.values_list(*names))
 
 
 def _scored(job: Job, number: int) -> list[Prediction]:

@@ -60,8 +60,8 @@ def in_words(text: str, card: Card) -> SafeString:
     Browsers round the width of each part. Only every second part is an element, because slow
     devices take long to lay out elements.
     """
-    words = tokens(text, card.granularity)
-    ends = [*sorted({0, len(text), *(end for word in words for end in word)}), len(text)]
+    bounds = tokens(text, card.granularity)
+    ends = [*sorted({0, len(text), *(end for bound in bounds for end in bound)}), len(text)]
     pairs = zip(ends[::2], ends[1::2], ends[2::2], strict=False)
     parts = ((text[start:middle], text[middle:end]) for start, middle, end in pairs)
     return format_html_join("", "<span>{}</span>{}", parts)

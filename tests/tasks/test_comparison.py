@@ -45,7 +45,9 @@ def test_a_text_that_overlaps_gold_is_partly_right_and_scores_0():
     result = verdicts("York", ["New York"])
     assert (result.partial, result.extra, result.missed) == (["York"], [], ["New York"])
     assert result.s1 == 0
-    pieces = [(p.text, p.chosen, p.missed) for p in result.pieces(0, TEXT) if p.chosen or p.missed]
+    pieces = [
+        (p.text, p.verdict, p.missed) for p in result.pieces(0, TEXT) if p.verdict or p.missed
+    ]
     assert pieces == [("New ", "", True), ("York", "partial", True)]
 
 

@@ -63,7 +63,7 @@ def test_page_links_retain_sort_and_search():
         "?sort=name&q=p",
         "?sort=name&q=p&show=heavy",
     ]
-    assert second.kept == [("sort", "name")]
+    assert second.hidden_fields == [("sort", "name")]
 
 
 def test_a_second_click_on_a_head_reverses_the_order():
@@ -74,7 +74,7 @@ def test_a_second_click_on_a_head_reverses_the_order():
 
 
 def test_each_filter_states_its_rows_within_the_search():
-    assert [(choice.words, choice.count) for choice in seen("q=p").filters] == [
+    assert [(choice.label, choice.count) for choice in seen("q=p").filters] == [
         ("All", 3), ("Heavy", 2),
     ]  # fmt: skip
 
@@ -104,4 +104,4 @@ def test_a_formula_is_escaped_in_the_csv():
 def test_archived_rows_are_shown_only_by_their_filter(query, expected, counts):
     shown = seen(query, is_archived=lambda fruit: fruit.name == "Plum")
     assert [fruit.name for fruit in shown.page] == expected
-    assert {choice.words: choice.count for choice in shown.filters} == counts
+    assert {choice.label: choice.count for choice in shown.filters} == counts

@@ -24,8 +24,8 @@ class Command(BaseCommand):
             versions = versions.filter(version=options["task_version"])
         task = versions.order_by("-version").first()
         if task is None:
-            known = ", ".join(task.name for task in Task.objects.latest_versions()) or "none yet"
-            raise CommandError(f"The task {name} does not exist; imported: {known}.")
+            names = ", ".join(task.name for task in Task.objects.latest_versions()) or "none yet"
+            raise CommandError(f"The task {name} does not exist; imported: {names}.")
         try:
             files = export(task, folder)
         except (ExportError, OSError) as error:

@@ -36,19 +36,19 @@ def account(name: str) -> User | None:
     return user
 
 
-def active_account(name: str | None, how: str) -> User:
+def active_account(name: str | None, advice: str) -> User:
     """Return the active account with this name, or the only one. Raises CommandError."""
     users = get_user_model().objects.filter(is_active=True)
-    found = users.filter(username=name) if name else users
-    if found.count() != 1:
+    matches = users.filter(username=name) if name else users
+    if matches.count() != 1:
         raise CommandError(
             f"The researcher {name!r} does not exist."
             if name
-            else how
+            else advice
             if users.exists()
             else "No researcher exists yet. Run python manage.py createsuperuser."
         )
-    return found.get()
+    return matches.get()
 
 
 class Command(BaseCommand):

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from tasks.cards import CardError
 from tasks.formats import FormatError
 from tasks.gym import catalogue, findings, making, reader
-from tasks.gym.making import Made, Sample, Seen, make
+from tasks.gym.making import Made, Sample, Source, make
 from tasks.importing import import_task
 from tasks.management.commands.import_clues import account, add_owner, tell
 from tasks.management.commands.make_task import pairs
@@ -25,9 +25,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path)
-        chosen = parser.add_mutually_exclusive_group()
-        chosen.add_argument("--tasks", nargs="+", metavar="NAME", help="only these tasks")
-        chosen.add_argument(
+        selection = parser.add_mutually_exclusive_group()
+        selection.add_argument("--tasks", nargs="+", metavar="NAME", help="only these tasks")
+        selection.add_argument(
             "--partition", choices=sorted(catalogue.partitions()), help="only its tasks"
         )
         parser.add_argument(
@@ -42,21 +42,21 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         owner, sample = account(options["owner"]), self._sample(options)
-        seen = self._read(folder, options["tasks"], options["partition"])
+        sources = self._read(folder, options["tasks"], options["partition"])
         if options["dry_run"]:
-            for each in seen:
-                self._describe(each)
-                for sentence in each.told:
-                    self.stdout.write(f"  - {sentence}")
+            for source in sources:
+                self._describe(source)
+                for note in source.notes:
+                    self.stdout.write(f"  - {note}")
         else:
-            for each, made in self._make(seen, pairs(options["kind"], "--kind"), sample):
-                self._describe(each)
-                done = import_task(made.card, made.files, owner=owner, made_from=made.made_from)
-                tell(self, done)
-        for sentence in findings.shared_inputs([each.task for each in seen]):
-            self.stdout.write(sentence)
-        what = "read" if options["dry_run"] else "imported"
-        self.stdout.write(f"{len(seen)} {'task' if len(seen) == 1 else 'tasks'} {what}.")
+            for source, task in self._make(sources, pairs(options["kind"], "--kind"), sample):
+                self._describe(source)
+                result = import_task(task.card, task.files, owner=owner, made_from=task.made_from)
+                tell(self, result)
+        for note in findings.shared_inputs([source.task for source in sources]):
+            self.stdout.write(note)
+        action = "read" if options["dry_run"] else "imported"
+        self.stdout.write(f"{len(sources)} {'task' if len(sources) == 1 else 'tasks'} {action}.")
 
     def _sample(self, options: dict[str, Any]) -> Sample | None:
         size, seed = options["test"], options["seed"]
@@ -69,52 +69,52 @@ class Command(BaseCommand):
         return Sample(size, secrets.randbelow(2**31) if seed is None else seed)
 
     def _make(
-        self, seen: list[Seen], kinds: dict[str, str], sample: Sample | None
-    ) -> list[tuple[Seen, Made]]:
+        self, sources: list[Source], kinds: dict[str, str], sample: Sample | None
+    ) -> list[tuple[Source, Made]]:
         """Make all tasks before the first one is stored. Raises CommandError."""
-        unknown = sorted(set(kinds) - {each.task.name for each in seen})
+        unknown = sorted(set(kinds) - {source.task.name for source in sources})
         if unknown:
             raise CommandError(f"--kind {unknown[0]} is not one of the imported tasks.")
-        made = []
-        for each in seen:
+        results = []
+        for source in sources:
             try:
-                chosen = each.answered_by(kinds.get(each.task.name, each.kind.name))
-                made.append((chosen, make(chosen, sample)))
+                answered = source.answered_by(kinds.get(source.task.name, source.kind.name))
+                results.append((answered, make(answered, sample)))
             except (FormatError, CardError) as error:
                 raise CommandError(f"Nothing was imported: {error}") from None
-        return made
+        return results
 
-    def _read(self, folder: Path, tasks: list[str] | None, partition: str | None) -> list[Seen]:
+    def _read(self, folder: Path, tasks: list[str] | None, partition: str | None) -> list[Source]:
         """Read all selected tasks in the folder. Raises CommandError."""
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")
-        here = {path.name for path in folder.iterdir() if path.is_dir()}
-        names = sorted(tasks or here)
+        present = {path.name for path in folder.iterdir() if path.is_dir()}
+        names = sorted(tasks or present)
         if partition:
-            chosen = catalogue.partitions()[partition]
-            for sentence in findings.of_partition(chosen, here):
-                self.stdout.write(sentence)
-            names = [name for name in chosen.all if name in here]
+            selected = catalogue.partitions()[partition]
+            for note in findings.of_partition(selected, present):
+                self.stdout.write(note)
+            names = [name for name in selected.all if name in present]
         try:
             return [self._see(folder, name) for name in names]
         except FormatError as error:
             raise CommandError(str(error)) from None
 
-    def _see(self, folder: Path, name: str) -> Seen:
+    def _see(self, folder: Path, name: str) -> Source:
         """Read one task. Raises FormatError, or CommandError for a missing folder."""
         if name in catalogue.tasks() and not (folder / name).is_dir():
             raise CommandError(f"{name}: folder not found in {folder.name}.")
         return making.see(folder / name)
 
-    def _describe(self, seen: Seen) -> None:
-        task, published, kind = seen.task, seen.published, seen.kind
+    def _describe(self, source: Source) -> None:
+        task, published, kind = source.task, source.published, source.kind
         sizes = " / ".join(str(len(task.lines[task.seeds[0], part])) for part in reader.PARTS)
         self.stdout.write(
             f"{task.name}: {published.ontology}, {published.metric}; K = {task.k},"
             f" {len(task.seeds)} seeds, {sizes} lines in train, dev and test"
         )
         typed = ", or typed" if kind.typed else ""
-        self.stdout.write(f"  answered by {kind.name}{typed} ({kind.why})")
-        if any(seen.shape.names):
-            names = (name or "text" for name in seen.shape.names)
+        self.stdout.write(f"  answered by {kind.name}{typed} ({kind.reason})")
+        if any(source.shape.names):
+            names = (name or "text" for name in source.shape.names)
             self.stdout.write("  texts: " + ", ".join(names))

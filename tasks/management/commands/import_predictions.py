@@ -63,7 +63,7 @@ class Command(BaseCommand):
         except PredictionsError as error:
             raise CommandError(f"Nothing was imported:\n{error}") from None
         except ValidationError as error:
-            lines = [f"{f}: {m}" for f, all_of in error.message_dict.items() for m in all_of]
+            lines = [f"{f}: {m}" for f, messages in error.message_dict.items() for m in messages]
             raise CommandError("Nothing was imported:\n" + "\n".join(lines)) from None
         stored = PredictionFile.objects.filter(pk__in=[file.pk for file in files])
         for file in stored.with_scores().select_related("model", "task"):
@@ -80,7 +80,7 @@ class Command(BaseCommand):
             if path.name.startswith((".", "README", "LICENSE", "LICENCE", "results_")):
                 continue
             try:
-                uploads.append(PredictionUpload.named(*read_predictions(path)))
+                uploads.append(PredictionUpload.from_filename(*read_predictions(path)))
             except FormatError as error:
                 problems.append(str(error))
             except OSError as error:

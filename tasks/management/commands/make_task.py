@@ -14,7 +14,7 @@ from django.db import transaction
 from tasks.cards import FAMILIES, GOLD_RULES, CardError, load_card
 from tasks.datasets import harness, making
 from tasks.datasets.kinds import ANSWERS, GOLD_IS, Columns, check_kind
-from tasks.datasets.making import Made, Plan, Wanted, make, name_of
+from tasks.datasets.making import Made, Plan, TaskSpec, make, name_of
 from tasks.datasets.reading import READERS, Reading
 from tasks.formats import FormatError
 from tasks.importing import import_task
@@ -35,13 +35,13 @@ TEXTS = ("title", "description", "instructions", "submit_hint", "language", "sou
 
 def pairs(values: list[str], option: str) -> dict[str, str]:
     """Parse VALUE=NAME pairs with distinct values. Raises CommandError."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for text in values:
         value, sign, name = text.partition("=")
-        if not sign or not value or value in found:
+        if not sign or not value or value in names:
             raise CommandError(f"{option} {text}: expected VALUE=TEXT, with each value once")
-        found[value] = name
-    return found
+        names[value] = name
+    return names
 
 
 class Command(BaseCommand):
@@ -126,18 +126,18 @@ class Command(BaseCommand):
         try:
             check_kind(options["kind"])
             options["name"] = options["name"] or name_of(file)
-            made = make(file, self._wanted(file, options))
+            task = make(file, self._spec(file, options))
         except (FormatError, CardError) as error:
             raise CommandError(f"Nothing was imported: {error}") from None
-        self._say(made)
+        self._say(task)
         if options["dry_run"]:
-            for record in made.files[0].records[:10]:
+            for record in task.files[0].records[:10]:
                 self.stdout.write(json.dumps(making.line(record), ensure_ascii=False))
             self.stdout.write("Nothing was stored (--dry-run).")
             return
-        self._store(made, options)
+        self._store(task, options)
 
-    def _wanted(self, file: Path, options: dict[str, Any]) -> Wanted:
+    def _spec(self, file: Path, options: dict[str, Any]) -> TaskSpec:
         reading = Reading(**{key: options[key] for key in Reading.__dataclass_fields__})
         given = {key: options[key] for key in (
             "question", "ask", "id", "stratum", "separator", "no_answer", "gold_is",
@@ -155,69 +155,69 @@ class Command(BaseCommand):
         seed = options["seed"] if options["seed"] is not None else secrets.randbelow(2**31)
         plan = Plan(tuple(options["shots"]), options["splits"], options["test"], seed)
         keys = (*TEXTS, *OF_THE_CARD)
-        said = {key: options[key] for key in keys if options[key] is not None}
+        card_keys = {key: options[key] for key in keys if options[key] is not None}
         card = load_card(options["card"]) if options["card"] else None
-        if card and (said or options["define"] or card.name != options["name"]):
+        if card and (card_keys or options["define"] or card.name != options["name"]):
             raise CardError(
                 f"--card: {options['card'].name} is the complete card of {card.name}. Omit the"
                 " other card options, and set --name to the card's name"
             )
         definitions = pairs(options["define"], "--define")
-        return Wanted(options["name"], columns, plan, reading, said, definitions, card)
+        return TaskSpec(options["name"], columns, plan, reading, card_keys, definitions, card)
 
     def _usual_gold(self, file: Path, reading: Reading) -> list[str]:
         is_logged = file.name.startswith("samples_") or reading.format == "lm-eval"
         return [harness.TARGET] if is_logged else []
 
-    def _say(self, made: Made) -> None:
-        source = made.made_from
+    def _say(self, task: Made) -> None:
+        source = task.made_from
         self.stdout.write(
             f"{source['file']} ({source['format']}): {source['different_texts']:,} different texts;"
             f" seed {source['seed']}"
         )
-        for note in made.notes:
+        for note in task.notes:
             self.stdout.write(self.style.WARNING(f"  {note}"))
-        if made.defaults:
+        if task.defaults:
             self.stdout.write(
-                self.style.WARNING(f"  defaults on the card: {', '.join(made.defaults)}")
+                self.style.WARNING(f"  defaults on the card: {', '.join(task.defaults)}")
             )
             self.stdout.write("  (to change them, use the options with these names, or --card)")
 
-    def _check_model(self, made: Made, model: str, is_zero_shot: bool) -> None:
+    def _check_model(self, task: Made, model: str, is_zero_shot: bool) -> None:
         """Raise CommandError if the logged model's prompts may have contained examples."""
         if not model:
             return
-        if not made.predicted:
+        if not task.predicted:
             raise CommandError("--model: only lm-evaluation-harness samples have predictions.")
-        if made.shots or (made.shots is None and not is_zero_shot):
+        if task.shots or (task.shots is None and not is_zero_shot):
             raise CommandError(
-                f"Nothing was imported: the prompts contained {made.shots} examples that are not in"
+                f"Nothing was imported: the prompts contained {task.shots} examples that are not in"
                 " this task's training sets. Log samples with --num_fewshot 0, or omit --model."
-                if made.shots
+                if task.shots
                 else "Nothing was imported: results_*.json, which states the number of examples in"
                 " the prompts, is missing. Add --zero-shot if they had none, or omit --model."
             )
 
-    def _store(self, made: Made, options: dict[str, Any]) -> None:
+    def _store(self, task: Made, options: dict[str, Any]) -> None:
         """Store the task and, if given, a model's predictions; or nothing."""
         model, owner = options["model"], account(options["owner"])
-        self._check_model(made, model, options["zero_shot"])
+        self._check_model(task, model, options["zero_shot"])
         if model and owner is None:
             raise CommandError("--model needs a researcher. Set --owner.")
         try:
             with transaction.atomic() if model else nullcontext():
-                result = import_task(made.card, made.files, owner=owner, made_from=made.made_from)
+                result = import_task(task.card, task.files, owner=owner, made_from=task.made_from)
                 if model and owner is not None:
                     lines = prediction_lines(
                         (identity, [text] if text else [])
-                        for identity, text in made.predicted.items()
+                        for identity, text in task.predicted.items()
                     )
                     name = f"{result.task.name}_0.jsonl"
                     upload = PredictionUpload(name, lines, result.task, 0, None)
                     (stored,) = add(model, [upload], owner)
         except (PredictionsError, ValidationError) as error:
-            said = error.problems if isinstance(error, PredictionsError) else error.messages
-            raise CommandError(f"Nothing was imported: {'; '.join(said)}") from None
+            messages = error.problems if isinstance(error, PredictionsError) else error.messages
+            raise CommandError(f"Nothing was imported: {'; '.join(messages)}") from None
         tell(self, result)
         if model:
             file: Any = PredictionFile.objects.with_scores().get(pk=stored.pk)

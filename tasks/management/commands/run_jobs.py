@@ -17,8 +17,8 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if sentence := installation.conflict():
-            raise CommandError(sentence)
+        if conflict := installation.conflict():
+            raise CommandError(conflict)
         for require in jobs.CONDITIONS:
             require()
         try:
@@ -29,6 +29,6 @@ class Command(BaseCommand):
         # These parts depend on jobs or wait for the same things. `tick` runs these and all others.
         for outcome in periodic.tick(periodic.AFTER_JOBS):
             if outcome.state == "failed":
-                problem += f" {outcome.name} failed: {outcome.said}"
+                problem += f" {outcome.name} failed: {outcome.message}"
         if problem:
             raise CommandError(problem.strip())

@@ -20,8 +20,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if sentence := installation.conflict():
-            raise CommandError(sentence)
+        if conflict := installation.conflict():
+            raise CommandError(conflict)
         for require in jobs.CONDITIONS:
             require()
         unknown = sorted(set(options["part"]) - set(periodic.all_parts()))
@@ -29,7 +29,7 @@ class Command(BaseCommand):
             raise CommandError(f"Unknown part: {', '.join(unknown)}.")
         failed = []
         for outcome in periodic.tick(set(options["part"]) or None):
-            self.stdout.write(f"{outcome.name}: {outcome.state}: {outcome.said}")
+            self.stdout.write(f"{outcome.name}: {outcome.state}: {outcome.message}")
             failed += [outcome.name] if outcome.state == "failed" else []
         if failed:
             raise CommandError(f"Failed: {', '.join(failed)}. The other parts succeeded.")

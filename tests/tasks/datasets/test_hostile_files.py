@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tasks.cards import CardError
 from tasks.datasets import process
 from tasks.datasets.kinds import Columns
-from tasks.datasets.making import Plan, Wanted, make
+from tasks.datasets.making import Plan, TaskSpec, make
 from tasks.datasets.reading import Reading, read
 from tasks.datasets.table import Table
 from tasks.formats import FormatError
@@ -100,7 +100,7 @@ def test_any_values_give_a_task_or_an_error(form, kind, rows):
         path.write_text(
             json.dumps(rows) if form == "label-studio" else "\n".join(map(json.dumps, rows))
         )
-        wanted = Wanted("x", columns, Plan((1,), 1, 1, 1), Reading(format=form))
+        wanted = TaskSpec("x", columns, Plan((1,), 1, 1, 1), Reading(format=form))
         with contextlib.suppress(FormatError, CardError):
             assert len(make(path, wanted).files) == 2
         assert process.columns(str(path), {"format": form}).keys() & {"columns", "error"}

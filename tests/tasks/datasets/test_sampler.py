@@ -38,7 +38,7 @@ def test_sets_have_the_planned_sizes_and_are_nested(drawing):
         assert [len(set(places)) for places in sets] == [len(p) for p in sets] == sizes
         assert all(set(a) < set(b) for a, b in itertools.pairwise(sets))
         largest.append(set(sets[-1]))
-    together = [set(drawn.test), *largest, set(drawn.rest)]
+    together = [set(drawn.test), *largest, set(drawn.unused)]
     assert sum(map(len, together)) == len(items) == len(set().union(*together))
 
 
