@@ -72,27 +72,27 @@ class ReadingForm(PageForm):
         return Reading(**{name: self.cleaned_data[name] for name in ReadingForm.base_fields})
 
 
-SeenColumns = Sequence[tuple[str, list[str], int]]  # as in datasets/process.py
+ColumnSamples = Sequence[tuple[str, list[str], int]]  # as in datasets/process.py
 ROLES = {"text": "Text", "question": "Question", "gold": "Answer", "options": "Options", "id": "ID",
          "stratum": "Stratum"}  # fmt: skip
 RARE = "Details of answers"  # a group of fields, collapsed unless used
 NO_COLUMN = {"required": "Choose a column for this role."}
 
 
-def proposed(columns: SeenColumns) -> dict[str, Any]:
+def proposed(columns: ColumnSamples) -> dict[str, Any]:
     """Guess the column roles (datasets/process.py) and the answer kind."""
 
-    def named(names: Sequence[str]) -> str:
+    def find(names: Sequence[str]) -> str:
         return next((name for name, *_rest in columns if name.lower() in names), "")
 
-    gold, options = named(GOLDS), named(OPTIONS)
-    others = [column for column in columns if column[0] not in (gold, options)]
-    longest = max(others, key=lambda column: sum(map(len, column[1])), default=("",))
-    text = named(TEXTS) or longest[0]
-    gold = gold or next((n for n, _v, count in others if n != text and 1 < count <= FEW), "")
+    gold, options = find(GOLDS), find(OPTIONS)
+    candidates = [column for column in columns if column[0] not in (gold, options)]
+    longest = max(candidates, key=lambda column: sum(map(len, column[1])), default=("",))
+    text = find(TEXTS) or longest[0]
+    gold = gold or next((n for n, _v, count in candidates if n != text and 1 < count <= FEW), "")
     return {
         "kind": kind_for(columns, gold, options),
-        "text": [text], "gold": gold, "options": [options] if options else [], "id": named(IDS),
+        "text": [text], "gold": gold, "options": [options] if options else [], "id": find(IDS),
     }  # fmt: skip
 
 
@@ -104,14 +104,14 @@ def proposed_sizes(rows: int) -> dict[str, Any]:
     return {"shots": " ".join(map(str, sizes)), "splits": sets, "test": test}
 
 
-def kind_for(columns: SeenColumns, gold: str, options: Any) -> str:
+def kind_for(columns: ColumnSamples, gold: str, options: Any) -> str:
     golds, many = next(((v, n > MOST) for name, v, n in columns if name == gold), ([], False))
     are_spans = any(value.startswith(("[[", "[{", "{")) for value in golds)
     return "option" if options else "spans" if are_spans else "short-text" if many else "choice"
 
 
 class ColumnsForm(PageForm):
-    """Form for column roles, sampling, and the card. `wanted` returns the plan."""
+    """Form for column roles, sampling, and the card."""
 
     key = "columns"
     name = forms.CharField(label="Task name", max_length=60)
@@ -185,17 +185,17 @@ class ColumnsForm(PageForm):
     def __init__(self, upload: TaskUpload, data: Any = None):
         path = dataset_uploads.path_of(upload)
         assert path is not None
-        seen = dataset_uploads.inspection(upload)
-        self.columns: SeenColumns = seen["columns"]
+        contents = dataset_uploads.inspection(upload)
+        self.columns: ColumnSamples = contents["columns"]
         proposal = {
-            "name": name_of(path), **proposed(self.columns), **proposed_sizes(seen["rows"]),
+            "name": name_of(path), **proposed(self.columns), **proposed_sizes(contents["rows"]),
             "seed": upload.pk.int % 2**31,  # random, and the same until the import
         }  # fmt: skip
         super().__init__(data, initial=dataset_uploads.fields(upload) or proposal)
-        named = [(name, name) for name, *_rest in self.columns]
-        choices = {key: [("", "–"), *named] for key in ROLES} | {"text": named, "options": named}
-        for field, offered in {**choices, "kind": list(KIND_NAMES.items())}.items():
-            self.fields[field].choices = offered  # type: ignore[attr-defined]
+        heads = [(name, name) for name, *_rest in self.columns]
+        choices = {key: [("", "–"), *heads] for key in ROLES} | {"text": heads, "options": heads}
+        for field, options in {**choices, "kind": list(KIND_NAMES.items())}.items():
+            self.fields[field].choices = options  # type: ignore[attr-defined]
 
     def clean_labels(self) -> list[list[str]]:
         """Parse each line into [value, name, meaning]."""
@@ -208,18 +208,18 @@ class ColumnsForm(PageForm):
     def clean_shots(self) -> tuple[int, ...]:
         return tuple(map(int, self.cleaned_data["shots"].split()))
 
-    def data_of(self, sent: QueryDict) -> QueryDict:
+    def data_of(self, post_data: QueryDict) -> QueryDict:
         """Return the data, with the role chosen above each column converted to field values.
 
         If the answer or options column has changed, the kind is proposed again.
         """
-        data = sent.copy()
+        data = post_data.copy()
         for (name, *_rest), role in zip(self.columns, data.getlist("role"), strict=False):
             if role in ROLES:
                 data.appendlist(role, name)
-        now, old = (data.get("gold", ""), data.getlist("options")), self.initial
-        if now != (old["gold"], old["options"]) and data.get("kind") == old["kind"]:
-            data["kind"] = kind_for(self.columns, *now)
+        current, start = (data.get("gold", ""), data.getlist("options")), self.initial
+        if current != (start["gold"], start["options"]) and data.get("kind") == start["kind"]:
+            data["kind"] = kind_for(self.columns, *current)
         return data
 
     def clean(self) -> None:
@@ -243,7 +243,7 @@ class ColumnsForm(PageForm):
             for title, names in self.groups
         ]
 
-    def wanted(self, reading: Reading) -> TaskSpec:
+    def plan(self, reading: Reading) -> TaskSpec:
         """Return the plan that the form describes. Raises FormatError if it is impossible."""
         data = self.cleaned_data
         labels = data["labels"]
@@ -272,17 +272,17 @@ class ColumnsForm(PageForm):
 
 
 # Maps options of make_task, which messages of tasks/datasets name, to form fields.
-_NAMED = {"as": "kind", "label": "labels", "define": "labels"}
+_RENAMED = {"as": "kind", "label": "labels", "define": "labels"}
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: ([a-z-]+))?")
 _FIELDS: dict[str, Any] = {**ReadingForm.base_fields, **ColumnsForm.base_fields}
 _VALUES = {"kind": KIND_NAMES, "gold_is": GOLD_NAMES}
 
 
 def _field_of(option: str) -> str:
-    return _NAMED.get(option, option.replace("-", "_"))
+    return _RENAMED.get(option, option.replace("-", "_"))
 
 
-def in_fields(sentence: str) -> str:
+def with_field_labels(message: str) -> str:
     """Replace options named in a tasks/datasets message with form field labels."""
 
     def label(match: re.Match[str]) -> str:
@@ -294,14 +294,14 @@ def in_fields(sentence: str) -> str:
             return f"{field}: {_VALUES[name][value]}"
         return f"{field} {value}" if value else field
 
-    return _OPTION.sub(label, sentence)
+    return _OPTION.sub(label, message)
 
 
-def refuse(form: PageForm, sentence: str, usual: str | None = None) -> None:
-    """Show an error on the first field that its message names, or else on `usual`."""
-    fields = (_field_of(match[1]) for match in _OPTION.finditer(sentence))
+def add_problem(form: PageForm, message: str, default: str | None = None) -> None:
+    """Show an error on the first field that its message names, or else on `default`."""
+    fields = (_field_of(match[1]) for match in _OPTION.finditer(message))
     form.add_error(
-        next((name for name in fields if name in form.fields), usual), in_fields(sentence)
+        next((name for name in fields if name in form.fields), default), with_field_labels(message)
     )
 
 
@@ -313,27 +313,27 @@ def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     path = dataset_uploads.path_of(upload)
     if path is None:
         raise Http404
-    seen, form, shown = dataset_uploads.inspection(upload), ColumnsForm(upload), dict[str, Any]()
+    contents, form, example = dataset_uploads.inspection(upload), ColumnsForm(upload), dict[str, Any]()
     if request.method == "POST":
         data = form.data_of(request.POST) if "role" in request.POST else request.POST
         form = ColumnsForm(upload, data)
         try:
             dataset_uploads.store_fields(upload, {field.name: field.value() for field in form})
             if form.is_valid():
-                wanted = form.wanted(Reading(**seen["reading"]))
+                plan = form.plan(Reading(**contents["reading"]))
                 if "example" not in request.POST:
-                    dataset_uploads.make(upload, wanted, request.user)
+                    dataset_uploads.make(upload, plan, request.user)
                     return redirect("task_upload", upload.pk)
-                shown = dataset_uploads.example(upload, wanted, request.user)
-                card = parse_card(shown["card"], "the card")
-                shown |= {"card": card, "question": Question(card, Example(**shown["fields"]))}
+                example = dataset_uploads.example(upload, plan, request.user)
+                card = parse_card(example["card"], "the card")
+                example |= {"card": card, "question": Question(card, Example(**example["fields"]))}
         except (uploads.UploadError, FormatError, disk.DiskFull) as error:
             columns = (role for name, *_v, role in form.roles if f"column {name}: " in str(error))
-            refuse(form, str(error), next(columns, None) or None)
-    context = shown | {
-        "form": form, "upload": upload, "seen": seen, "file": path.name, "roles": ROLES,
+            add_problem(form, str(error), next(columns, None) or None)
+    context = example | {
+        "form": form, "upload": upload, "contents": contents, "file": path.name, "roles": ROLES,
         "role_fields": [form[role] for role in ROLES], "is_example": "example" in request.POST,
-        "notes": [in_fields(note) for note in seen["notes"]],
+        "notes": [with_field_labels(note) for note in contents["notes"]],
         "rows": list(zip(*(values for _name, values, _count in form.columns), strict=True)),
     }  # fmt: skip
     status = 422 if form.errors else 200

@@ -80,26 +80,26 @@ class Datasets(ApiView):
         may_run(request)
         check_known(dict.fromkeys([*request.data, *request.FILES]), DatasetBody().fields)
         mapping = mapping_of(request, "mapping")
-        known = {*ReadingForm.base_fields, *ColumnsForm.base_fields, *CARD_KEYS}
-        check_known(mapping, known)
-        read = DatasetForm(
+        known_keys = {*ReadingForm.base_fields, *ColumnsForm.base_fields, *CARD_KEYS}
+        check_known(mapping, known_keys)
+        source = DatasetForm(
             form_bodies.as_form_data(
                 {k: v for k, v in mapping.items() if k in ReadingForm.base_fields}
             ),
             request.FILES,
         )
-        form_bodies.check(read)
+        form_bodies.check(source)
         uploads.drop_old()
-        file = read.cleaned_data["file"]
+        file = source.cleaned_data["file"]
         try:
-            upload = dataset_uploads.begin(file.name, file.chunks(), read.reading, request.user)
+            upload = dataset_uploads.begin(file.name, file.chunks(), source.reading, request.user)
         except uploads.UploadError as error:
             raise Unprocessable({"file": [str(error)]}) from None
         with uploads.dropped_on_error(upload):
-            return self._made(request, upload, read, mapping)
+            return self._import(request, upload, source, mapping)
 
-    def _made(
-        self, request: Request, upload: TaskUpload, read: DatasetForm, mapping: dict[str, Any]
+    def _import(
+        self, request: Request, upload: TaskUpload, source: DatasetForm, mapping: dict[str, Any]
     ) -> Response:
         proposed = ColumnsForm(upload).initial
         fields = {k: proposed[k] for k in ("shots", "splits", "test", "seed")}
@@ -107,9 +107,9 @@ class Datasets(ApiView):
         form = ColumnsForm(upload, _as_typed(fields))
         form_bodies.check(form)
         try:
-            wanted = _with_card(form.wanted(read.reading), mapping)
-            teams.check(wanted.name, request.user)
-            dataset_uploads.make(upload, wanted, request.user)
+            plan = _with_card(form.plan(source.reading), mapping)
+            teams.check(plan.name, request.user)
+            dataset_uploads.make(upload, plan, request.user)
         except teams.NotInTeam as error:
             raise NotAllowed(str(error)) from None
         except (uploads.UploadError, FormatError) as error:
@@ -145,19 +145,19 @@ def _label(label: Any) -> str:
     return str(label)
 
 
-def _with_card(wanted: TaskSpec, mapping: dict[str, Any]) -> TaskSpec:
+def _with_card(plan: TaskSpec, mapping: dict[str, Any]) -> TaskSpec:
     """Add card keys that do not have a form field to the plan. Raises Unprocessable."""
-    said = {}
+    card_values = {}
     for key, (kind, choices) in CARD_KEYS.items():
         if key not in mapping:
             continue
         value = mapping[key]
-        right = isinstance(value, kind) and not isinstance(value, bool)
-        if not right or (choices is not None and value not in choices):
-            words = f"one of {', '.join(choices)}" if choices else f"a {kind.__name__}"
-            raise Unprocessable({key: [f"Expected {words}."]})
-        said[key] = [str(item) for item in value] if kind is list else value
-    return dataclasses.replace(wanted, card_keys={**wanted.card_keys, **said})
+        is_valid = isinstance(value, kind) and not isinstance(value, bool)
+        if not is_valid or (choices is not None and value not in choices):
+            expected = f"one of {', '.join(choices)}" if choices else f"a {kind.__name__}"
+            raise Unprocessable({key: [f"Expected {expected}."]})
+        card_values[key] = [str(item) for item in value] if kind is list else value
+    return dataclasses.replace(plan, card_keys={**plan.card_keys, **card_values})
 
 
 class GymBody(serializers.Serializer):
@@ -190,28 +190,28 @@ class Gym(ApiView):
         form_bodies.check(
             PartitionForm(form_bodies.as_form_data({"partition": options.get("partition")}))
         )
-        sent = list(files_in(request, "archive", "files"))
-        if not sent:
+        files = list(files_in(request, "archive", "files"))
+        if not files:
             raise Unprocessable({"archive": ["Send a ZIP archive or files."]})
         uploads.drop_old()
         try:
-            upload = gym_uploads.begin(sent, request.user, options.get("partition") or "")
+            upload = gym_uploads.begin(files, request.user, options.get("partition") or "")
         except uploads.UploadError as error:
             raise Unprocessable({"files": error.problems}) from None
         with uploads.dropped_on_error(upload):
-            return self._begun(request, upload, options)
+            return self._start(request, upload, options)
 
-    def _begun(self, request: Request, upload: TaskUpload, options: dict[str, Any]) -> Response:
-        seen = gym_uploads.inspection(upload)["tasks"]
-        inferred = {t["name"]: t["kind"] for t in seen if t["kind"] in t["possible"]}
-        wanted = options.get("tasks", inferred)
-        if not isinstance(wanted, dict):
+    def _start(self, request: Request, upload: TaskUpload, options: dict[str, Any]) -> Response:
+        tasks = gym_uploads.inspection(upload)["tasks"]
+        inferred = {t["name"]: t["kind"] for t in tasks if t["kind"] in t["possible"]}
+        kind_of = options.get("tasks", inferred)
+        if not isinstance(kind_of, dict):
             raise Unprocessable({"tasks": ["Expected an object with a kind per task."]})
-        check_known(wanted, {task["name"] for task in seen})
-        fields: dict[str, Any] = {f"take-{name}": True for name in wanted}
-        fields |= {f"kind-{name}": kind or inferred.get(name) for name, kind in wanted.items()}
+        check_known(kind_of, {task["name"] for task in tasks})
+        fields: dict[str, Any] = {f"take-{name}": True for name in kind_of}
+        fields |= {f"kind-{name}": kind or inferred.get(name) for name, kind in kind_of.items()}
         fields |= {"test": options.get("test"), "seed": options.get("seed", 0)}
-        form = GymTasksForm(seen, form_bodies.as_form_data(fields))
+        form = GymTasksForm(tasks, form_bodies.as_form_data(fields))
         form_bodies.check(form)
         try:
             kinds = form.cleaned_data["kinds"]

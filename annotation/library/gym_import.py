@@ -47,25 +47,25 @@ class GymTasksForm(PageForm):
         for task in tasks:
             # If the kind cannot be imported, the first choice says so.
             choices = [(kind, kind) for kind in task["possible"]]
-            known = task["kind"] in task["possible"]
-            if not known:
+            can_import = task["kind"] in task["possible"]
+            if not can_import:
                 choices = [("", f"{task['kind']}: cannot be imported"), *choices]
             self.fields[f"take-{task['name']}"] = forms.BooleanField(
-                label="Import", required=False, initial=known
+                label="Import", required=False, initial=can_import
             )
             self.fields[f"kind-{task['name']}"] = forms.ChoiceField(
                 label=f"Kind of answer for {task['name']}",
                 choices=choices,
                 required=False,
-                initial=task["kind"] if known else "",
+                initial=task["kind"] if can_import else "",
             )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if not self.errors:
-            wanted = [task["name"] for task in self.tasks if cleaned[f"take-{task['name']}"]]
-            cleaned["kinds"] = {name: cleaned[f"kind-{name}"] for name in wanted}
-            if not wanted:
+            names = [task["name"] for task in self.tasks if cleaned[f"take-{task['name']}"]]
+            cleaned["kinds"] = {name: cleaned[f"kind-{name}"] for name in names}
+            if not names:
                 raise forms.ValidationError("Choose at least one task.")
             for name, kind in cleaned["kinds"].items():
                 if not kind:
@@ -89,8 +89,8 @@ def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     upload = _upload(request, pk)
     if upload.job and upload.job.is_done:
         return redirect("tasks")
-    seen = gym_uploads.inspection(upload)
-    form = GymTasksForm(seen["tasks"], request.POST if request.method == "POST" else None)
+    contents = gym_uploads.inspection(upload)
+    form = GymTasksForm(contents["tasks"], request.POST if request.method == "POST" else None)
     running = upload.job if upload.job and not upload.job.has_failed else None
     if form.is_bound and running is None and form.is_valid():
         try:
@@ -101,7 +101,7 @@ def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
             if upload.job:
                 jobs.advance(upload.job)
             return _imported(request, upload) or go_to(request, _address(upload))
-    context = {"form": form, "upload": upload, "shared": seen["shared"], "job": upload.job}
+    context = {"form": form, "upload": upload, "shared": contents["shared"], "job": upload.job}
     status = 422 if form.is_bound and running is None else 200
     return render(request, "library/gym_tasks.html", context, status=status)
 
@@ -132,11 +132,11 @@ def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | 
     if job is None or not job.is_done:
         return None
     new = sum(part["created"] for part in job.result)
-    same = len(job.result) - new
+    duplicates = len(job.result) - new
     uploads.drop(upload)
     messages.success(
         request,
         f"{new} task{'' if new == 1 else 's'} imported"
-        + (f", {same} already existed with identical content." if same else "."),
+        + (f", {duplicates} already existed with identical content." if duplicates else "."),
     )
     return go_to(request, reverse("tasks"))

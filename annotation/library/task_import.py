@@ -16,7 +16,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from annotation.library.dataset_import import ReadingForm, dataset_columns, refuse
+from annotation.library.dataset_import import ReadingForm, add_problem, dataset_columns
 from annotation.library.gym_import import PartitionForm, gym_tasks
 from annotation.models import Step
 from annotation.participation.preview import show
@@ -67,7 +67,7 @@ class AddForm(CardForm, PartitionForm, ReadingForm):
     )
 
     @property
-    def sent(self) -> list[UploadedFile]:
+    def all_files(self) -> list[UploadedFile]:
         return [*self.cleaned_data["upload"], *self.cleaned_data["folder"]]
 
     @property
@@ -81,7 +81,7 @@ class AddForm(CardForm, PartitionForm, ReadingForm):
 
     def parts(self) -> Iterator[tuple[str, Iterable[bytes]]]:
         """Yield the name and content of each file, including files in ZIPs. Raises UploadError."""
-        for file in self.sent:
+        for file in self.all_files:
             for name, content in uploads.parts(file, gym_uploads.MAX_FILES):
                 if not is_beside(name):
                     yield name, content
@@ -99,12 +99,12 @@ def task_add(request: ResearcherRequest) -> HttpResponse:
             try:
                 return go_to(request, _address(_begin(form, request.user)))
             except uploads.UploadError as error:
-                for sentence in error.problems:
-                    refuse(form, sentence, "upload")
+                for problem in error.problems:
+                    add_problem(form, problem, "upload")
     context = {
         "form": form,
         "max_bytes": uploads.MAX_BYTES,
-        "begun": TaskUpload.objects.filter(owner=request.user),
+        "unfinished": TaskUpload.objects.filter(owner=request.user),
     }
     return render(request, "library/task_add.html", context, status=422 if form.is_bound else 200)
 
@@ -116,34 +116,34 @@ def _begin(form: AddForm, owner: Any) -> TaskUpload:
     layouts need several files or a card. Several datasets become several tasks, imported one after
     the other. Raises UploadError.
     """
-    chosen = form.cleaned_data
+    data = form.cleaned_data
     names = [name for name, _content in form.parts()]
     files_of_task = [n for n in names if n == CARD_FILE or FILE_NAME.fullmatch(n)]
     is_alone = len(names) == 1 and names[0] != CARD_FILE
-    if files_of_task and (chosen["card"] or not is_alone):
+    if files_of_task and (data["card"] or not is_alone):
         with uploads.new_upload(owner) as upload:
-            upload.card_name = chosen["card"]
-            uploads.add(upload, form.sent)
+            upload.card_name = data["card"]
+            uploads.add(upload, form.all_files)
             if not uploads.names(upload):
                 raise uploads.UploadError(*upload.refused)
         upload_jobs.start_check(upload, owner)
         return upload
     if not is_alone and any(reader.FILE_NAME.fullmatch(name) for name in names):
-        return gym_uploads.begin(form.sent, owner, chosen["partition"])
+        return gym_uploads.begin(form.all_files, owner, data["partition"])
     are_datasets = len(names) <= SAID and all(Path(n).suffix.lower() in ENDINGS for n in names)
     if is_alone or (names and are_datasets):
-        begun = []
+        datasets = []
         try:
             for part in form.parts():
-                begun.append(dataset_uploads.begin(*part, form.reading, owner))
+                datasets.append(dataset_uploads.begin(*part, form.reading, owner))
         except uploads.UploadError:
-            for upload in begun:
+            for upload in datasets:
                 uploads.drop(upload)
             raise
-        return begun[0]
-    more = f" and {len(names) - SAID} more" if len(names) > SAID else ""
+        return datasets[0]
+    suffix = f" and {len(names) - SAID} more" if len(names) > SAID else ""
     raise uploads.UploadError(
-        f"Found {', '.join(names[:SAID]) or 'no files'}{more}. Expected one labelled dataset, or"
+        f"Found {', '.join(names[:SAID]) or 'no files'}{suffix}. Expected one labelled dataset, or"
         " files named <task>_test.jsonl and <task>_train_<shots>_<number>.jsonl (CLUES layout), or"
         " NAME_K_SEED_train.tsv, ..._dev.tsv and ..._test.tsv (Few-shot Gym)."
     )
@@ -176,15 +176,15 @@ def _page(
     form: CardForm | None = None,
     status: int = 422,
 ) -> HttpResponse:
-    job, seen = upload.job, upload_jobs.checked(upload)
+    job, check = upload.job, upload_jobs.checked(upload)
     is_check = job is not None and job.kind == uploads.CHECK
-    read = {part["file"]: part for part in upload_jobs.parts(upload) if "file" in part}
+    parts = {part["file"]: part for part in upload_jobs.parts(upload) if "file" in part}
     context: dict[str, Any] = {
         "upload": upload,
         "job": None if job is None or job.is_done else job,
         "is_check": is_check,
         "may_change": upload_jobs.may_change(upload),
-        "files": [{"file": name, **read.get(name, {})} for name in uploads.names(upload)],
+        "files": [{"file": name, **parts.get(name, {})} for name in uploads.names(upload)],
         "problems": upload_jobs.problems(upload),
         "not_taken": upload.refused,
         "refused": refused,
@@ -193,20 +193,20 @@ def _page(
         "dataset": dataset_uploads.path_of(upload),
         "origin": dataset_uploads.origin(upload),
     }
-    if seen:
+    if check:
         card = upload_jobs.card_of(upload)
         stored = Task.objects.filter(name=card.name).order_by("-version")
         context |= {
             "card": card,
-            "warnings": data_report.warnings(seen["report"]),
-            "counts": data_report.counts(seen["report"]),
-            "may_rechain": bool(seen["report"]["renumbering"]),
-            "stored": stored.filter(content_hash=seen["hash"]).first(),
+            "warnings": data_report.warnings(check["report"]),
+            "counts": data_report.counts(check["report"]),
+            "may_rechain": bool(check["report"]["renumbering"]),
+            "stored": stored.filter(content_hash=check["hash"]).first(),
             "not_yours": (
                 "" if teams.may_change(card.name, upload.owner) else teams.NotInTeam(card.name)
             ),
             "newest": stored.first(),
-            "shown": seen["shown"],
+            "examples": check["shown"],
         }
     template = "library/import_upload.html"
     return render(request, template, context, status=status if refused or form else 200)
@@ -259,18 +259,18 @@ def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Import the task: immediately if it is small, otherwise as a job with progress."""
     upload = upload_of(request, pk)
-    seen = upload_jobs.checked(upload)
+    check = upload_jobs.checked(upload)
     # Content that is already stored changes nothing, regardless of its owner.
-    if seen and not Task.objects.filter(content_hash=seen["hash"]).exists():
+    if check and not Task.objects.filter(content_hash=check["hash"]).exists():
         try:
             teams.check(upload_jobs.card_of(upload).name, request.user)
         except teams.NotInTeam as error:
             return _page(request, upload, [str(error)], status=403)
     origin = dataset_uploads.origin(upload)
     # Files that were edited manually no longer match the sample.
-    made_from = origin["made_from"] if origin and origin["hash"] == seen.get("hash") else None
-    then = request.POST.get("next", "")
-    upload_jobs.confirm(upload, request.user, "rechain" in request.POST, made_from, then)
+    made_from = origin["made_from"] if origin and origin["hash"] == check.get("hash") else None
+    destination = request.POST.get("next", "")
+    upload_jobs.confirm(upload, request.user, "rechain" in request.POST, made_from, destination)
     return _imported(request, upload) or go_to(request, _address(upload))
 
 
@@ -279,17 +279,17 @@ def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | 
     job = upload.job
     if job is None or job.kind != uploads.IMPORT or not job.is_done:
         return None
-    done = job.result[0]
+    result = job.result[0]
     uploads.drop(upload)
-    outcome = "is imported" if done["created"] else "already existed with identical content"
-    messages.success(request, f"{done['name']} v{done['version']} {outcome}.")
+    outcome = "is imported" if result["created"] else "already existed with identical content"
+    messages.success(request, f"{result['name']} v{result['version']} {outcome}.")
     later = TaskUpload.objects.filter(owner=request.user, created_at__gt=upload.created_at)
     waiting = later.last()  # the next of several files
     pages = {
-        "study": f"{reverse('study_new')}?task={done['name']}",
+        "study": f"{reverse('study_new')}?task={result['name']}",
         "add": _address(waiting) if waiting else reverse("task_add"),
     }
-    task = reverse("task", args=[done["name"], done["version"]])
+    task = reverse("task", args=[result["name"], result["version"]])
     return go_to(request, pages.get(job.parameters.get("then", ""), task))
 
 
@@ -304,12 +304,12 @@ def task_upload_discard(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 @signed_in("GET", "POST")
 def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> HttpResponse:
     upload = upload_of(request, pk)
-    shown = upload_jobs.checked(upload).get("shown", [])
-    if not 1 <= number <= len(shown):
+    examples = upload_jobs.checked(upload).get("shown", [])
+    if not 1 <= number <= len(examples):
         raise Http404
-    example = shown[number - 1]
-    of_step = [place for place, other in enumerate(shown, 1) if other["step"] == example["step"]]
-    last = number == len(shown)
+    example = examples[number - 1]
+    of_step = [place for place, item in enumerate(examples, 1) if item["step"] == example["step"]]
+    last = number == len(examples)
     page = TurnPage(
         card=upload_jobs.card_of(upload),
         example=Example(
@@ -323,7 +323,7 @@ def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> Ht
             example["step"],
             number=of_step.index(number) + 1,
             total=len(of_step),
-            training_total=sum(other["step"] == Step.TRAINING for other in shown),
+            training_total=sum(item["step"] == Step.TRAINING for item in examples),
         ),
         key=f"preview-{upload.pk}-{upload.revision}-{number}",
         answer_url=_example_address(upload, number),

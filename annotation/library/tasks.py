@@ -70,15 +70,15 @@ class CardTextsForm(PageForm):
                 self._add(name, name.replace("_", " "), self.before.get(name, ""), rows)
         self.fields["question"].required = False
         self.fields["question"].help_text = "Leave empty to use the questions in the data."
-        for table, (texts, naming) in TABLES.items():
+        for table, (texts, name_key) in TABLES.items():
             for number, entry in enumerate(self.before.get(table, [])):
                 for text in texts:
-                    words = f"{table.replace('_', ' ')}, {entry[naming]}: {text}"
-                    self._add(f"{table}-{number}-{text}", words, entry[text], 2)
+                    label = f"{table.replace('_', ' ')}, {entry[name_key]}: {text}"
+                    self._add(f"{table}-{number}-{text}", label, entry[text], 2)
 
-    def _add(self, name: str, words: str, value: str, rows: int) -> None:
+    def _add(self, name: str, title: str, value: str, rows: int) -> None:
         widget = forms.TextInput() if rows == 1 else forms.Textarea({"rows": rows})
-        label = words[:1].upper() + words[1:]
+        label = title[:1].upper() + title[1:]
         kind = forms.CharField if rows == 1 else TextField
         self.fields[name] = kind(label=label, initial=value, widget=widget)
 
@@ -100,9 +100,9 @@ class CardTextsForm(PageForm):
             if table in data:
                 data[table] = [dict(entry) for entry in data[table]]
         for name, value in self.cleaned_data.items():
-            table, _dash, rest = name.partition("-")
-            if rest:
-                number, _dash, text = rest.partition("-")
+            table, _dash, entry_field = name.partition("-")
+            if entry_field:
+                number, _dash, text = entry_field.partition("-")
                 data[table][int(number)][text] = value
             elif value or name in self.before:
                 data[name] = value
@@ -122,12 +122,12 @@ def tasks(request: ResearcherRequest) -> HttpResponse:
         )
         for name in sorted({task.card.family for task in rows})
     }
-    shown = listing.listing(
+    table = listing.listing(
         request.GET, rows, COLUMNS, _text, families, is_archived=lambda row: bool(row.archived_at)
     )
     if listing.wants_csv(request.GET):
-        return shown.as_csv("tasks.csv")
-    return render(request, "library/tasks.html", {"listing": shown if rows else None})
+        return table.as_csv("tasks.csv")
+    return render(request, "library/tasks.html", {"listing": table if rows else None})
 
 
 # Columns of the list of tasks.
@@ -155,27 +155,27 @@ def task(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
 
 def _task_page(
     request: ResearcherRequest,
-    its: Task,
-    sent: PageForm | None = None,
+    task: Task,
+    form: PageForm | None = None,
     problem: str = "",
     status: int = 422,
 ) -> HttpResponse:
     context = {
-        "task": its,
-        "sent": sent,
+        "task": task,
+        "sent": form,
         "problem": problem,
-        "splits": its.splits.annotate(size=Count("examples")),
-        "warnings": data_report.warnings(its.report),
-        "counts": data_report.counts(its.report),
-        "card": its.card,
-        "has_checks": its.splits.filter(kind=Split.Kind.CHECK).exists(),
-        "versions": Task.objects.filter(name=its.name).exclude(pk=its.pk),
-        "owner": teams.owner(its.name),
-        "members": TaskMember.objects.filter(task_name=its.name).select_related("user"),
-        "may_change": teams.may_change(its.name, request.user),
+        "splits": task.splits.annotate(size=Count("examples")),
+        "warnings": data_report.warnings(task.report),
+        "counts": data_report.counts(task.report),
+        "card": task.card,
+        "has_checks": task.splits.filter(kind=Split.Kind.CHECK).exists(),
+        "versions": Task.objects.filter(name=task.name).exclude(pk=task.pk),
+        "owner": teams.owner(task.name),
+        "members": TaskMember.objects.filter(task_name=task.name).select_related("user"),
+        "may_change": teams.may_change(task.name, request.user),
     }
-    context |= by_key(TaskMemberForm(), ChecksForm(), sent=sent)
-    status = status if sent or problem else 200
+    context |= by_key(TaskMemberForm(), ChecksForm(), sent=form)
+    status = status if form or problem else 200
     return render(request, "library/task.html", context, status=status)
 
 
@@ -192,9 +192,9 @@ EXAMPLES = [
 
 @signed_in("GET")
 def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    its = get_object_or_404(Task, name=name, version=version)
+    task = get_object_or_404(Task, name=name, version=version)
     rows = list(
-        Example.objects.filter(split__task=its)
+        Example.objects.filter(split__task=task)
         .select_related("split")
         .order_by("split__kind", "split__shots", "split__number", "position")
     )
@@ -203,44 +203,44 @@ def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpRe
         file: (file, lambda row, file=file: row.split.filename == file)
         for file in (files if len(files) > 1 else ())
     }
-    shown = listing.listing(
+    table = listing.listing(
         request.GET, rows, EXAMPLES,
         lambda row: " ".join([row.source_id, *row.context, row.question, *row.gold]), filters,
         by="file",
     )  # fmt: skip
     if listing.wants_csv(request.GET):
-        return shown.as_csv(f"{its.name}-v{its.version}-examples.csv")
-    return render(request, "library/task_examples.html", {"task": its, "listing": shown})
+        return table.as_csv(f"{task.name}-v{task.version}-examples.csv")
+    return render(request, "library/task_examples.html", {"task": task, "listing": table})
 
 
 @signed_in("GET")
 def task_card(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    its = get_object_or_404(Task, name=name, version=version)
-    return download(making.toml(its.card.as_dict()), making.CARD_FILE, "application/toml")
+    task = get_object_or_404(Task, name=name, version=version)
+    return download(making.toml(task.card.as_dict()), making.CARD_FILE, "application/toml")
 
 
 @signed_in("GET")
 def task_files(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """Download the card and files as a ZIP. Importing it gives the same content hash."""
-    its = get_object_or_404(Task, name=name, version=version)
-    content = exporting.as_zip(its)
-    return download(content, f"{its.name}-v{its.version}.zip", "application/zip")
+    task = get_object_or_404(Task, name=name, version=version)
+    content = exporting.as_zip(task)
+    return download(content, f"{task.name}-v{task.version}.zip", "application/zip")
 
 
 @signed_in("GET", "POST")
 def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """Edit the card in a form. The result is checked like an upload and saved as a new version."""
-    its = get_object_or_404(Task, name=name, version=version)
-    form = CardTextsForm(its.card, request.POST if request.method == "POST" else None)
-    context = {"task": its, "form": form}
+    task = get_object_or_404(Task, name=name, version=version)
+    form = CardTextsForm(task.card, request.POST if request.method == "POST" else None)
+    context = {"task": task, "form": form}
     status = 422 if form.is_bound else 200
     if not teams.may_change(name, request.user):
         context["problem"], status = str(teams.NotInTeam(name)), 403
-    elif form.is_valid() and form.card() == its.card:
+    elif form.is_valid() and form.card() == task.card:
         form.add_error(None, "Nothing changed, so no new version was created.")
     elif form.is_valid():
         try:
-            return redirect("task_upload", upload_jobs.of_task(its, form.card(), request.user).pk)
+            return redirect("task_upload", upload_jobs.of_task(task, form.card(), request.user).pk)
         except disk.DiskFull as error:
             form.add_error(None, str(error))
             status = 503
@@ -249,17 +249,17 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
 
 @signed_in("POST")
 def task_team(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    its = get_object_or_404(Task, name=name, version=version)
+    task = get_object_or_404(Task, name=name, version=version)
     form = TaskMemberForm(request.POST)
     if not form.is_valid():
-        return _task_page(request, its, form)
+        return _task_page(request, task, form)
     try:
-        team.add_to_task(its.name, form.cleaned_data["username"], request.user)
+        team.add_to_task(task.name, form.cleaned_data["username"], request.user)
     except teams.NotInTeam as error:
-        return _task_page(request, its, problem=str(error), status=403)
+        return _task_page(request, task, problem=str(error), status=403)
     except teams.TeamError as error:
         form.add_error("username", str(error))
-        return _task_page(request, its, form)
+        return _task_page(request, task, form)
     return redirect("task", name, version)
 
 
@@ -267,28 +267,28 @@ def task_team(request: ResearcherRequest, name: str, version: int) -> HttpRespon
 def task_archive(
     request: ResearcherRequest, name: str, version: int, is_archived: bool
 ) -> HttpResponse:
-    its = get_object_or_404(Task, name=name, version=version)
+    task = get_object_or_404(Task, name=name, version=version)
     try:
-        teams.archive_task(its, is_archived, request.user)
+        teams.archive_task(task, is_archived, request.user)
     except teams.NotInTeam as error:
-        return _task_page(request, its, problem=str(error), status=403)
+        return _task_page(request, task, problem=str(error), status=403)
     return redirect("task", name, version)
 
 
 @uploads.takes_files(10 * MAX_CHECKS)  # files slightly above the limit get a form error
 @signed_in("POST")
 def task_checks(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    its = get_object_or_404(Task, name=name, version=version)
+    task = get_object_or_404(Task, name=name, version=version)
     if not teams.may_change(name, request.user):
-        return _task_page(request, its, problem=str(teams.NotInTeam(name)), status=403)
+        return _task_page(request, task, problem=str(teams.NotInTeam(name)), status=403)
     form = ChecksForm(request.POST, request.FILES)
     if not form.is_valid():
-        return _task_page(request, its, form)
+        return _task_page(request, task, form)
     file = form.cleaned_data["checks"]
     try:
-        attention_checks.import_upload(its, file.name, file.read(), request.user)
+        attention_checks.import_upload(task, file.name, file.read(), request.user)
     except (FormatError, checking.Busy) as error:
         form.add_error("checks", str(error))
         status = 503 if isinstance(error, checking.Busy) else 422
-        return _task_page(request, its, form, status=status)
+        return _task_page(request, task, form, status=status)
     return redirect("task", name, version)

@@ -120,19 +120,19 @@ class Tasks(RowsView):
         uploads.drop_old()
         upload = TaskUpload.objects.create(owner=request.user, card_name=form.cleaned_data["card"])
         with uploads.dropped_on_error(upload):
-            return _taken(request, upload)
+            return _import_files(request, upload)
 
 
-def _taken(request: Request, upload: TaskUpload) -> Response:
-    """Import the sent files and return the response. The caller deletes a rejected upload."""
+def _import_files(request: Request, upload: TaskUpload) -> Response:
+    """Import the files and return the response. The caller deletes a rejected upload."""
     card = request.FILES.get("card")
     if card is not None:
         card.name = "task.toml"
-    sent = [card] if card is not None else []
-    sent += [*request.FILES.getlist("files"), *request.FILES.getlist("archive")]
-    if not sent:
+    files = [card] if card is not None else []
+    files += [*request.FILES.getlist("files"), *request.FILES.getlist("archive")]
+    if not files:
         raise Unprocessable({"files": ["Send task files, or a ZIP archive in the field archive."]})
-    uploads.add(upload, sent)
+    uploads.add(upload, files)
     faults = [*upload.refused, *upload_jobs.problems(upload)]
     if faults:
         raise Unprocessable({"files": faults})
@@ -153,11 +153,11 @@ def imported(upload: TaskUpload) -> Response:
         raise Unprocessable({"files": [job.error]})
     if not job.is_done:
         return Response({"job": jobs.as_record(job)}, status=202)
-    done = job.result[-1]
-    if "problems" in done:
-        raise Unprocessable({"files": done["problems"]})
+    result = job.result[-1]
+    if "problems" in result:
+        raise Unprocessable({"files": result["problems"]})
     uploads.drop(upload)
-    return Response(done, status=201 if done["created"] else 200)
+    return Response(result, status=201 if result["created"] else 200)
 
 
 def task_of(name: str, version: int) -> Task:
@@ -208,12 +208,12 @@ class TaskTeam(TaskTwin):
     summary = "Add a user to a task's team"
     faults: ClassVar = {teams.TeamError: "username"}
 
-    def form(self, about: Task, sent: dict[str, Any]) -> TaskMemberForm:
-        return TaskMemberForm(form_bodies.as_form_data(sent))
+    def form(self, task: Task, data: dict[str, Any]) -> TaskMemberForm:
+        return TaskMemberForm(form_bodies.as_form_data(data))
 
-    def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        team.add_to_task(about.name, sent["username"], request.user)
-        return {"done": f"{sent['username']} was added to the {about.name} team."}
+    def do(self, task: Task, data: dict[str, Any], request: Request) -> dict[str, str]:
+        team.add_to_task(task.name, data["username"], request.user)
+        return {"done": f"{data['username']} was added to the {task.name} team."}
 
 
 class TaskArchive(TaskTwin):
@@ -223,12 +223,12 @@ class TaskArchive(TaskTwin):
     is_archived = True
     summary = "Archive or restore a task version (this affects only the list of tasks)"
 
-    def form(self, about: Task, sent: dict[str, Any]) -> None:
+    def form(self, task: Task, data: dict[str, Any]) -> None:
         return None
 
-    def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        teams.archive_task(about, self.is_archived, request.user)
-        return {"done": f"{about} is {'archived' if self.is_archived else 'in the list again'}."}
+    def do(self, task: Task, data: dict[str, Any], request: Request) -> dict[str, str]:
+        teams.archive_task(task, self.is_archived, request.user)
+        return {"done": f"{task} is {'archived' if self.is_archived else 'in the list again'}."}
 
 
 class TaskChecks(TaskTwin):
@@ -238,13 +238,13 @@ class TaskChecks(TaskTwin):
     conflicts = (checking.Busy,)
     parser_classes: ClassVar = [MultiPartParser]
 
-    def form(self, about: Task, sent: dict[str, Any]) -> ChecksForm:
+    def form(self, task: Task, data: dict[str, Any]) -> ChecksForm:
         return ChecksForm({}, self.request.FILES)
 
-    def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
-        file = sent["checks"]
-        attention_checks.import_upload(about, file.name, file.read(), request.user)
-        return {"done": f"{about} now has attention checks."}
+    def do(self, task: Task, data: dict[str, Any], request: Request) -> dict[str, str]:
+        file = data["checks"]
+        attention_checks.import_upload(task, file.name, file.read(), request.user)
+        return {"done": f"{task} now has attention checks."}
 
 
 def files_in(request: Request, *names: str) -> Iterable[Any]:

@@ -51,7 +51,7 @@ def test_a_clues_task_imports_as_by_the_command(ada, clues, var, name, folder, a
     shown = text(page)
     assert "Data report" in shown
     assert "The task is not stored yet" in shown
-    assert len(page.context["shown"]) == 10
+    assert len(page.context["examples"]) == 10
     assert not Task.objects.exists()
     page = settle(ada, act(ada, page, "confirm"))
     task = Task.objects.get()
@@ -263,7 +263,7 @@ def test_examples_are_previewed_as_annotators_will_see_them(ada):
 @pytest.mark.long
 def test_the_ten_previews_are_from_training_and_test(ada, clues):
     page = settle(ada, send(ada, published(clues, "MNLI"), "MNLI"))
-    shown = page.context["shown"]
+    shown = page.context["examples"]
     assert [example["file"] for example in shown] == ["mnli_train_10_1.jsonl"] * 5 + [
         "mnli_test.jsonl"
     ] * 5

@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from annotation.library.dataset_import import in_fields
+from annotation.library.dataset_import import with_field_labels
 from tasks import checking, dataset_uploads, datasets, uploads
 from tasks.models import Job, Task, TaskUpload
 from tests.tasks.browser_import import act, settle, stored_folders, text
@@ -45,10 +45,10 @@ def draw(client, page, **fields):
 @pytest.mark.parametrize("case", ["csv", "xlsx", "parquet", "jsonl"])
 def test_a_dataset_is_mapped_previewed_and_confirmed(ada, tmp_path, case):
     page = send(ada, files.write_all(tmp_path / "f", MOODS)[case])
-    assert page.context["seen"]["rows"] == 60
+    assert page.context["contents"]["rows"] == 60
     assert "Film 0 was dull." in text(page)
     page = draw(ada, page, **{**CHOICE, "labels": "bad | negative | It is dull.\ngood"})
-    assert len(page.context["shown"]) == 10
+    assert len(page.context["examples"]) == 10
     assert "Defaults are used for: title, description" in text(page)
     assert "moods_test.jsonl: 20 examples" in text(page)
     preview = ada.get(reverse("task_upload_preview", args=[page.context["upload"].pk, 1]))
@@ -110,7 +110,7 @@ def test_the_preview_of_an_import_shows_the_options_of_the_row(ada, tmp_path):
     rows = [{"text": f"Sum {n}", "o": ["alpha", f"beta{n}"], "mood": n % 2} for n in range(60)]
     page = send(ada, files.write_jsonl(tmp_path / "moods.jsonl", rows))
     page = draw(ada, page, **{**CHOICE, "kind": "option", "options": ["o"], "gold_is": "index"})
-    number = page.context["shown"][0]["context"][0].split()[1]
+    number = page.context["examples"][0]["context"][0].split()[1]
     preview = ada.get(reverse("task_upload_preview", args=[page.context["upload"].pk, 1]))
     assert {"alpha", f"beta{number}"} <= set(text(preview).split())
 
@@ -167,7 +167,7 @@ def test_the_kind_and_the_roles_are_proposed_from_the_values(ada, tmp_path, rows
 
 def test_the_first_five_rows_and_numbers_of_values_are_shown(ada, tmp_path):
     page = send(ada, files.write_csv(tmp_path / "moods.csv", MOODS))
-    assert [name for name, _values, _count in page.context["seen"]["columns"]] == list(MOODS[0])
+    assert [name for name, _values, _count in page.context["contents"]["columns"]] == list(MOODS[0])
     assert page.context["rows"] == [tuple(row.values()) for row in MOODS[:5]]
     shown = text(page)
     assert "mood Text Question Answer Options ID Stratum Ignore 2 different values" in shown
@@ -315,7 +315,7 @@ def test_every_option_named_in_an_error_is_a_field():
     sources = Path(datasets.__file__).parent.glob("*.py")
     named = {f"--{option}" for file in sources for option in OPTION.findall(file.read_text())}
     # Of a folder, which the browser does not take; and of lm-evaluation-harness itself.
-    assert {each for each in named if in_fields(each) == each} == {"--part", "--log"}
+    assert {each for each in named if with_field_labels(each) == each} == {"--part", "--log"}
 
 
 @pytest.mark.parametrize(
@@ -338,14 +338,14 @@ def test_unusable_columns_are_refused_and_the_last_draw_remains(ada, tmp_path, c
     )
     page = send(ada, files.write_csv(tmp_path / "moods.csv", [*MOODS, *more]))
     upload = page.context["upload"]
-    assert draw(ada, page, **CHOICE).context["shown"]
+    assert draw(ada, page, **CHOICE).context["examples"]
     page = ada.post(reverse("dataset_columns", args=[upload.pk]), {**CHOICE, **changes})
     assert page.status_code == 422
     said = " ".join(e for errors in page.context["form"].errors.values() for e in errors)
     if changes.get("gold") == "text":
         sentence = "different values, but at most 100 labels"
     assert sentence in said
-    assert settle(ada, ada.get(reverse("task_upload", args=[upload.pk]))).context["shown"]
+    assert settle(ada, ada.get(reverse("task_upload", args=[upload.pk]))).context["examples"]
 
 
 def test_columns_cannot_be_changed_during_the_import(ada, tmp_path):
