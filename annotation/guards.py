@@ -75,7 +75,7 @@ def _text(row: str, column: str) -> str:
     return f"""coalesce(CAST({row}."{column}" AS text), '')"""
 
 
-def _same(column: str) -> str:
+def _is_unchanged(column: str) -> str:
     return f"{_text('OLD', column)} = {_text('NEW', column)}"
 
 
@@ -148,10 +148,10 @@ GUARDED = {
         " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0))"
         " OR (OLD.topic IN ('team', 'account', 'task') AND EXISTS (SELECT 1 FROM auth_user u"
         f" WHERE NOT u.is_active AND {_renamed('what')} AND {_renamed('about')}"
-        f" AND ({_same('after')} OR ({_text('OLD', 'after')} LIKE '{{\"member\": %'"
+        f" AND ({_is_unchanged('after')} OR ({_text('OLD', 'after')} LIKE '{{\"member\": %'"
         f" AND {_text('NEW', 'after')} = '{{\"member\": \"deleted-' || u.id || '\"}}')))"
         " AND OLD.id = NEW.id AND coalesce(OLD.study_id, 0) = coalesce(NEW.study_id, 0)"
-        f" AND OLD.topic = NEW.topic AND OLD.at = NEW.at AND {_same('before')}"
+        f" AND OLD.topic = NEW.topic AND OLD.at = NEW.at AND {_is_unchanged('before')}"
         " AND OLD.token = NEW.token AND coalesce(OLD.once, '') = coalesce(NEW.once, '')"
         " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0))",
     ),
@@ -173,7 +173,7 @@ GUARDED = {
         " OR y.name = NEW.name OR y.link_code = NEW.link_code))",
         may_go="OLD.status = 'draft'",
         may_change="OLD.status = 'draft'"
-        f" OR (OLD.manifest_hash = NEW.manifest_hash AND {_same('options')})"
+        f" OR (OLD.manifest_hash = NEW.manifest_hash AND {_is_unchanged('options')})"
         " OR (NEW.status = 'draft'"
         " AND NOT EXISTS (SELECT 1 FROM annotation_participation p WHERE p.study_id = OLD.id)"
         " AND NOT EXISTS (SELECT 1 FROM annotation_allocation a WHERE a.study_id = OLD.id))",
@@ -228,12 +228,12 @@ class Guard(NamedTuple):
         yield self.trigger
 
 
-def _refusals() -> Iterator[tuple[str, str, str, str, str]]:
+def _row_guards() -> Iterator[tuple[str, str, str, str, str]]:
     """Yield (name, table, event, condition, message) for each row-level guard."""
     for table, rule in GUARDED.items():
-        sentence = f"{table} {rule.says}"
-        yield f"{table}_no_update", table, "UPDATE", f"NOT ({rule.may_change})", sentence
-        yield f"{table}_no_delete", table, "DELETE", f"NOT ({rule.may_go})", sentence
+        message = f"{table} {rule.says}"
+        yield f"{table}_no_update", table, "UPDATE", f"NOT ({rule.may_change})", message
+        yield f"{table}_no_delete", table, "DELETE", f"NOT ({rule.may_go})", message
     yield (
         f"{ANSWER}_in_time",
         ANSWER,
@@ -242,37 +242,37 @@ def _refusals() -> Iterator[tuple[str, str, str, str, str]]:
         f"{ANSWER}: nothing is submitted before it was shown",
     )
     for table, condition in BY_A_PROGRAM.items():
-        sentence = f"{table}: people use the pages of this study"
-        yield f"{table}_by_page", table, "INSERT", condition, sentence
+        message = f"{table}: people use the pages of this study"
+        yield f"{table}_by_page", table, "INSERT", condition, message
 
 
 def _sqlite() -> Iterator[Guard]:
-    refusals = list(_refusals())
+    rows = list(_row_guards())
     for table, rule in GUARDED.items():
-        sentence = f"{table} {rule.says}"
-        refusals.append((f"{table}_no_replace", table, "INSERT", rule.replaces, sentence))
-    for name, table, event, condition, sentence in refusals:
+        message = f"{table} {rule.says}"
+        rows.append((f"{table}_no_replace", table, "INSERT", rule.replaces, message))
+    for name, table, event, condition, message in rows:
         yield Guard(
             name,
             table,
             f"CREATE TRIGGER {name} BEFORE {event} ON {table} WHEN {condition}"
-            f" BEGIN SELECT RAISE(ABORT, '{sentence}'); END",
+            f" BEGIN SELECT RAISE(ABORT, '{message}'); END",
         )
 
 
 def _postgresql() -> Iterator[Guard]:
-    refusals = [(*refusal, "ROW") for refusal in _refusals()]
+    rows = [(*guard, "ROW") for guard in _row_guards()]
     for table, rule in GUARDED.items():
-        sentence = f"{table} {rule.says}"
-        refusals.append((f"{table}_no_truncate", table, "TRUNCATE", "TRUE", sentence, "STATEMENT"))
-    for name, table, event, condition, sentence, level in refusals:
+        message = f"{table} {rule.says}"
+        rows.append((f"{table}_no_truncate", table, "TRUNCATE", "TRUE", message, "STATEMENT"))
+    for name, table, event, condition, message, level in rows:
         row = {"DELETE": "OLD", "TRUNCATE": "NULL"}.get(event, "NEW")
         yield Guard(
             name,
             table,
             f"CREATE TRIGGER {name} BEFORE {event} ON {table} FOR EACH {level}"
             f" EXECUTE FUNCTION {name}()",
-            f" BEGIN IF {condition} THEN RAISE EXCEPTION '{sentence}' USING ERRCODE = '23000';"
+            f" BEGIN IF {condition} THEN RAISE EXCEPTION '{message}' USING ERRCODE = '23000';"
             f" END IF; RETURN {row}; END ",
         )
 
@@ -343,14 +343,14 @@ def say_what_is_missing() -> None:
     log = logging.getLogger("handful.guards")
     try:
         for name in missing(connection):
-            log.error("%s", _sentence(name))
+            log.error("%s", _problem(name))
     except DatabaseError as error:
         log.error("The database did not respond at start: %s", str(error).strip())
     finally:
         connection.close()
 
 
-def _sentence(name: str) -> str:
+def _problem(name: str) -> str:
     return (
         f"The database no longer refuses changes to what was answered: {name} is missing or altered"
         ". Run `python manage.py migrate`: it puts the guards back."
@@ -363,7 +363,7 @@ def answers_are_guarded(
 ) -> list[CheckMessage]:
     """Check that every guard is installed as defined here (`check --database default`)."""
     return [
-        Error(_sentence(name), id="annotation.E001")
+        Error(_problem(name), id="annotation.E001")
         for alias in databases or []
         for name in missing(connections[alias])
     ]

@@ -31,7 +31,7 @@ def accept(*names: str) -> None:
         KeyCheck.objects.update_or_create(name=name, defaults={"value": _value(name)})
 
 
-def wrong() -> str:
+def problem() -> str:
     """Return an error message that names the wrong keys, or "" if all match."""
     stored = dict(KeyCheck.objects.values_list("name", "value"))
     names = [
@@ -51,11 +51,11 @@ def wrong() -> str:
 def require() -> None:
     """Raise ImproperlyConfigured if a key is wrong. An unmigrated database always passes."""
     try:
-        sentence = wrong()
+        message = problem()
     except DatabaseError:
         return
-    if sentence:
-        raise ImproperlyConfigured(sentence)
+    if message:
+        raise ImproperlyConfigured(message)
 
 
 def require_for_command() -> None:
@@ -72,4 +72,4 @@ def store_after_migrate(using: str, **_kwargs: Any) -> None:
         accept(*(name for name in NAMES if name not in set(stored)))
 
 
-check_database(KeyCheck, wrong, "annotation.E002")
+check_database(KeyCheck, problem, "annotation.E002")

@@ -63,7 +63,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "database": _database,
     "migrations": _migrations,
     "guards": _guards,
-    "keys": key_check.wrong,
+    "keys": key_check.problem,
     "folder": _folder,
 }
 

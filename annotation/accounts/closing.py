@@ -40,7 +40,7 @@ def close(user: User) -> None:
     with transaction.atomic():
         user.is_active = False
         user.save(update_fields=["is_active"])
-        _end_what_it_made(user)
+        _revoke_access(user)
         AuditEntry.objects.record("account closed", Topic.ACCOUNT, about=str(user))
 
 
@@ -53,11 +53,11 @@ def reopen(user: User) -> None:
 def revoke_tokens(user: User, by: User | None = None) -> int:
     now = database_now()
     tokens = user.api_tokens.filter(revoked_at=None, expires_at__gt=now)
-    ended = tokens.update(revoked_at=now)
-    if ended:
-        what = f"API tokens revoked: {ended}"
-        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user), by=by)
-    return ended
+    count = tokens.update(revoked_at=now)
+    if count:
+        action = f"API tokens revoked: {count}"
+        AuditEntry.objects.record(action, Topic.ACCOUNT, about=str(user), by=by)
+    return count
 
 
 def erase(user: User) -> str:
@@ -67,20 +67,20 @@ def erase(user: User) -> str:
         if user.is_active:
             raise AccountError("Close the account first.")
         name = f"{DELETED}{user.pk}"
-        _end_what_it_made(user)
+        _revoke_access(user)
         ApiToken.objects.filter(owner=user).delete()
         user.prolific_accounts.filter(studies=None).delete()
         user.prolific_accounts.update(external_id="")
         for model in (Member, TaskMember, Notice, NoticeSwitch, Preferences):
             model._default_manager.filter(user=user).delete()
-        for signing_in in (Authenticator, EmailAddress, SocialAccount):
-            signing_in._default_manager.filter(user=user).delete()
+        for credential in (Authenticator, EmailAddress, SocialAccount):
+            credential._default_manager.filter(user=user).delete()
         Invitation.objects.filter(Q(made_by=user) | Q(accepted_by=user)).delete()
         for session in Session.objects.iterator():
             if session.get_decoded().get(SESSION_KEY) == str(user.pk):
                 session.delete()
         # Must run before the row is renamed: the log's guard checks the old name against the row.
-        _rename_in_the_log(user.username, name)
+        _rename_in_log(user.username, name)
         user.username, user.email, user.first_name, user.last_name = name, "", "", ""
         user.is_staff = user.is_superuser = False
         user.last_login = None
@@ -92,25 +92,25 @@ def erase(user: User) -> str:
     return name
 
 
-def _end_what_it_made(user: User) -> None:
+def _revoke_access(user: User) -> None:
     revoke_tokens(user)
     for account in user.prolific_accounts.all():
         account.remove_token()
-    ended = Invitation.objects.unused().filter(made_by=user).update(revoked_at=database_now())
-    if ended:
-        what = f"invitations revoked: {ended}"
-        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user))
+    count = Invitation.objects.unused().filter(made_by=user).update(revoked_at=database_now())
+    if count:
+        action = f"invitations revoked: {count}"
+        AuditEntry.objects.record(action, Topic.ACCOUNT, about=str(user))
     for webhook in Webhook.objects.filter(made_by=user).select_related("study"):
-        webhook.end(why=WITH_MAKER)
+        webhook.end(reason=WITH_MAKER)
 
 
-def _rename_in_the_log(old: str, new: str) -> None:
+def _rename_in_log(old: str, new: str) -> None:
     """Replace the username (whole words only) in log entries about teams, accounts and tasks."""
     entries = AuditEntry.objects.filter(topic__in=(Topic.TEAM, Topic.ACCOUNT, Topic.TASK))
     entries.filter(after={"member": old}).update(after={"member": new})  # in a task's team
     for entry in entries.filter(Q(what__contains=old) | Q(about__contains=old)):
-        named = {  # replaced in the same way as by the log's guard (annotation/guards.py)
+        texts = {  # replaced in the same way as by the log's guard (annotation/guards.py)
             field: f" {getattr(entry, field)} ".replace(f" {old} ", f" {new} ")[1:-1]
             for field in ("what", "about")
         }
-        AuditEntry.objects.filter(pk=entry.pk).update(**named)
+        AuditEntry.objects.filter(pk=entry.pk).update(**texts)

@@ -108,12 +108,12 @@ class FirstOwnerForm(AccountForm):
         self.is_right = is_right
 
     def clean_code(self) -> str:
-        typed: str = self.cleaned_data["code"]
-        if not self.is_right(typed):
+        code: str = self.cleaned_data["code"]
+        if not self.is_right(code):
             raise forms.ValidationError(
                 "This code is incorrect. Use the latest code in the server's log."
             )
-        return typed
+        return code
 
 
 class UserForm(PageForm):
@@ -151,11 +151,11 @@ class UserForm(PageForm):
         row_field(self, "user").queryset = User.objects.exclude(pk=by.pk)
 
     def clean(self) -> dict[str, Any]:
-        sent = self.cleaned_data
-        user = sent.get("user")
-        if user and sent.get("action") == "delete" and sent["typed"] != user.username:
+        data = self.cleaned_data
+        user = data.get("user")
+        if user and data.get("action") == "delete" and data["typed"] != user.username:
             self.add_error("typed", "Type the account name to delete the account.")
-        return sent
+        return data
 
 
 @require_http_methods(["GET", "POST"])
@@ -163,38 +163,38 @@ class UserForm(PageForm):
 @sensitive_post_parameters()
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
     """Show an invitation on GET; accept it on POST. Returns 404 if it is used or expired."""
-    found = Invitation.objects.of(token)
-    if found is None:
+    invite = Invitation.objects.of(token)
+    if invite is None:
         return render(request, "accounts/invitation.html", status=404)
     if isinstance(request.user, User):
         return (
-            _accept(request, found, request.user)
+            _accept(request, invite, request.user)
             if request.method == "POST"
-            else _page(request, found)
+            else _page(request, invite)
         )
-    form = AccountForm(request.POST or None, initial={"email": found.email})
+    form = AccountForm(request.POST or None, initial={"email": invite.email})
     if request.method == "GET" or not form.is_valid():
-        return _page(request, found, form, 422 if request.method == "POST" else 200)
-    return _accept(request, found, form.save(commit=False))
+        return _page(request, invite, form, 422 if request.method == "POST" else 200)
+    return _accept(request, invite, form.save(commit=False))
 
 
-def _accept(request: HttpRequest, found: Invitation, user: User) -> HttpResponse:
+def _accept(request: HttpRequest, invite: Invitation, user: User) -> HttpResponse:
     is_new = user.pk is None
     try:
-        team.accept(found, user)
+        team.accept(invite, user)
     except team.InvitationError as error:
         return render(request, "accounts/invitation.html", {"problem": str(error)}, status=409)
     if is_new:
         login(request, user)
     messages.success(request, "You have accepted the invitation.")
-    return redirect("study", found.study.name) if found.study else redirect("studies")
+    return redirect("study", invite.study.name) if invite.study else redirect("studies")
 
 
 def _page(
-    request: HttpRequest, found: Invitation, form: AccountForm | None = None, status: int = 200
+    request: HttpRequest, invite: Invitation, form: AccountForm | None = None, status: int = 200
 ) -> HttpResponse:
     context = {
-        "invitation": found,
+        "invitation": invite,
         "form": form,
         "sign_in": f"{reverse('login')}?next={request.path}",
     }
@@ -218,17 +218,17 @@ class GuideStep:
 
 def guide_for(user: User, studies: Iterable[Study]) -> list[GuideStep]:
     """Return the steps, or [] if the user has opened one of these studies or skipped the guide."""
-    opened = (
+    has_opened = (
         study.owner_id == user.pk and not study.rehearsal and not study.is_draft
         for study in studies
     )
-    if any(opened) or Preferences.objects.filter(user=user, skips_first_study=True).exists():
+    if any(has_opened) or Preferences.objects.filter(user=user, skips_first_study=True).exists():
         return []
     task = Task.objects.filter(name=SAMPLE_TASK, archived_at=None).order_by("-version").first()
-    own = Study.objects.filter(owner=user).order_by("-pk")
-    study = own.filter(rehearsal=False).first()
-    rehearsal = own.filter(rehearsal=True).first()
-    robots = Participation.objects.filter(
+    own_studies = Study.objects.filter(owner=user).order_by("-pk")
+    study = own_studies.filter(rehearsal=False).first()
+    rehearsal = own_studies.filter(rehearsal=True).first()
+    simulated = Participation.objects.filter(
         study__owner=user, study__rehearsal=True, kind=Kind.SIMULATED, status=Status.COMPLETED
     )
     return [
@@ -250,7 +250,7 @@ def guide_for(user: User, studies: Iterable[Study]) -> list[GuideStep]:
             "Rehearse with simulated annotators",
             "On the Design page, press “Save and rehearse”: simulated annotators fill a clone."
             " Check its tables and figures before you pay annotators.",
-            is_done=robots.exists(),
+            is_done=simulated.exists(),
             address=_address("robots", rehearsal) or _address("study_design", study),
         ),
         GuideStep(

@@ -65,12 +65,12 @@ class TokenForm(PageForm):
 
     def make(self, owner: User) -> tuple[str, ApiToken]:
         """Create the token. Return its plain text (shown only once) and its row."""
-        sent = self.cleaned_data
+        data = self.cleaned_data
         token, row = ApiToken.draw()
-        row.owner, row.name, row.study = owner, sent["name"], sent["study"]
-        for scope, _words in SCOPES:
-            setattr(row, f"may_{scope}", scope in sent["scopes"])
-        row.expires_at = database_now() + timedelta(days=sent["days"])
+        row.owner, row.name, row.study = owner, data["name"], data["study"]
+        for scope, _label in SCOPES:
+            setattr(row, f"may_{scope}", scope in data["scopes"])
+        row.expires_at = database_now() + timedelta(days=data["days"])
         row.save()
         return token, row
 
@@ -122,14 +122,14 @@ def tokens(request: ResearcherRequest, show: View) -> HttpResponse:
     return show(request, None, 201, token=token, made=row)
 
 
-def section(owner: User, sent: PageForm | None = None) -> dict[str, Any]:
+def section(owner: User, form: PageForm | None = None) -> dict[str, Any]:
     now = database_now()
     rows = [
         (token, token.is_over(now))
         for token in ApiToken.objects.filter(owner=owner).select_related("study")
     ]
     accounts = ProlificAccount.objects.filter(owner=owner).exclude(token="")
-    return {"rows": rows, "accounts": accounts} | by_key(TokenForm(owner), sent=sent)
+    return {"rows": rows, "accounts": accounts} | by_key(TokenForm(owner), sent=form)
 
 
 def _section(anchor: str, **query: str) -> HttpResponse:

@@ -109,8 +109,8 @@ def token_made(instance: ApiToken, created: bool, **_kwargs: Any) -> None:
 
 @receiver(post_save, sender=Panel)
 def panel_stored(instance: Panel, created: bool, **_kwargs: Any) -> None:
-    what = "platform added" if created else "platform changed"
-    record(what, Topic.PLATFORM, study=instance.study, about=instance.name, after=fields(instance))
+    event = "platform added" if created else "platform changed"
+    record(event, Topic.PLATFORM, study=instance.study, about=instance.name, after=fields(instance))
 
 
 def fields(row: Model) -> dict[str, Any]:

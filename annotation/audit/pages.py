@@ -47,11 +47,11 @@ class LogForm(PageForm):
         self.is_valid()
         entries = self.entries
         for name, lookup in LOOKUPS.items():
-            if wanted := self.cleaned_data.get(name):
-                entries = entries.filter(**{lookup: wanted})
-        for word in self.cleaned_data.get("words", "").split():
+            if value := self.cleaned_data.get(name):
+                entries = entries.filter(**{lookup: value})
+        for term in self.cleaned_data.get("words", "").split():
             entries = entries.filter(
-                Q(what__icontains=word) | Q(about__icontains=word) | Q(token__icontains=word)
+                Q(what__icontains=term) | Q(about__icontains=term) | Q(token__icontains=term)
             )
         return entries
 
@@ -63,7 +63,7 @@ PER_PAGE = 50
 def log(request: ResearcherRequest, name: str) -> HttpResponse:
     """List a study's actions, newest first, or download them with `?format=csv`."""
     study = study_of(request, name, "read")
-    return _shown(request, audit_log.of_study(study), study)
+    return _page(request, audit_log.of_study(study), study)
 
 
 @signed_in("GET")
@@ -71,10 +71,10 @@ def site_log(request: ResearcherRequest) -> HttpResponse:
     if not request.user.is_superuser:
         raise PermissionDenied("Only superusers can read the server's audit log.")
     everywhere = AuditEntry.objects.select_related("by", "study").order_by("-at", "-pk")
-    return _shown(request, everywhere, None)
+    return _page(request, everywhere, None)
 
 
-def _shown(request: ResearcherRequest, entries: AuditQuerySet, study: Study | None) -> HttpResponse:
+def _page(request: ResearcherRequest, entries: AuditQuerySet, study: Study | None) -> HttpResponse:
     form = LogForm(entries, request.GET)
     reduced = form.reduced()
     if request.GET.get("format") == "csv":
@@ -84,14 +84,14 @@ def _shown(request: ResearcherRequest, entries: AuditQuerySet, study: Study | No
             for entry in reduced.iterator(chunk_size=500)
         )
         return csv_download(f"{study.name if study else 'server'}-log.csv", names, rows)
-    asked = request.GET.copy()
+    query = request.GET.copy()
     for name in ("page", "format"):
-        asked.pop(name, None)
+        query.pop(name, None)
     context = {
         "study": study,
         "form": form,
         "page": Paginator(reduced, PER_PAGE).get_page(request.GET.get("page")),
-        "asked": asked.urlencode(),
+        "query": query.urlencode(),
     }
     return render(request, "audit/audit_log.html", context)
 

@@ -133,18 +133,18 @@ def dump(path: Path) -> None:
 
 def _run(program: str, *options: str) -> None:
     """Run a PostgreSQL program on our database, without showing the password in process lists."""
-    known = connection.get_connection_params()
-    place = {name: known[name] for name in PLACE if known.get(name)}
-    secret = {"PGPASSWORD": known["password"]} if known.get("password") else {}
+    parameters = connection.get_connection_params()
+    place = {name: parameters[name] for name in PLACE if parameters.get(name)}
+    secret = {"PGPASSWORD": parameters["password"]} if parameters.get("password") else {}
     command = [program, *options, f"--dbname={make_dsn(**place)}"]
     try:
-        ran = subprocess.run(
+        process = subprocess.run(
             command, env=os.environ | secret, capture_output=True, text=True, check=False
         )
     except FileNotFoundError:
         raise CommandError(f"{program} is not installed. It is part of PostgreSQL.") from None
-    if ran.returncode:
-        raise CommandError(f"{program} failed: {ran.stderr.strip()[:2000]}")
+    if process.returncode:
+        raise CommandError(f"{program} failed: {process.stderr.strip()[:2000]}")
 
 
 # Restoring ----------------------------------------------------------------------------------------
@@ -157,14 +157,14 @@ def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
     or the keys differ, or if the database or var/ isn't empty.
     """
     root = Path(settings.VAR_DIR)
-    taken = [name for name in (*FOLDERS, installation.FILE) if (root / name).exists()]
+    names = [name for name in (*FOLDERS, installation.FILE) if (root / name).exists()]
     if connection.introspection.table_names():
         raise CommandError(
             "The database is not empty, and existing data are not overwritten. Set an empty one"
             " (DATABASE_URL, or HANDFUL_VAR for SQLite)."
         )
-    if taken:
-        raise CommandError(f"{root} already contains {', '.join(taken)} of another installation.")
+    if names:
+        raise CommandError(f"{root} already contains {', '.join(names)} of another installation.")
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=root) as folder:
         with _opened(path, identity, Path(folder)) as file:
             unpack(file, Path(folder), path)
@@ -238,10 +238,10 @@ def _checked(folder: Path, path: Path) -> dict[str, Any]:
     for name, expected in sums.items():
         if not (folder / name).is_file() or _sha256(folder / name) != expected:
             raise CommandError(f"{path}: {name} differs from the file that was backed up.")
-    others = [name for name in KEYS if keys.get(name) != _of_key(name)]
-    if others:
+    names = [name for name in KEYS if keys.get(name) != _of_key(name)]
+    if names:
         raise CommandError(
-            f"{' and '.join(others)}: not the key that the backup was made with. Restore the keys"
+            f"{' and '.join(names)}: not the key that the backup was made with. Restore the keys"
             " first (variables, or files in var/)."
         )
     return contents

@@ -33,8 +33,8 @@ class Channel(models.TextChoices):
 
 class TurnQuerySet(models.QuerySet["Turn"]):
     def latest_of(self, participations: models.QuerySet) -> "TurnQuerySet":
-        own = self.filter(participation=models.OuterRef("pk")).order_by("-pk")
-        latest = participations.order_by().values(latest=models.Subquery(own.values("pk")[:1]))
+        turns = self.filter(participation=models.OuterRef("pk")).order_by("-pk")
+        latest = participations.order_by().values(latest=models.Subquery(turns.values("pk")[:1]))
         return self.filter(pk__in=latest).select_related("answer", "activity", "confidence")
 
 
@@ -114,8 +114,8 @@ class Turn(Row):
             return False
         length = len(self.participation.order_of(self.step))
         seed = f"{design.seed}:{self.participation.pseudonym}:{self.shown_step}:confidence"
-        drawn = random.Random(seed).sample(range(length), round(design.confidence_share * length))
-        return self.position in drawn
+        places = random.Random(seed).sample(range(length), round(design.confidence_share * length))
+        return self.position in places
 
     @property
     def awaits_confidence(self) -> bool:
@@ -375,19 +375,19 @@ def insert_together(rows: list[models.Model]) -> None:
     The last row gets its primary key from the database. The other rows already have a key or do
     not need it.
     """
-    kinds = [(meta, list(same)) for meta, same in itertools.groupby(rows, lambda row: row._meta)]
+    groups = [(meta, list(group)) for meta, group in itertools.groupby(rows, lambda row: row._meta)]
     if connection.vendor == "sqlite":
-        for meta, same in kinds:
-            meta.default_manager.bulk_create(same)
+        for meta, group in groups:
+            meta.default_manager.bulk_create(group)
     else:
-        statements, values, here = [], [], connections[connection.alias]  # without the proxy
-        for meta, same in kinds:
+        statements, values, database = [], [], connections[connection.alias]  # without the proxy
+        for meta, group in groups:
             fields = [f for f in meta.concrete_fields if f.get_internal_type() != "BigAutoField"]
             columns = ", ".join(f'"{field.column}"' for field in fields)
-            marks = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * len(same))
+            marks = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * len(group))
             statements.append(f"INSERT INTO {meta.db_table} ({columns}) VALUES {marks}")
-            for row in same:
-                values += [f.get_db_prep_save(getattr(row, f.attname), here) for f in fields]
+            for row in group:
+                values += [f.get_db_prep_save(getattr(row, f.attname), database) for f in fields]
                 row._state.adding = False
         with connection.cursor() as cursor:
             cursor.execute(f'{"; ".join(statements)} RETURNING "{meta.pk.column}"', values)

@@ -125,12 +125,12 @@ class AccessRule(models.Model):
         ]
 
     def __str__(self) -> str:
-        about = self.value
+        value = self.value
         if self.criterion == self.Criterion.PEOPLE:
             count = self.listed.count()
             number = f"{count} {'person' if count == 1 else 'people'}"
-            about = f"{number} of {about}" if about else number
-        return f"{self.get_effect_display()} {self.get_criterion_display()}: {about}"
+            value = f"{number} of {value}" if value else number
+        return f"{self.get_effect_display()} {self.get_criterion_display()}: {value}"
 
 
 class ListedWorker(models.Model):

@@ -27,8 +27,8 @@ class DecisionQuerySet(models.QuerySet["Decision"]):
     def readable_by(self, rights: Collection[str]) -> "DecisionQuerySet":
         """Return pay decisions for payers, and all others (which reveal scores) to readers."""
         on_pay = Q(about__in=[About.PAY, About.RELEASE])
-        seen = (which for right, which in (("pay", on_pay), ("read", ~on_pay)) if right in rights)
-        return self.filter(reduce(or_, seen, Q(pk=None)))
+        parts = (part for right, part in (("pay", on_pay), ("read", ~on_pay)) if right in rights)
+        return self.filter(reduce(or_, parts, Q(pk=None)))
 
 
 class Decision(models.Model):

@@ -154,10 +154,10 @@ class Webhook(models.Model):
     def __str__(self) -> str:
         return f"webhook {self.pk} of {self.study}"
 
-    def end(self, by: User | None = None, why: str = "") -> None:
+    def end(self, by: User | None = None, reason: str = "") -> None:
         with transaction.atomic():
-            what = f"{ENDED}{self.pk}{why}"
-            AuditEntry.objects.record(what, Topic.PLATFORM, study=self.study, by=by)
+            action = f"{ENDED}{self.pk}{reason}"
+            AuditEntry.objects.record(action, Topic.PLATFORM, study=self.study, by=by)
             self.delete()
 
 

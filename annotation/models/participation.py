@@ -96,8 +96,8 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
 
     def expired_at_work(self) -> "ParticipationQuerySet":
         """Return expired or returned participations that saw an example and may be resumed."""
-        begun = Turn.objects.filter(participation=models.OuterRef("pk"))
-        return self.filter(models.Exists(begun), status__in=MAY_RESUME)
+        turns = Turn.objects.filter(participation=models.OuterRef("pk"))
+        return self.filter(models.Exists(turns), status__in=MAY_RESUME)
 
     def seated(self) -> "ParticipationQuerySet":
         """Return participations with a seat: live ones, and completed ones in the analysis."""
@@ -117,9 +117,9 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.filter(ANALYSED)
 
     def qualified_in(self, study_name: str) -> "ParticipationQuerySet":
-        theirs = self.filter(study__name=study_name)
-        completed = theirs.filter(status=Status.COMPLETED).exclude(qualified=False)
-        return theirs.filter(qualified=True) | completed
+        participations = self.filter(study__name=study_name)
+        completed = participations.filter(status=Status.COMPLETED).exclude(qualified=False)
+        return participations.filter(qualified=True) | completed
 
     def in_cells(self) -> "ParticipationQuerySet":
         """Return participations with contexts but no upstream step (among arms, the direct arm)."""
@@ -154,14 +154,14 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
 
 def _latest(*of_turn: str) -> Greatest:
     """Return the time of the latest turn (from its first non-null field), consent or arrival."""
-    latest = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
-    last_done = Coalesce(
-        *(models.Subquery(latest.values(name)[:1]) for name in of_turn),
+    turns = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
+    last_step = Coalesce(
+        *(models.Subquery(turns.values(name)[:1]) for name in of_turn),
         F("consented_at"),
         F("arrived_at"),
     )
-    came = Coalesce(F("returned_at"), F("arrived_at"))
-    return Greatest(last_done, came)
+    last_arrival = Coalesce(F("returned_at"), F("arrived_at"))
+    return Greatest(last_step, last_arrival)
 
 
 class Participation(Row):
@@ -273,8 +273,8 @@ class Participation(Row):
 
         Workers who continue with another of the study's tasks don't go back through the platform.
         """
-        own = self.submissions.order_by("-pk").first()
-        return own or self.worker.submissions.filter(study=self.study_id).order_by("-pk").first()
+        row = self.submissions.order_by("-pk").first()
+        return row or self.worker.submissions.filter(study=self.study_id).order_by("-pk").first()
 
     def order_of(self, step: str) -> list[int]:
         return getattr(self, f"{Step(step)}_order", self.annotation_order)
@@ -284,7 +284,7 @@ class Participation(Row):
         card = self.scenario.shown_card(card)
         names = [label.name for label in card.labels]
         order = choice_order(self.scenario.design, self.pseudonym, names)
-        return replace(card, labels=tuple(card.labels[place] for place in order)) if order else card
+        return replace(card, labels=tuple(card.labels[index] for index in order)) if order else card
 
     def shown_example(self, example: Example) -> Example:
         """Return an example as this annotator sees it, with its options in their order."""
@@ -292,29 +292,29 @@ class Participation(Row):
         order = choice_order(self.scenario.design, self.pseudonym, example.options)
         if not order:
             return example
-        shown = copy.copy(example)
-        shown.options = [example.options[place] for place in order]
-        return shown
+        copied = copy.copy(example)
+        copied.options = [example.options[index] for index in order]
+        return copied
 
     def show(
         self,
         step: str,
         position: int,
         channel: str,
-        after: "Turn | None" = None,
-        until: datetime | None = None,
+        previous: "Turn | None" = None,
+        left_at: datetime | None = None,
         shown_at: datetime | None = None,
         save: bool = True,
     ) -> "Turn":
         """Show the worker the example at a position in a step, and return the new turn.
 
-        `channel` is the request's channel. `after` is the worker's previous turn; its work counts
-        until `until`. Both times default to now. If `save` is false, the caller inserts the turn.
+        `channel` is the request's. `previous` is the worker's previous turn; its work counts
+        until `left_at`. Both times default to now. If `save` is false, the caller inserts the turn.
         The caller must hold the participation's lock.
         """
         now = shown_at or database_now()
-        if after is not None:  # clocks may be set back, but turns stay in order
-            now = max(now, after.given.submitted_at if after.given else after.shown_at)
+        if previous is not None:  # clocks may be set back, but turns stay in order
+            now = max(now, previous.given.submitted_at if previous.given else previous.shown_at)
         example = frozen.example(self.order_of(step)[position])
         turn = Turn(
             participation=self,
@@ -324,8 +324,8 @@ class Participation(Row):
             shown_at=now,
             channel=channel,
             worked_before=(
-                after.worked_until(until or now, self.scenario.idle_cutoff)
-                if after
+                previous.worked_until(left_at or now, self.scenario.idle_cutoff)
+                if previous
                 else self.worked_before_first(now)
             ),
         )

@@ -105,17 +105,17 @@ class Scenario(models.Model):
     def shown_card(self, card: Card) -> Card:
         if not self.hides_context:
             return card
-        told = gettext(
+        notice = gettext(
             "We leave out the text on purpose. Answer from the question alone, as well as you can."
         )
-        return replace(card, submit_hint=told, instructions=f"{told}\n\n{card.instructions}")
+        return replace(card, submit_hint=notice, instructions=f"{notice}\n\n{card.instructions}")
 
     def shown_example(self, example: Example) -> Example:
         if not self.hides_context:
             return example
-        shown = copy.copy(example)
-        shown.context = []
-        return shown
+        copied = copy.copy(example)
+        copied.context = []
+        return copied
 
     @cached_property
     def promise(self) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
 def collect_and_send() -> str:
     """Store and send deliveries, for `manage.py tick`. Return a sentence with the result."""
     for webhook in Webhook.objects.exclude(pk__in=Webhook.objects.of_owners().values("pk")):
-        webhook.end(why=WITH_MAKER)
+        webhook.end(reason=WITH_MAKER)
     new = collect()
     return f"{new} new, {sending.send_due()} arrived"
 

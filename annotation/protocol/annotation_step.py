@@ -26,7 +26,7 @@ def following(answered: Turn, rated: Confidence | None = None) -> Turn | None:
         return None
     channel = rated.channel if rated else given.channel
     return participation.show(
-        step, position, channel, after=answered, shown_at=answered.left_at, save=False
+        step, position, channel, previous=answered, shown_at=answered.left_at, save=False
     )
 
 
@@ -35,7 +35,7 @@ def after_anchors(participation: Participation, turn: Turn, channel: str) -> Tur
     step = next((step for step in JUDGED_STEPS if participation.order_of(step)), None)
     if step is None:
         return begin(participation, turn, channel)
-    return participation.show(step, 0, channel, after=turn)
+    return participation.show(step, 0, channel, previous=turn)
 
 
 def end(participation: Participation, answered: Turn) -> None:

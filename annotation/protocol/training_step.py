@@ -176,7 +176,7 @@ def go_on(
                 return participation, turn
             return participation, upstream_step.following(participation, turn, channel)
         if turn.position + 1 < len(participation.training_order):
-            following = participation.show(Step.TRAINING, turn.position + 1, channel, after=turn)
+            following = participation.show(Step.TRAINING, turn.position + 1, channel, previous=turn)
             return participation, following
         if training_review.is_due(participation, turn) and (is_read or leaving == "reveal"):
             return participation, turn

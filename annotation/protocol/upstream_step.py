@@ -86,6 +86,6 @@ def card_shown_after(participation: Participation, turn: Turn | None) -> Card | 
 def following(participation: Participation, turn: Turn, channel: str) -> Turn:
     """Show the next example. The caller must hold the participation's lock."""
     if turn.position + 1 < len(participation.upstream_order):
-        return participation.show(Step.UPSTREAM, turn.position + 1, channel, after=turn)
+        return participation.show(Step.UPSTREAM, turn.position + 1, channel, previous=turn)
     first = Step.TRAINING if participation.training_order else Step.ANNOTATION
-    return participation.show(first, 0, channel, after=turn)
+    return participation.show(first, 0, channel, previous=turn)

@@ -307,7 +307,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
     position = 0 if last.step in BEFORE_ANNOTATION else last.position + 1
     if not ends_before(locked, position):
         locked.store(status=Status.WORKING)
-        locked.show(Step.ANNOTATION, position, last.channel, after=last, until=last.left_at)
+        locked.show(Step.ANNOTATION, position, last.channel, previous=last, left_at=last.left_at)
     return locked
 
 

@@ -166,18 +166,18 @@ def test_a_command_that_uses_keys_or_pays_refuses_another_key(settings, command,
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", key_check.NAMES)
 def test_the_check_names_the_changed_key(settings, name):
-    assert not key_check.wrong()
+    assert not key_check.problem()
     setattr(settings, name, "another key, and as long as a key has to be")
-    assert key_check.wrong().startswith(f"{name}: this is not the key")
+    assert key_check.problem().startswith(f"{name}: this is not the key")
     (problem,) = [
         problem for problem in run_checks(databases=["default"]) if problem.id == "annotation.E002"
     ]
-    assert problem.msg == key_check.wrong()
+    assert problem.msg == key_check.problem()
     with pytest.raises(ImproperlyConfigured):
         key_check.require()
     call_command("accept_keys", stdout=(output := StringIO()))
     assert "cannot be read" in output.getvalue()
-    assert key_check.wrong()
+    assert key_check.problem()
 
 
 @pytest.mark.django_db

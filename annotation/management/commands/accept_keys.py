@@ -23,11 +23,11 @@ class Command(BaseCommand):
         parser.add_argument("--yes", action="store_true", help="accept the consequences")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        sentence = key_check.wrong()
-        if not sentence:
+        problem = key_check.problem()
+        if not problem:
             self.stdout.write("The keys match the data. Nothing needs to be accepted.")
         elif not options["yes"]:
-            self.stdout.write(f"{sentence}\n{MEANS}")
+            self.stdout.write(f"{problem}\n{MEANS}")
         else:
             key_check.accept(*key_check.NAMES)
             self.stdout.write("The current keys were accepted.")

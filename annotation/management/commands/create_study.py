@@ -24,15 +24,15 @@ FLAGS = [name for name in design_file.FIELDS.values() if name not in NO_FLAGS]
 
 def _option(field: Any) -> dict[str, Any]:
     """Return the argparse options for a field. Amounts are parsed later from their text."""
-    words = str(field.help_text or field.verbose_name).replace("%", "%%")
+    help_text = str(field.help_text or field.verbose_name).replace("%", "%%")
     if isinstance(field, models.BooleanField):
-        return {"action": BooleanOptionalAction, "default": None, "help": words}
+        return {"action": BooleanOptionalAction, "default": None, "help": help_text}
     if isinstance(field, models.JSONField):
-        return {"nargs": "+", "type": str if field.name == "metrics" else int, "help": words}
+        return {"nargs": "+", "type": str if field.name == "metrics" else int, "help": help_text}
     kinds = {models.IntegerField: int, models.FloatField: float}
-    kind = next((read for of, read in kinds.items() if isinstance(field, of)), str)
+    parse = next((parser for kind, parser in kinds.items() if isinstance(field, kind)), str)
     choices = [value for value, _label in field.choices] if field.choices else None
-    return {"type": kind, "choices": choices, "help": words}
+    return {"type": parse, "choices": choices, "help": help_text}
 
 
 class Command(BaseCommand):
@@ -61,19 +61,19 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _create(self, options: dict[str, Any]) -> None:
-        read = design_file.read(options["design"]) if options["design"] else None
-        fields = (read.fields if read else {}) | self._flags(options)
-        names = options["tasks"] or (read.tasks if read else [])
+        file = design_file.read(options["design"]) if options["design"] else None
+        fields = (file.fields if file else {}) | self._flags(options)
+        names = options["tasks"] or (file.tasks if file else [])
         for field, flag in (("name", "NAME"), ("shots", "--shots")):
             if field not in fields:
                 raise CommandError(f"Set {flag}, or {field} in the --design file.")
         owner = active_account(options["owner"], "Set the study's owner with --owner USERNAME.")
         study = Study(owner=owner, **{"title": fields["name"], **fields})
         tasks = list(map(design_file.task_named, names))
-        upstream = options["upstream_tasks"] or (read.upstream if read else [])
-        sham = options["sham_task"] or (read.sham if read else "")
+        upstream = options["upstream_tasks"] or (file.upstream if file else [])
+        sham = options["sham_task"] or (file.sham if file else "")
         study.sham_task = design_file.task_named(sham) if sham else None
-        self._save(study, tasks, list(map(design_file.task_named, upstream)), read)
+        self._save(study, tasks, list(map(design_file.task_named, upstream)), file)
         if options["open"]:
             try:
                 lifecycle.change_status(study, "open")
@@ -95,14 +95,14 @@ class Command(BaseCommand):
         return given
 
     def _save(
-        self, study: Study, tasks: list[Task], upstream: list[Task], read: DesignFile | None
+        self, study: Study, tasks: list[Task], upstream: list[Task], file: DesignFile | None
     ) -> None:
         design.suggest_limits(study, tasks)
         try:
             design.save_draft(study, tasks, upstream=upstream)
         except ValidationError as error:
             lines = [
-                f"{read.place_of(field) if read else field}: {message}"
+                f"{file.place_of(field) if file else field}: {message}"
                 for field, messages in error.message_dict.items()
                 for message in messages
             ]

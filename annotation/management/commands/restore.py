@@ -27,6 +27,6 @@ class Command(BaseCommand):
         missing = guards.missing(connection)
         if missing:
             self.stdout.write(f"Missing guards: {', '.join(missing)}. Run manage.py migrate.")
-        if sentence := key_check.wrong():
-            self.stdout.write(sentence)
+        if problem := key_check.problem():
+            self.stdout.write(problem)
         self.stdout.write("Run manage.py migrate if this Handful is newer, then start the server.")
