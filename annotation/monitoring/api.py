@@ -90,8 +90,8 @@ class Decisions(RowsView):
         rights = [right for right in ("pay", "read") if _has(request, study, right)]
         if not rights:
             raise PermissionDenied("You need access to results or pay to see decisions.")
-        decided = Decision.objects.readable_by(rights).filter(participation__study=study)
-        return decided.select_related("participation", "by")
+        rows = Decision.objects.readable_by(rights).filter(participation__study=study)
+        return rows.select_related("participation", "by")
 
 
 def _has(request: Request, study: Any, right: str) -> bool:
@@ -143,10 +143,10 @@ class Decide(PostTwin):
     step = decisions.Decide
     more_fields: ClassVar = {"about": serializers.ChoiceField(list(decisions.DECIDE))}
 
-    def form(self, about: Participation, sent: dict[str, Any]) -> Any:
-        if str(sent.get("about")) not in decisions.DECIDE:
+    def form(self, annotator: Participation, data: dict[str, Any]) -> Any:
+        if str(data.get("about")) not in decisions.DECIDE:
             raise Unprocessable({"about": [f"Expected one of {', '.join(decisions.DECIDE)}."]})
-        return super().form(about, sent)
+        return super().form(annotator, data)
 
 
 class ShowScore(PostTwin):
@@ -155,8 +155,8 @@ class ShowScore(PostTwin):
     step = decisions.ShowScore
     reply = AnnotatorShape
 
-    def payload(self, about: Participation, done: None) -> Any:
-        return as_record(about, True)
+    def payload(self, annotator: Participation, result: None) -> Any:
+        return as_record(annotator, True)
 
 
 class Behaviour(ApiView):

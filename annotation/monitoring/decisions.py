@@ -48,10 +48,10 @@ class DecisionForm(PageForm):
     outcome = YesNoField()
     reason = _reason()
 
-    def __init__(self, about: str, *args: Any):
-        self.key = about
-        super().__init__(*args, initial={"about": about})
-        if about == Decision.About.QUALIFICATION:
+    def __init__(self, topic: str, *args: Any):
+        self.key = topic
+        super().__init__(*args, initial={"about": topic})
+        if topic == Decision.About.QUALIFICATION:
             reason = self.fields["reason"]
             assert isinstance(reason, forms.CharField)
             reason.required, reason.empty_value = False, "no reason given"
@@ -68,13 +68,13 @@ class Decide(AnnotatorPost):
         row = self.row + ("_pay" if data.get("about") == Decision.About.PAY else "")
         return annotator_of(request, names["name"], names["pseudonym"], right_to(row))
 
-    def form(self, about: Participation, sent: Any, files: Any = None) -> DecisionForm:
-        if sent.get("about") not in DECIDE:
+    def form(self, annotator: Participation, data: Any, files: Any = None) -> DecisionForm:
+        if data.get("about") not in DECIDE:
             raise Http404
-        return DecisionForm(sent["about"], sent)
+        return DecisionForm(data["about"], data)
 
-    def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
-        DECIDE[Decision.About(sent["about"])](about, sent["outcome"], sent["reason"], by)
+    def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
+        DECIDE[Decision.About(data["about"])](annotator, data["outcome"], data["reason"], by)
         return STORED
 
 
@@ -92,8 +92,8 @@ class Exclude(AnnotatorPost):
     faults: ClassVar = {exclusion.ExclusionError: "reason"}
     outcome = False
 
-    def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
-        exclusion.decide(about, self.outcome, sent["reason"], by)
+    def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
+        exclusion.decide(annotator, self.outcome, data["reason"], by)
         return STORED
 
 
@@ -104,34 +104,34 @@ class Reinstate(Exclude):
     outcome = True
 
 
-class TickedForm(PageForm):
+class SelectionForm(PageForm):
     key = "together"
     reason = _reason()
     annotators = forms.MultipleChoiceField(
         widget=forms.MultipleHiddenInput, error_messages={"required": "Select an annotator."}
     )
 
-    def __init__(self, ticked: Sequence[str] = (), *args: Any):
+    def __init__(self, pseudonyms: Sequence[str] = (), *args: Any):
         super().__init__(*args)
         # The step function checks whether the decision is possible for each annotator.
         annotators = self.fields["annotators"]
         assert isinstance(annotators, forms.MultipleChoiceField)
-        annotators.choices = [(name, name) for name in ticked]
+        annotators.choices = [(name, name) for name in pseudonyms]
 
 
-class TogetherForm(TickedForm):
+class TogetherForm(SelectionForm):
     outcome = YesNoField()
 
 
-def ticked(sent: Any) -> list[str]:
+def selected(data: Any) -> list[str]:
     """Return the pseudonyms selected in form data or in a JSON body."""
-    if hasattr(sent, "getlist"):
-        return sent.getlist("annotators")
-    names = sent.get("annotators")
+    if hasattr(data, "getlist"):
+        return data.getlist("annotators")
+    names = data.get("annotators")
     return names if isinstance(names, list) else []
 
 
-class ExclusionForm(TickedForm):
+class ExclusionForm(SelectionForm):
     again = forms.BooleanField(required=False)
 
 
@@ -145,14 +145,14 @@ class ExcludeTogether(StudyPost):
     faults: ClassVar = {exclusion.CannotExclude: "annotators"}
     tells = True
 
-    def form(self, about: Study, sent: Any, files: Any = None) -> TickedForm:
-        return self.form_class(ticked(sent), sent)
+    def form(self, study: Study, data: Any, files: Any = None) -> SelectionForm:
+        return self.form_class(selected(data), data)
 
-    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
-        again = sent["again"]
-        exclusion.decide_together(about, sent["annotators"], again, sent["reason"], by)
-        done = "Included in the analysis again" if again else "Excluded from the analysis"
-        return f"{done}: {len(set(sent['annotators']))}."
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
+        includes = data["again"]
+        exclusion.decide_together(study, data["annotators"], includes, data["reason"], by)
+        outcome = "Included in the analysis again" if includes else "Excluded from the analysis"
+        return f"{outcome}: {len(set(data['annotators']))}."
 
 
 class DecideTogether(ExcludeTogether):
@@ -164,19 +164,19 @@ class DecideTogether(ExcludeTogether):
     summary = "Admit or screen out several waiting annotators (all or none)"
     faults: ClassVar = {qualification.CannotDecide: "annotators"}
 
-    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         qualification.decide_together(
-            about, sent["annotators"], sent["outcome"], sent["reason"], by
+            study, data["annotators"], data["outcome"], data["reason"], by
         )
-        return f"Decided: {len(set(sent['annotators']))}."
+        return f"Decided: {len(set(data['annotators']))}."
 
 
 class ShowScore(AnnotatorPost):
     row = "participation_score"
     summary = "Show an annotator's score before a decision; later decisions are marked"
 
-    def do(self, about: Participation, sent: dict[str, Any], by: User) -> None:
-        blinding.show(about, by)
+    def do(self, annotator: Participation, data: dict[str, Any], by: User) -> None:
+        blinding.show(annotator, by)
 
 
 class BonusForm(PageForm):
@@ -205,12 +205,12 @@ class Bonus(AnnotatorPost):
     success = 201
     faults: ClassVar = {ValueError: "amount"}
 
-    def form(self, about: Participation, sent: Any, files: Any = None) -> BonusForm:
-        return BonusForm(about.study, sent)
+    def form(self, annotator: Participation, data: Any, files: Any = None) -> BonusForm:
+        return BonusForm(annotator.study, data)
 
-    def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
-        budget.give_bonus(about, ledger.cents(sent["amount"]), sent["reason"], by)
-        return f"A bonus of {sent['amount']} {about.study.currency} was entered."
+    def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
+        budget.give_bonus(annotator, ledger.cents(data["amount"]), data["reason"], by)
+        return f"A bonus of {data['amount']} {annotator.study.currency} was entered."
 
 
 class SeatForm(PageForm):
@@ -229,8 +229,8 @@ class FreeSeat(AnnotatorPost):
     faults: ClassVar = {ValueError: "reason"}
     conflicts = (ValueError,)
 
-    def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
-        expiry.free_by_hand(about, sent["reason"], by)
+    def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
+        expiry.free_by_hand(annotator, data["reason"], by)
         return "The seat was freed."
 
 
@@ -257,8 +257,8 @@ class Withdraw(AnnotatorPost):
     conflicts = (ValueError,)
     tells = True
 
-    def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
-        withdrawal.withdraw_on_request(about, sent["reason"], by)
+    def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
+        withdrawal.withdraw_on_request(annotator, data["reason"], by)
         return "The answers were erased."
 
 
@@ -289,9 +289,9 @@ class Review(AnnotatorPost):
     conflicts = (review.ReviewError, ProlificError)
     tells = True
 
-    def do(self, about: Participation, sent: dict[str, Any], by: User) -> str:
-        if sent["action"] == "return":
-            review.ask_to_return(about, sent["message"])
+    def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
+        if data["action"] == "return":
+            review.ask_to_return(annotator, data["message"])
             return "Prolific asked the participant to return the submission."
-        review.reject(about, sent["message"], sent["category"], by)
+        review.reject(annotator, data["message"], data["category"], by)
         return "The submission was rejected on Prolific."

@@ -75,39 +75,39 @@ class Pace(NamedTuple):
 ALONE = Pace()
 
 
-def flags(work: Signs, others: Pace = ALONE, shares_browser: bool = False) -> dict[str, str]:
-    """Return a dict from flags to findings. `others` is the pace of the rest of the group."""
-    seen = {}
+def flags(work: Signs, group_pace: Pace = ALONE, shares_browser: bool = False) -> dict[str, str]:
+    """Return a dict from flags to findings. `group_pace` is the pace of the rest of the group."""
+    raised = {}
     if work.n and work.too_fast >= SHARE * work.n and work.too_fast:
-        seen["too_fast"] = f"{work.too_fast} of {work.n} answers were too fast to have been read"
-    if is_fast_person(work.median_seconds, others):
-        seen["fast_person"] = (
+        raised["too_fast"] = f"{work.too_fast} of {work.n} answers were too fast to have been read"
+    if is_fast_person(work.median_seconds, group_pace):
+        raised["fast_person"] = (
             f"median {work.median_seconds:.1f} s, more than {FAST_PERSON_SDS} SDs (on a log scale)"
-            f" faster than {others.n} others"
+            f" faster than {group_pace.n} others"
         )
     enough = work.n - work.checks >= FEWEST
     if work.modal_share is not None and enough and work.modal_share >= MODAL_SHARE:
-        seen["one_answer"] = f"the same answer in {100 * work.modal_share:.0f} % of the examples"
+        raised["one_answer"] = f"the same answer in {100 * work.modal_share:.0f} % of the examples"
     if work.longest_run >= LONGEST_RUN:
-        seen["run"] = f"the same answer {work.longest_run} times in a row"
+        raised["run"] = f"the same answer {work.longest_run} times in a row"
     if work.longest_absence > ABSENCE:
-        seen["absence"] = f"away for {work.longest_absence / 60:.0f} minutes without interruption"
+        raised["absence"] = f"away for {work.longest_absence / 60:.0f} minutes without interruption"
     if work.pastes:
-        seen["paste"] = f"text was pasted {work.pastes} times"
+        raised["paste"] = f"text was pasted {work.pastes} times"
     if work.blurs > BLURS_PER_ANSWER * work.n:
-        seen["blur"] = (
+        raised["blur"] = (
             f"the page was left {work.blurs} times,"
             f" for {work.away_seconds / 60:.0f} minutes in total"
         )
     for name, (share, finding) in OF_SIGNS.items():
         count = getattr(work, name)
         if count and count >= share * work.n:
-            seen[name] = finding.format(count)
+            raised[name] = finding.format(count)
     if missed := work.checks - work.checks_passed:
-        seen["checks"] = f"{missed} of {work.checks} attention checks failed"
+        raised["checks"] = f"{missed} of {work.checks} attention checks failed"
     if shares_browser:
-        seen["shared_browser"] = "the same browser was also used under another id"
-    return seen
+        raised["shared_browser"] = "the same browser was also used under another id"
+    return raised
 
 
 def behaviour_in_words(person: Participation) -> str:
@@ -115,21 +115,21 @@ def behaviour_in_words(person: Participation) -> str:
     work = Signs(**person.signs) if person.signs else for_participation(person)
     if not work.n:
         return ""
-    seen = [f"{work.n - work.too_fast} of {work.n} answers took long enough to read the example"]
+    counted = [f"{work.n - work.too_fast} of {work.n} answers took long enough to read the example"]
     if work.checks:
-        seen.append(f"{work.checks_passed} of {work.checks} attention checks were passed")
+        counted.append(f"{work.checks_passed} of {work.checks} attention checks were passed")
     counts = {"times the page was left: {}": work.blurs, "pastes: {}": work.pastes}
     counts |= {finding: getattr(work, name) for name, (_share, finding) in OF_SIGNS.items()}
     reported = [finding.format(count) for finding, count in counts.items() if count]
-    return f"{'; '.join(seen)}. Reported by the browser: {'; '.join(reported) or 'nothing'}."
+    return f"{'; '.join(counted)}. Reported by the browser: {'; '.join(reported) or 'nothing'}."
 
 
-def is_fast_person(median: float | None, others: Pace) -> bool:
+def is_fast_person(median: float | None, group_pace: Pace) -> bool:
     """Return whether the median time is far below that of other annotators, on a log scale."""
-    if not median or others.n < OTHERS:
+    if not median or group_pace.n < OTHERS:
         return False
-    spread = math.sqrt(max(others.squares, 0) / (others.n - 1))
-    return math.log(median) < others.mean - FAST_PERSON_SDS * spread
+    spread = math.sqrt(max(group_pace.squares, 0) / (group_pace.n - 1))
+    return math.log(median) < group_pace.mean - FAST_PERSON_SDS * spread
 
 
 @dataclass(frozen=True)
@@ -143,19 +143,19 @@ class Flagged:
     @property
     def in_words(self) -> str:
         """Return the counts as text, such as "too fast 3, shared browser 2"."""
-        return ", ".join(f"{words} {count}" for words, count in self.by_flag)
+        return ", ".join(f"{label} {count}" for label, count in self.by_flag)
 
 
 def for_completed(study: Study) -> Flagged:
     """Count flags for annotators who completed, compared with others in the same scenario."""
-    done = study.participations.filter(kind=Kind.PERSON, signs__isnull=False)
-    people = {person.pk: person for person in _rows(done)}
+    completed = study.participations.filter(kind=Kind.PERSON, signs__isnull=False)
+    people = {person.pk: person for person in _rows(completed)}
     flagged = _flagged(people, {}, _shared_browsers(study)).values()
-    counts = Counter(name for _signs, theirs in flagged for name in theirs)
+    counts = Counter(name for _signs, findings in flagged for name in findings)
     return Flagged(
         completed=len(people),
-        people=sum(bool(theirs) for _signs, theirs in flagged),
-        by_flag=[(words, counts[name]) for name, words in FLAGS.items() if counts[name]],
+        people=sum(bool(findings) for _signs, findings in flagged),
+        by_flag=[(label, counts[name]) for name, label in FLAGS.items() if counts[name]],
     )
 
 
@@ -167,32 +167,32 @@ def for_study(
     `scenarios` contains the primary keys of the scenarios to include (all by default). Answers
     are loaded only for participations that are not completed.
     """
-    whose = {} if scenarios is None else {"scenario__in": scenarios}
-    people = {person.pk: person for person in _rows(study.participations.filter(**whose))}
-    others = [pk for pk, person in people.items() if person.signs is None]
-    read = {pk: signs(answers) for pk, answers in answers_by_participation(others)}
-    return _flagged(people, read, _shared_browsers(study))
+    filters = {} if scenarios is None else {"scenario__in": scenarios}
+    people = {person.pk: person for person in _rows(study.participations.filter(**filters))}
+    unfinished = [pk for pk, person in people.items() if person.signs is None]
+    computed = {pk: signs(answers) for pk, answers in answers_by_participation(unfinished)}
+    return _flagged(people, computed, _shared_browsers(study))
 
 
 def sentences(study: Study, scenarios: Collection[int] | None = None) -> dict[int, list[str]]:
-    again = qualification.flagged_again(study)
-    raised = {pk: theirs for pk, (_signs, theirs) in for_study(study, scenarios).items()}
+    repeated = qualification.flagged_again(study)
+    raised = {pk: findings for pk, (_signs, findings) in for_study(study, scenarios).items()}
     return {
-        pk: [*raised.get(pk, {}).values(), *([again[pk]] if pk in again else [])]
-        for pk in raised.keys() | again.keys()
+        pk: [*raised.get(pk, {}).values(), *([repeated[pk]] if pk in repeated else [])]
+        for pk in raised.keys() | repeated.keys()
     }
 
 
 def of_one(participation: Participation) -> list[str]:
-    seen = sentences(participation.study, [participation.scenario_id])
-    return seen.get(participation.pk, [])
+    findings = sentences(participation.study, [participation.scenario_id])
+    return findings.get(participation.pk, [])
 
 
-def ranked(study: Study, seen: dict[int, list[str]]) -> list[tuple[Participation, list[str]]]:
-    """Return annotators who have flags in `seen`, by number of flags and then by scenario."""
+def ranked(study: Study, findings: dict[int, list[str]]) -> list[tuple[Participation, list[str]]]:
+    """Return annotators who have flags in `findings`, by number of flags and then by scenario."""
     people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
     people = people.defer(*ORDERS)
-    flagged = [(person, seen[person.pk]) for person in people if seen.get(person.pk)]
+    flagged = [(person, findings[person.pk]) for person in people if findings.get(person.pk)]
     return sorted(flagged, key=lambda pair: -len(pair[1]))
 
 
@@ -203,26 +203,26 @@ def _rows(people: QuerySet) -> Iterable[Any]:
 
 
 def _flagged(
-    people: dict[int, Any], read: dict[int, Signs], shared_browsers: set[str]
+    people: dict[int, Any], computed: dict[int, Signs], shared_browsers: set[str]
 ) -> dict[int, tuple[Signs, dict[str, str]]]:
     """Return each participation's activity (stored or computed) and its flags."""
-    works = {pk: Signs(**person.signs) for pk, person in people.items() if person.signs} | read
+    by_pk = {pk: Signs(**person.signs) for pk, person in people.items() if person.signs} | computed
     paces: dict[tuple[int, str], Pace] = defaultdict(Pace)
-    for pk, work in works.items():
+    for pk, work in by_pk.items():
         if work.median_seconds:
             group = people[pk].scenario_id, people[pk].kind
             paces[group] = paces[group].plus(work.median_seconds)
 
     flagged = {}
-    for pk, work in works.items():
-        own, median = people[pk], work.median_seconds
-        pace = paces[own.scenario_id, own.kind]
-        others = pace.plus(median, -1) if median else pace
-        flagged[pk] = work, flags(work, others, own.browser in shared_browsers)
+    for pk, work in by_pk.items():
+        person, median = people[pk], work.median_seconds
+        pace = paces[person.scenario_id, person.kind]
+        group_pace = pace.plus(median, -1) if median else pace
+        flagged[pk] = work, flags(work, group_pace, person.browser in shared_browsers)
     return flagged
 
 
 def _shared_browsers(study: Study) -> set[str]:
-    told = study.participations.exclude(browser="").order_by().values("browser")
-    counts = told.annotate(workers=Count("worker", distinct=True))
+    participations = study.participations.exclude(browser="").order_by().values("browser")
+    counts = participations.annotate(workers=Count("worker", distinct=True))
     return set(counts.filter(workers__gt=1).values_list("browser", flat=True))

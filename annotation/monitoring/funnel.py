@@ -25,7 +25,7 @@ from annotation.study import cross_task
 from tasks.columns import Column
 from tasks.models import Split
 
-ROBOTS = Kind.SIMULATED
+SIMULATED = Kind.SIMULATED
 
 
 # Columns of a Funnel.
@@ -153,8 +153,8 @@ def stages(study: Study) -> dict[int, str]:
 def _size(scenarios: Iterable[Scenario]) -> Case:
     """Return a query expression for the training size of a participation's scenario."""
     sizes = (
-        When(scenario=each.pk, then=Value(each.training_size))  # type: ignore[attr-defined]  # annotated
-        for each in scenarios
+        When(scenario=scenario.pk, then=Value(scenario.training_size))  # type: ignore[attr-defined]  # annotated
+        for scenario in scenarios
     )
     return Case(*sizes, default=Value(0))
 
@@ -169,19 +169,19 @@ ENDS = (
 def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str, dict[str, int]]]:
     """Yield (scenario key, kind, numbers for the Funnel)."""
     trained, passed = _trained_and_passed(study)
-    which = {
+    conditions = {
         "consented": Q(consented_at__isnull=False), "trained": trained, "qualified": passed,
         "analysed": ANALYSED, "at_work": Q(status__in=LIVE),
         **{end.value: Q(status=end) for end in ENDS},
     }  # fmt: skip
     people = study.participations.order_by().alias(training_size=_size(scenarios))
     # The prefix avoids conflicts with column names.
-    counts = {f"n_{name}": Count("pk", filter=condition) for name, condition in which.items()}
+    counts = {f"n_{name}": Count("pk", filter=condition) for name, condition in conditions.items()}
     rows: Iterable[Any] = people.values("scenario", "kind").annotate(
         n_arrived=Count("pk"), **counts
     )
     for row in rows:
-        numbers = {name: row[f"n_{name}"] for name in ("arrived", *which)}
+        numbers = {name: row[f"n_{name}"] for name in ("arrived", *conditions)}
         yield row["scenario"], row["kind"], numbers
 
 
@@ -194,7 +194,7 @@ def _trained_and_passed(study: Study) -> tuple[Q, Q]:
     first = turns.filter(step=Step.ANNOTATION, position=0)
     # Withdrawn participations have no turns and are not qualified. Their tombstone contains the
     # number of turns, and a decision shows whether they qualified.
-    decided = Decision.objects.filter(
+    decisions = Decision.objects.filter(
         participation=OuterRef("pk"), about=Decision.About.QUALIFICATION
     )
     # In a cross-task study, erased turns include those of the upstream step.
@@ -209,11 +209,11 @@ def _trained_and_passed(study: Study) -> tuple[Q, Q]:
         Q(Exists(last))
         | Q(Exists(first))
         | Q(tombstone__turns_erased__gt=F("training_size") + upstream + study.anchor_examples)
-        | Q(Exists(decided), tombstone__turns_erased__gt=0)
+        | Q(Exists(decisions), tombstone__turns_erased__gt=0)
     )
     if study.qualification == Qualification.NONE:
         return trained, trained
-    passed = Q(Exists(decided.filter(outcome=True)), status=Status.WITHDRAWN)
+    passed = Q(Exists(decisions.filter(outcome=True)), status=Status.WITHDRAWN)
     if not study.screening_examples:
         passed |= Q(scenario__shots=0)
     return trained, trained & (Q(qualified=True) | passed)

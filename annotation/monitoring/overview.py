@@ -109,16 +109,16 @@ def text(row: Summary) -> str:
 
 
 def for_studies(studies: QuerySet[Study]) -> list[Summary]:
-    shown = "name", "title", "status", "currency", "archived_at", "rehearsal", "owner__username"
-    studies = studies.select_related("owner").only(*shown)
+    names = "name", "title", "status", "currency", "archived_at", "rehearsal", "owner__username"
+    studies = studies.select_related("owner").only(*names)
     scenarios = Scenario.objects.filter(study=OuterRef("pk")).order_by().values("study")
     seats = Subquery(scenarios.annotate(seats=Sum("seats")).values("seats"))
     counts, money = _counts(studies), _money_of(studies)
-    nobody = {"completed": 0, "now": 0, "waiting": 0, "last": None}
-    nothing = {"earned": 0, "paid": 0, "held_back": 0}
+    no_counts = {"completed": 0, "now": 0, "waiting": 0, "last": None}
+    no_sums = {"earned": 0, "paid": 0, "held_back": 0}
     rows = []
     for study in studies.annotate(all_seats=Coalesce(seats, 0)):
-        count, sums = counts.get(study.pk, nobody), money.get(study.pk, nothing)
+        count, sums = counts.get(study.pk, no_counts), money.get(study.pk, no_sums)
         rows.append(
             Summary(
                 study=study,
@@ -136,8 +136,8 @@ def for_studies(studies: QuerySet[Study]) -> list[Summary]:
 
 def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
     """Return counts of completed, active and waiting annotators, and last activity, by study."""
-    recent = Q(kind=Kind.PERSON, status__in=LIVE)
-    recent &= Q(last_active_at__gte=database_now() - AT_WORK_WITHIN)
+    is_active = Q(kind=Kind.PERSON, status__in=LIVE)
+    is_active &= Q(last_active_at__gte=database_now() - AT_WORK_WITHIN)
     rows: Iterable[Any] = (
         Participation.objects.filter(study__in=studies.values("pk"))
         .with_last_active()
@@ -145,7 +145,7 @@ def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
         .values("study")
         .annotate(
             completed=Count("pk", filter=ANALYSED & Q(kind=Kind.PERSON)),
-            now=Count("pk", filter=recent),
+            now=Count("pk", filter=is_active),
             waiting=Count("pk", filter=Q(status=Status.WAITING)),
             last=Max("last_active_at"),
         )
@@ -192,27 +192,27 @@ class Money:
         Each part is (name, description, amount, start in %, width in %). A closed study no longer
         assigns seats, but annotators who have already started may finish.
         """
-        whole = self.earned - self.held_back + self.promised
-        limit = max(whole, ledger.cents(budget or Decimal(0)), 1)
+        total = self.earned - self.held_back + self.promised
+        limit = max(total, ledger.cents(budget or Decimal(0)), 1)
         parts = [("paid", "Paid", self.paid), ("due", "To pay", self.due)]
         if not is_closed or self.promised:
             seats = "Seats in progress" if is_closed else "Open seats"
             parts.append(("open", f"{seats} (minimum)", self.promised))
         if budget is not None:
-            parts.append(("left", "Remaining budget", ledger.cents(budget) - whole))
+            parts.append(("left", "Remaining budget", ledger.cents(budget) - total))
         start, bars = 0.0, []
-        for name, words, amount in parts:
+        for name, label, amount in parts:
             width = round(100 * max(amount, 0) / limit, 2)
-            bars.append((name, words, ledger.in_currency(amount), start, width))
+            bars.append((name, label, ledger.in_currency(amount), start, width))
             start = round(start + width, 2)
         return bars
 
 
 def money(study: Study, open_seats: Iterable[tuple[int, int]]) -> Money:
     """Return a study's amounts. `open_seats` contains (number of seats, minutes for each)."""
-    least = ledger.cents(study.base_reward)
+    base_reward = ledger.cents(study.base_reward)
     promised = sum(
-        number * max(least, ledger.for_time(study, timedelta(minutes=minutes)))
+        number * max(base_reward, ledger.for_time(study, timedelta(minutes=minutes)))
         for number, minutes in open_seats
     )
     sums = of_people(LedgerEntry.objects.filter(participation__study=study)).aggregate(
@@ -227,10 +227,10 @@ def of_people(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
 
 def sums_by_status() -> dict[str, Sum]:
     """Return aggregates of ledger entries in cents, by payment status."""
-    held = Q(participation__is_paid=False, payment__isnull=True)
-    paid = Q(payment__batch__state=PaymentBatch.State.PAID)
+    is_held_back = Q(participation__is_paid=False, payment__isnull=True)
+    is_paid = Q(payment__batch__state=PaymentBatch.State.PAID)
     return {
         "earned": Sum("cents", default=0),
-        "paid": Sum("cents", filter=paid, default=0),
-        "held_back": Sum("cents", filter=held, default=0),
+        "paid": Sum("cents", filter=is_paid, default=0),
+        "held_back": Sum("cents", filter=is_held_back, default=0),
     }

@@ -16,7 +16,7 @@ from annotation import guards
 from annotation.accounts import pages as accounts
 from annotation.models import JUDGED_STEPS, REVEALED, Decision, Participation, Step, Study, Turn
 from annotation.monitoring import decisions, flags, overview, participants, progress, todo
-from annotation.monitoring.decisions import TickedForm
+from annotation.monitoring.decisions import SelectionForm
 from annotation.participation.reveal import reveal_page
 from annotation.participation.state import own_data_file
 from annotation.pay import budget, ledger
@@ -46,7 +46,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @signed_in("GET")
 def studies(request: ResearcherRequest) -> HttpResponse:
     rows = overview.for_studies(Study.objects.visible_to(request.user))
-    shown = listing.listing(
+    table = listing.listing(
         request.GET,
         rows,
         overview.COLUMNS,
@@ -55,10 +55,10 @@ def studies(request: ResearcherRequest) -> HttpResponse:
         is_archived=lambda row: row.study.archived_at is not None,
     )
     if listing.wants_csv(request.GET):
-        return shown.as_csv("studies.csv")
+        return table.as_csv("studies.csv")
     context = {
-        "listing": shown if rows else None,
-        "can_compare": sum("read" in row.study.rights for row in shown.page) > 1,
+        "listing": table if rows else None,
+        "can_compare": sum("read" in row.study.rights for row in table.page) > 1,
         "has_tasks": Task.objects.exists(),
         "first_study": accounts.guide_for(request.user, (row.study for row in rows)),
         "missing_guards": guards.missing(connection),
@@ -108,15 +108,15 @@ def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
     return _recruit(request, study_of(request, name, "see"))
 
 
-def _recruit(request: ResearcherRequest, study: Study, sent: OnPage | None = None) -> HttpResponse:
+def _recruit(request: ResearcherRequest, study: Study, form: OnPage | None = None) -> HttpResponse:
     link = _link(request, study)
     with translation.override(study.interface_language):
         invitation = wording.invitation(study.title, link)
     context = {
         "study": study, "link": link, "invitation": invitation,
-        "progress": progress.for_study(study), **access.sections(study, sent),
+        "progress": progress.for_study(study), **access.sections(study, form),
     }  # fmt: skip
-    return render(request, "monitoring/recruit.html", context, status=422 if sent else 200)
+    return render(request, "monitoring/recruit.html", context, status=422 if form else 200)
 
 
 lists = section(access.Lists, _recruit, "recruit", "eligibility")
@@ -133,7 +133,7 @@ def people(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def people_page(
-    request: ResearcherRequest, study: Study, form: TickedForm | None = None
+    request: ResearcherRequest, study: Study, form: SelectionForm | None = None
 ) -> HttpResponse:
     state = progress.for_study(study)
     # So that a scenario and its task are read once, not once for each annotator.
@@ -141,40 +141,40 @@ def people_page(
     rows = list(study.participations.only(*participants.SHOWN).order_by("-arrived_at", "-pk"))
     for row in rows:
         row.scenario = scenarios[row.scenario_id]
-    may_read, asks = "read" in study.rights, request.GET.get("show") == participants.FLAGGED
+    may_read, by_flag = "read" in study.rights, request.GET.get("show") == participants.FLAGGED
     # Computing the flags of all annotators is expensive and needed only for this filter.
-    seen = flags.sentences(study) if may_read and asks else {}
+    findings = flags.sentences(study) if may_read and by_flag else {}
     flagged = {
-        participants.FLAGGED: ("Flagged", (lambda p: bool(seen.get(p.pk))) if asks else None)
+        participants.FLAGGED: ("Flagged", (lambda p: bool(findings.get(p.pk))) if by_flag else None)
     }
     text = participants.text_for_payers if "pay" in study.rights else participants.text
     query = request.GET.copy()
     undo = query.pop("undo", [])  # offered once, so not in links to other pages of the list
-    shown = listing.listing(
+    table = listing.listing(
         query,
-        sorted(rows, key=lambda p: -len(seen.get(p.pk, ()))),
+        sorted(rows, key=lambda p: -len(findings.get(p.pk, ()))),
         participants.COLUMNS,
         text,
         participants.FILTERS | (flagged if may_read else {}),
         participants.PER_PAGE,
     )
     if listing.wants_csv(request.GET):
-        return shown.as_csv(f"{study.name}-people.csv")
-    if may_read and not asks:
-        seen = flags.sentences(study, {person.scenario_id for person in shown.page})
-    participations = participants.participation_rows(study, list(shown.page), seen)
+        return table.as_csv(f"{study.name}-people.csv")
+    if may_read and not by_flag:
+        findings = flags.sentences(study, {person.scenario_id for person in table.page})
+    participations = participants.participation_rows(study, list(table.page), findings)
     if form is not None and "again" in request.POST:
         form.data = request.POST.dict() | {"reason": ""}  # that of an undo is not for others
     context = {
         "excluded": [p.pseudonym for p in rows if p.pseudonym in undo and not p.in_analysis],
         "study": study,
         "progress": state,
-        "listing": shown,
+        "listing": table,
         "participations": participations,
         "hides": any(row["is_hidden"] for row in participations if row["mean_s1"] is not None),
         "can_select": any(row["may_be_selected"] for row in participations),
-        "together": form or TickedForm(),
-        "ticked": request.POST.getlist("annotators"),
+        "together": form or SelectionForm(),
+        "selected": request.POST.getlist("annotators"),
         "query": query.urlencode(),
     }
     return render(request, "monitoring/people.html", context, status=422 if form else 200)
@@ -195,12 +195,12 @@ def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
     template = LIVE_PARTS.get(request.GET.get("part", "overview"))
     if not request.htmx or template is None:
         return redirect("study", study.name)
-    seen = request.GET.get("seen", "")
-    stamp = progress.stamp(study) if seen else ""
-    if not seen or caches["process"].get(stamp) != seen:
+    version = request.GET.get("seen", "")
+    stamp = progress.stamp(study) if version else ""
+    if not version or caches["process"].get(stamp) != version:
         context = _live(study)
         caches["process"].set(stamp, context["progress"].version, timeout=60)
-        if context["progress"].version != seen:
+        if context["progress"].version != version:
             return render(request, template, context)
     return HttpResponse(status=204)
 
@@ -233,7 +233,7 @@ def personal_data_file(request: ResearcherRequest, name: str, pseudonym: str) ->
 
 
 def annotator_page(
-    request: ResearcherRequest, annotator: Participation, sent: PageForm | None = None
+    request: ResearcherRequest, annotator: Participation, form: PageForm | None = None
 ) -> HttpResponse:
     study = annotator.study
     may_read, may_pay = "read" in study.rights, "pay" in study.rights
@@ -242,36 +242,36 @@ def annotator_page(
     undecided = blinding.is_undecided(annotator)
     is_hidden = blinding.is_covered(annotator) or undecided
     spares_training = not blinding.hides_training(annotator, undecided)
-    told_steps = (*JUDGED_STEPS, *REVEALED) if spares_training else ()
+    open_steps = (*JUDGED_STEPS, *REVEALED) if spares_training else ()
     wrong_only = request.GET.get("show") == "wrong"
     if wrong_only:
         # Leaving out only correct answers would reveal hidden scores.
         turns = turns.filter(answer__s1__lt=1)
-        turns = turns.filter(step__in=told_steps) if is_hidden else turns
-    untold = [step for step in Step if step not in told_steps] if is_hidden else []
-    way_out = current_exit(annotator) if may_pay else None
+        turns = turns.filter(step__in=open_steps) if is_hidden else turns
+    hidden = [step for step in Step if step not in open_steps] if is_hidden else []
+    study_exit = current_exit(annotator) if may_pay else None
     part = Paginator(turns.order_by("pk"), ANSWERS_PER_PAGE).get_page(request.GET.get("page"))
-    rows = [_answer_row(turn, is_hidden and turn.step not in told_steps) for turn in part]
-    made = list(annotator.decisions.select_related("by").readable_by(study.rights))
+    rows = [_answer_row(turn, is_hidden and turn.step not in open_steps) for turn in part]
+    log = list(annotator.decisions.select_related("by").readable_by(study.rights))
     on_prolific = annotator.submissions.exclude(prolific_study=None).last()
     context: dict[str, Any] = {
         "study": study,
         "participation": annotator,
-        "sent": sent,
+        "sent": form,
         "page": part,
         "is_hidden": is_hidden,
         "has_models": may_read and compared_files.has_models(study),
         "until_closed": blinding.UNTIL_CLOSED if study.covers_test_scores else "",
         "wrong_only": wrong_only,
-        "beside": participants.beside(annotator, untold) if may_read else [],
+        "peer_comparison": participants.peer_comparison(annotator, hidden) if may_read else [],
         "neighbours": participants.neighbours(annotator),
         "rows": rows,
         "longest": max((row.get("seconds", 0) for row in rows), default=0),
-        "decisions": made,
-        "exclusion": next((d for d in reversed(made) if d.about == Decision.About.ANALYSIS), None),
+        "decisions": log,
+        "exclusion": next((d for d in reversed(log) if d.about == Decision.About.ANALYSIS), None),
         "flags": flags.of_one(annotator) if may_read else [],
         "behaviour": flags.behaviour_in_words(annotator) if may_read else "",
-        "completion_code": way_out.code if way_out else "",
+        "completion_code": study_exit.code if study_exit else "",
         "worked": in_words(ledger.active_time(annotator)),
         "entries": annotator.ledger.all() if may_pay else [],
         "checks": attention_checks.results(annotator) if may_read else (0, 0),
@@ -283,8 +283,8 @@ def annotator_page(
         *map(decisions.DecisionForm, decisions.DECIDE), decisions.BonusForm(study),
         decisions.SeatForm(), decisions.WithdrawForm(), decisions.ReviewForm(),
     )  # fmt: skip
-    context |= by_key(*blank, sent=sent)
-    return render(request, "monitoring/participation.html", context, status=422 if sent else 200)
+    context |= by_key(*blank, sent=form)
+    return render(request, "monitoring/participation.html", context, status=422 if form else 200)
 
 
 def _answer_row(turn: Turn, is_hidden: bool) -> dict[str, Any]:
@@ -318,8 +318,8 @@ def _back_to_people(request: ResearcherRequest, _done: str, name: str, *undo: st
     return redirect(f"{reverse('people', args=[name], query=query)}#participations")
 
 
-def _offer_undo(request: ResearcherRequest, done: str, name: str) -> HttpResponse:
-    return _back_to_people(request, done, name, *request.POST.getlist("annotators"))
+def _offer_undo(request: ResearcherRequest, message: str, name: str) -> HttpResponse:
+    return _back_to_people(request, message, name, *request.POST.getlist("annotators"))
 
 
 decide = page(decisions.Decide, annotator_page, to="participation")

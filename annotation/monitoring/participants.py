@@ -70,11 +70,11 @@ def neighbours(annotator: Participation) -> tuple[str, str]:
     """Return the previous and next pseudonyms in the participant list, or ""."""
     people = Participation.objects.filter(study=annotator.study_id)
     at, pk = annotator.arrived_at, annotator.pk
-    before = people.filter(Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=pk))
-    after = people.filter(Q(arrived_at__lt=at) | Q(arrived_at=at, pk__lt=pk))
+    previous = people.filter(Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=pk))
+    following = people.filter(Q(arrived_at__lt=at) | Q(arrived_at=at, pk__lt=pk))
     return (
-        before.order_by("arrived_at", "pk").values_list("pseudonym", flat=True).first() or "",
-        after.order_by("-arrived_at", "-pk").values_list("pseudonym", flat=True).first() or "",
+        previous.order_by("arrived_at", "pk").values_list("pseudonym", flat=True).first() or "",
+        following.order_by("-arrived_at", "-pk").values_list("pseudonym", flat=True).first() or "",
     )
 
 
@@ -102,24 +102,24 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
     hidden = blinding.hidden(study)
     rows = []
     for participation in page:
-        done = steps[participation.pk]
-        annotated = done.get(Step.ANNOTATION, {"n": 0, "s1": None})
+        by_step = steps[participation.pk]
+        annotated = by_step.get(Step.ANNOTATION, {"n": 0, "s1": None})
         rows.append(
             {
                 "participation": participation,
                 "may_be_selected": participation.status == Status.WAITING
                 or (participation.status == Status.COMPLETED and participation.in_analysis),
-                "trained": sum(done[step]["n"] for step in JUDGED_STEPS if step in done),
+                "trained": sum(by_step[step]["n"] for step in JUDGED_STEPS if step in by_step),
                 "annotated": annotated["n"],
                 "mean_s1": None if annotated["s1"] is None else 100 * annotated["s1"],
                 "is_hidden": participation.pk in hidden,
                 "by_program": participation.kind == Kind.PERSON
-                and any(row["by_api"] for row in done.values()),
+                and any(row["by_api"] for row in by_step.values()),
                 # Only the first part is shown, because the rest may reveal scores.
-                "flags": [said.partition(":")[0] for said in flags.get(participation.pk, ())],
+                "flags": [finding.partition(":")[0] for finding in flags.get(participation.pk, ())],
                 "total": sizes.get(participation.scenario.task_id, 0),
                 "last_active_at": max(
-                    (row["shown_at"] for row in done.values()), default=participation.arrived_at
+                    (row["shown_at"] for row in by_step.values()), default=participation.arrived_at
                 ),
             }
         )
@@ -130,17 +130,17 @@ FEWEST = 3  # with fewer others, the median could reveal individual scores
 
 
 @dataclass(frozen=True)
-class Beside:
+class Comparison:
     """An annotator's value, and the median for `n` others. Each is None if missing."""
 
     name: str
-    own: float | None
-    others: float | None
+    value: float | None
+    median: float | None
     n: int
     unit: str
 
 
-def beside(annotator: Participation, hidden_steps: Collection[str]) -> list[Beside]:
+def peer_comparison(annotator: Participation, hidden_steps: Collection[str]) -> list[Comparison]:
     """Return an annotator's scores (S1 x 100) and seconds per example, with the others' medians.
 
     The others are of the same kind, completed the same scenario and are in the analysis. A median
@@ -154,23 +154,23 @@ def beside(annotator: Participation, hidden_steps: Collection[str]) -> list[Besi
         people = {pk: numbers for group in groups for pk, numbers in group.items()}
         if annotator.pk not in people:
             continue
-        own, own_seconds = people.pop(annotator.pk)
-        scores = [score for score, _seconds in people.values()]
+        score, seconds = people.pop(annotator.pk)
+        scores = [value for value, _seconds in people.values()]
         is_hidden = any(step in hidden_steps for step in steps)
-        told = None if is_hidden else 100 * own
+        shown_score = None if is_hidden else 100 * score
         if is_hidden and Step.ANNOTATION in steps and annotator.study.covers_test_scores:
             scores = []
-        times = [seconds for _score, seconds in people.values()]
+        times = [duration for _score, duration in people.values()]
         rows += [
-            _row(f"{name} S1", told, [100 * score for score in scores], "x 100"),
-            _row(f"{name}, seconds per example", own_seconds, times, "s"),
+            _row(f"{name} S1", shown_score, [100 * value for value in scores], "x 100"),
+            _row(f"{name}, seconds per example", seconds, times, "s"),
         ]
     return rows
 
 
-def _row(name: str, own: float | None, others: list[float], unit: str) -> Beside:
-    median = statistics.median(others) if len(others) >= FEWEST else None
-    return Beside(name, own, median, len(others), unit)
+def _row(name: str, value: float | None, values: list[float], unit: str) -> Comparison:
+    median = statistics.median(values) if len(values) >= FEWEST else None
+    return Comparison(name, value, median, len(values), unit)
 
 
 def _by_step(annotator: Participation) -> dict[str, dict[int, tuple[float, float]]]:

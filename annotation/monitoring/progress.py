@@ -18,7 +18,7 @@ from annotation.models import Kind, ParticipationQuerySet, Status, Step, Study, 
 from annotation.monitoring import flags, seats
 from annotation.monitoring.funnel import (
     FUNNEL,
-    ROBOTS,
+    SIMULATED,
     Funnel,
     by_scenario_and_kind,
     with_training_size,
@@ -86,10 +86,10 @@ EXITS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """A scenario's seats. `drawn` labels each seat as done, working or free."""
+    """A scenario's seats. `states` has done, working or free for each seat."""
 
     row: Seats
-    drawn: list[str]
+    states: list[str]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class AtWork:
 
     pseudonym: str
     scenario: str
-    where: str
+    place: str
     last_active_at: datetime
 
 
@@ -175,20 +175,20 @@ class Progress:
         """Return the funnel as (stage, annotators, % of arrivals), for a chart."""
         people = self.people
         counts = {stage: getattr(people, stage) for stage in STAGES}
-        whole = max(people.arrived, 1)
+        arrivals = max(people.arrived, 1)
         return [
-            (stage.capitalize(), number, round(100 * number / whole, 1))
+            (stage.capitalize(), number, round(100 * number / arrivals, 1))
             for stage, number in counts.items()
         ]
 
     @property
     def exits(self) -> list[tuple[str, int]]:
         """Return nonzero counts by outcome for annotators at work and those who ended early."""
-        named = {column.name: column.heading.lower() for column in FUNNEL} | {
+        labels = {column.name: column.heading.lower() for column in FUNNEL} | {
             "at_work": "in progress"
         }
-        counts = [(named[name], getattr(self.people, name)) for name in EXITS]
-        return [(words, number) for words, number in counts if number]
+        counts = [(labels[name], getattr(self.people, name)) for name in EXITS]
+        return [(label, number) for label, number in counts if number]
 
     @property
     def more_at_work(self) -> int:
@@ -211,7 +211,7 @@ def _hash(facts: object) -> str:
 
 def for_study(study: Study) -> Progress:
     scenarios, now = list(with_training_size(study)), database_now()
-    funnels, medians, pace, flagged, wage = _settled(study, scenarios, now)
+    funnels, medians, pace, flagged, wage = _cached(study, scenarios, now)
     rows = seats.for_scenarios(study, scenarios, funnels, medians)
     undecided = list(_undecided(study))
     active = study.participations.at_work(now).filter(kind=Kind.PERSON)
@@ -219,15 +219,15 @@ def for_study(study: Study) -> Progress:
     return Progress(
         status=study.status,
         seats=rows,
-        simulated=sum((funnels[each.pk, ROBOTS] for each in scenarios), Funnel()),
+        simulated=sum((funnels[row.pk, SIMULATED] for row in scenarios), Funnel()),
         at_work=latest,
         at_work_count=active.count() if len(latest) == SHOWN_AT_WORK else len(latest),
         waiting=[
-            Waiting(each.pseudonym, str(each.scenario), each.waiting_since)
-            for each in undecided
-            if each.status == Status.WAITING
+            Waiting(row.pseudonym, str(row.scenario), row.waiting_since)
+            for row in undecided
+            if row.status == Status.WAITING
         ],
-        rejected=sorted(each.pseudonym for each in undecided if each.status != Status.WAITING),
+        rejected=sorted(row.pseudonym for row in undecided if row.status != Status.WAITING),
         money=money(study, [(row.open_seats, row.scenario.estimated_minutes) for row in rows]),
         flagged=flagged,
         pace=pace,
@@ -235,21 +235,21 @@ def for_study(study: Study) -> Progress:
     )
 
 
-def _settled(study: Study, scenarios: list[Any], now: datetime) -> tuple[Any, ...]:
+def _cached(study: Study, scenarios: list[Any], now: datetime) -> tuple[Any, ...]:
     """Return what changes only with a stage, an ending, a decision or the ledger, from a cache."""
 
-    def computed() -> tuple[Any, ...]:
+    def compute() -> tuple[Any, ...]:
         courses = seats.courses(study)
-        came = ((each.arrived_at, each.finished_at, each.status) for each in courses)
+        arrivals = ((row.arrived_at, row.finished_at, row.status) for row in courses)
         return (
             by_scenario_and_kind(study, scenarios),
             seats.medians(courses),
-            seats.measured(came, now),
+            seats.measured(arrivals, now),
             flags.for_completed(study),
             ledger.median_wage_of(study),
         )
 
-    sizes = {each.pk: each.training_size for each in scenarios}
+    sizes = {row.pk: row.training_size for row in scenarios}
     latest = Turn.objects.latest_of(study.participations.live()).values_list(
         "participation_id", "participation__scenario", "step", "position", "answer"
     )
@@ -257,9 +257,9 @@ def _settled(study: Study, scenarios: list[Any], now: datetime) -> tuple[Any, ..
         (pk, step, answer is not None and position + 1 == sizes[scenario])
         for pk, scenario, step, position, answer in latest.order_by("participation_id")
     ]
-    others = [each.declined for each in scenarios], study.participations.aggregate(Max("ledger"))
-    key = _hash([now.date(), _endings(study), stages, others])
-    return caches["process"].get_or_set(key, computed, 3600)  # type: ignore[return-value]
+    extras = [row.declined for row in scenarios], study.participations.aggregate(Max("ledger"))
+    key = _hash([now.date(), _endings(study), stages, extras])
+    return caches["process"].get_or_set(key, compute, 3600)  # type: ignore[return-value]
 
 
 def _endings(study: Study) -> list[Any]:
@@ -269,15 +269,15 @@ def _endings(study: Study) -> list[Any]:
     groups = people.values_list("status", "in_analysis")
     stored = (Count(name) for name in ("pk", "worked_seconds"))
     counts = groups.annotate(*stored, *(Max(f"{name}_at") for name in names))
-    logged = study.events.order_by().aggregate(Max("pk"))
-    return [study.pk, study.status, list(counts), logged]
+    last_entry = study.events.order_by().aggregate(Max("pk"))
+    return [study.pk, study.status, list(counts), last_entry]
 
 
 def stamp(study: Study) -> str:
     """Return a hash that changes with any activity, ending or log entry, and every minute."""
     live = study.participations.order_by().live().with_last_active()
-    active = live.aggregate(Count("pk"), Max("last_active_at"))
-    return _hash([f"{database_now():%H:%M}", _endings(study), active])
+    activity = live.aggregate(Count("pk"), Max("last_active_at"))
+    return _hash([f"{database_now():%H:%M}", _endings(study), activity])
 
 
 def _undecided(study: Study) -> ParticipationQuerySet:
@@ -290,13 +290,13 @@ def _undecided(study: Study) -> ParticipationQuerySet:
 
 
 def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
-    latest = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
+    turns = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
     rows: Iterable[Any] = (
         active.select_related("scenario__task")
         .defer("checks", "scenario__task__card_data")
         .annotate(
-            step=Subquery(latest.values("step")[:1]),
-            position=Subquery(latest.values("position")[:1]),
+            step=Subquery(turns.values("step")[:1]),
+            position=Subquery(turns.values("position")[:1]),
         )
         .order_by("-last_active_at", "-pk")[:SHOWN_AT_WORK]  # type: ignore[misc]  # annotated
     )
@@ -306,16 +306,16 @@ def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
 def _at_work(participation: Any) -> AtWork:
     """Convert a participation returned by `_with_place`."""
     if participation.step is None:
-        where = "consent" if participation.status == Status.ARRIVED else "instructions"
+        place = "consent" if participation.status == Status.ARRIVED else "instructions"
     elif participation.status in (Status.WAITING, Status.BETWEEN):
-        where = participation.get_status_display()
+        place = participation.get_status_display()
     else:
         # The positions of attention checks are within the annotation order.
         is_check = participation.step == Step.CHECK
         step = Step.ANNOTATION if is_check else Step(participation.step)
-        where = f"{step.label}, {participation.position + 1} of {len(participation.order_of(step))}"
+        place = f"{step.label}, {participation.position + 1} of {len(participation.order_of(step))}"
     return AtWork(
-        participation.pseudonym, str(participation.scenario), where, participation.last_active_at
+        participation.pseudonym, str(participation.scenario), place, participation.last_active_at
     )
 
 
@@ -328,7 +328,7 @@ def grid(seats: Sequence[Seats]) -> Grid:
         key = (scenario.shots, scenario.split_number, scenario.arm)
         task, _comma, label = str(scenario).partition(", ")
         columns[key] = label
-        cells.setdefault(task, {})[key] = Cell(row, _drawn(row))
+        cells.setdefault(task, {})[key] = Cell(row, _states(row))
     tasks = sorted(cells)
     return Grid(
         list(columns.values()),
@@ -336,6 +336,6 @@ def grid(seats: Sequence[Seats]) -> Grid:
     )
 
 
-def _drawn(row: Seats) -> list[str]:
-    words = ["done"] * row.completed + ["working"] * row.working + ["free"] * row.free
-    return words if len(words) <= MAX_DRAWN else []
+def _states(row: Seats) -> list[str]:
+    states = ["done"] * row.completed + ["working"] * row.working + ["free"] * row.free
+    return states if len(states) <= MAX_DRAWN else []

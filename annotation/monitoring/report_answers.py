@@ -27,9 +27,9 @@ def _mark(text: str) -> str:
 
 def touched(answers: Mapping[str, str], made_from: str) -> dict[str, str]:
     """Return the answers that differ from `made_from`, the rendered page's `versions`."""
-    before = _read(made_from)
-    sent = {item: text.replace("\r\n", "\n").strip() for item, text in answers.items()}
-    return {item: text for item, text in sent.items() if _mark(text) != before.get(item, "")}
+    marks = _parse(made_from)
+    texts = {item: text.replace("\r\n", "\n").strip() for item, text in answers.items()}
+    return {item: text for item, text in texts.items() if _mark(text) != marks.get(item, "")}
 
 
 def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = "") -> int:
@@ -38,14 +38,14 @@ def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = ""
     `made_from` is what `versions` returned when the page was rendered; by default, there were
     no answers. Returns the number of changes. Raises StaleAnswers.
     """
-    before = _read(made_from)
+    marks = _parse(made_from)
     with transaction.atomic():
         # If two owners save at once, the second one sees the answers of the first.
         Study.objects.locked().get(pk=study.pk)
         stored = dict(study.report_answers.values_list("item", "text"))
-        sent = touched(answers, made_from).items()
-        changed = {item: text for item, text in sent if text != stored.get(item, "")}
-        stale = [i for i in changed if _mark(stored.get(i, "")) != before.get(i, "")]
+        edits = touched(answers, made_from).items()
+        changed = {item: text for item, text in edits if text != stored.get(item, "")}
+        stale = [i for i in changed if _mark(stored.get(i, "")) != marks.get(i, "")]
         if stale:
             raise StaleAnswers(
                 "Answered in another tab or by another owner after this page was opened: "
@@ -67,7 +67,7 @@ def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = ""
     return len(changed)
 
 
-def _read(made_from: str) -> dict[str, str]:
+def _parse(made_from: str) -> dict[str, str]:
     """Parse the hashes by item. Return {} if they are invalid."""
     try:
         marks = json.loads(made_from)

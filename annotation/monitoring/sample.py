@@ -83,30 +83,30 @@ def hidden(counts: Sequence[int]) -> list[str]:
         return [WITHHELD] * len(counts)
     marks = [SMALL if n < FEWEST else "" for n in counts]
     while any(marks) and not _is_safe(counts, marks):
-        shown = [i for i, mark in enumerate(marks) if not mark]
-        if not shown:
+        visible = [i for i, mark in enumerate(marks) if not mark]
+        if not visible:
             return [WITHHELD] * len(counts)
-        marks[min(shown, key=lambda i: (counts[i], i))] = WITHHELD
+        marks[min(visible, key=lambda i: (counts[i], i))] = WITHHELD
     return marks
 
 
 def _is_safe(counts: Sequence[int], marks: Sequence[str]) -> bool:
     """Return whether each hidden cell has several possible values, given their sum."""
     total = sum(n for n, mark in zip(counts, marks, strict=True) if mark)
-    shown = [n for n, mark in zip(counts, marks, strict=True) if not mark]
-    largest = min([total, *shown])  # withheld cells are at most as large as the smallest shown one
+    visible = [n for n, mark in zip(counts, marks, strict=True) if not mark]
+    largest = min([total, *visible])  # withheld cells are at most as large as the smallest shown
     ends = [(0, FEWEST - 1) if mark == SMALL else (FEWEST, largest) for mark in marks if mark]
-    low, high = sum(least for least, _most in ends), sum(most for _least, most in ends)
+    lowest, highest = sum(low for low, _high in ends), sum(high for _low, high in ends)
     return all(
-        min(most, total - (low - least)) > max(least, total - (high - most)) for least, most in ends
+        min(high, total - (lowest - low)) > max(low, total - (highest - high)) for low, high in ends
     )
 
 
 def of_choices(question: str, answers: Mapping[str, int]) -> list[Row]:
     """Return a row for each answer. Missing answers are not counted."""
-    of, marks = sum(answers.values()), hidden(list(answers.values()))
+    total, marks = sum(answers.values()), hidden(list(answers.values()))
     return [
-        Row(question, answer, None if of < FEWEST else of, None if mark else n, mark)
+        Row(question, answer, None if total < FEWEST else total, None if mark else n, mark)
         for (answer, n), mark in zip(answers.items(), marks, strict=True)
     ]
 
@@ -181,11 +181,11 @@ def store_export(study: Study, text: str, by: User) -> int:
 
     Nothing about individuals is stored. Raises ExportError.
     """
-    people, others, rows = read_export(study, text)
+    people, other_lines, rows = read_export(study, text)
     table = {
         "on": timezone.now().date().isoformat(),
         "people": people,
-        "others": others,
+        "others": other_lines,
         "rows": [asdict(row) for row in rows],
     }
     with transaction.atomic():
@@ -228,13 +228,13 @@ def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
         )
     rows: list[Row] = []
     for head in described:
-        place = heads.index(head)
-        cells = [(n, lines[n][place].strip()) for n in workers.values()]
-        known = [(n, value) for n, value in cells if value not in NO_DATA]
+        column = heads.index(head)
+        cells = [(n, lines[n][column].strip()) for n in workers.values()]
+        values = [(n, value) for n, value in cells if value not in NO_DATA]
         rows += (
-            of_numbers(head, [_age(n, value) for n, value in known])
+            of_numbers(head, [_age(n, value) for n, value in values])
             if head == AGE
-            else of_choices(head, _pooled(value for _n, value in known))
+            else of_choices(head, _pooled(value for _n, value in values))
         )
     return len(workers), len(lines) - len(workers), rows
 
@@ -275,14 +275,14 @@ def _workers(
 ) -> dict[int, int]:
     """Return the line number of each worker (key) in the analysis. Raises ExportError."""
     key_column = SUBMISSION if SUBMISSION in heads else PARTICIPANT
-    place = heads.index(key_column)
+    column = heads.index(key_column)
     line_of: dict[str, int] = {}
     for number, cells in lines.items():
-        identity = cells[place].strip()
+        identity = cells[column].strip()
         if not identity:
             raise ExportError(f"Line {number}, column {key_column}: empty.")
-        own = submission_key if key_column == SUBMISSION else worker_key
-        key = own(ProlificAdapter.platform, identity)
+        key_of = submission_key if key_column == SUBMISSION else worker_key
+        key = key_of(ProlificAdapter.platform, identity)
         if key in line_of:
             raise ExportError(
                 f"Line {number}, column {key_column}: the same id as in line {line_of[key]}."
@@ -291,12 +291,12 @@ def _workers(
     people = study.participations.analysed().filter(kind=Kind.PERSON)
     if key_column == SUBMISSION:
         of_people = study.submissions.filter(worker__in=people.values("worker"))
-        found: Iterable[tuple[str, int]] = of_people.values_list("key", "worker")
+        pairs: Iterable[tuple[str, int]] = of_people.values_list("key", "worker")
     else:
-        found = people.values_list("worker__key", "worker")
+        pairs = people.values_list("worker__key", "worker")
     # If a person has several submissions, use the first line.
     lines_of: dict[int, int] = {}
-    for key, worker in found:
+    for key, worker in pairs:
         if key in line_of:
             lines_of[worker] = min(line_of[key], lines_of.get(worker, line_of[key]))
     return lines_of
@@ -315,5 +315,5 @@ def _pooled(values: Iterable[str]) -> dict[str, int]:
     """Count people by value, pooling all values shared by fewer than FEWEST people."""
     counts = Counter(values)
     common = {value: n for value, n in sorted(counts.items()) if n >= FEWEST}
-    rest = sum(counts.values()) - sum(common.values())
-    return {**common, OTHER: rest} if rest else common
+    remainder = sum(counts.values()) - sum(common.values())
+    return {**common, OTHER: remainder} if remainder else common

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from annotation.models import Kind, Scenario, Status, Study
-from annotation.monitoring.funnel import ROBOTS, Funnel
+from annotation.monitoring.funnel import SIMULATED, Funnel
 from annotation.web.wording import in_words
 from tasks.clock import database_now
 from tasks.columns import Column
@@ -31,8 +31,8 @@ class Pace:
     @property
     def bars(self) -> list[tuple[date, int, int, int]]:
         """Return (day, annotators, top and height of a bar in % of the maximum)."""
-        most = max(1, *(count for _day, count in self.days))
-        heights = [round(100 * count / most) for _day, count in self.days]
+        highest = max(1, *(count for _day, count in self.days))
+        heights = [round(100 * count / highest) for _day, count in self.days]
         pairs = zip(self.days, heights, strict=True)
         return [(day, count, 100 - height, height) for (day, count), height in pairs]
 
@@ -55,23 +55,23 @@ def medians(courses: Iterable[Any]) -> dict[int, tuple[float, int]]:
     for course in courses:
         if course.status == Status.COMPLETED and course.worked_seconds is not None:
             times[course.scenario].append(course.worked_seconds)
-    return {scenario: (statistics.median(own), len(own)) for scenario, own in times.items()}
+    return {scenario: (statistics.median(work), len(work)) for scenario, work in times.items()}
 
 
 def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetime) -> Pace:
     """Compute the pace from rows of (arrival, end, status)."""
-    came, done = [], Counter[date]()
+    arrivals, completions = [], Counter[date]()
     for arrived_at, finished_at, status in rows:
-        came.append(arrived_at)
+        arrivals.append(arrived_at)
         if status == Status.COMPLETED and finished_at:
-            done[finished_at.date()] += 1
+            completions[finished_at.date()] += 1
     today = now.date()
     days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
-    counts = tuple((day, done[day]) for day in days)
+    counts = tuple((day, completions[day]) for day in days)
     # Another machine's clock may be ahead, so arrivals can be in the future.
-    begun = min(today, max(days[0], min(came).date())) if came else today
+    first_day = min(today, max(days[0], min(arrivals).date())) if arrivals else today
     number = sum(count for _day, count in counts)
-    return Pace(counts, number / ((today - begun).days + 1), max(came, default=None))
+    return Pace(counts, number / ((today - first_day).days + 1), max(arrivals, default=None))
 
 
 # Columns of Seats. The page adds the task before them and a preview link after them.
@@ -151,14 +151,14 @@ def for_scenarios(
     """Return one row per scenario. `funnels` is keyed by scenario and kind."""
     # Seats of annotators idle for longer than the limit count as free.
     idle = study.participations.filter(kind=Kind.PERSON).idle(database_now(), study)
-    left = Counter(idle.order_by().values_list("scenario", flat=True))
+    idle_seats = Counter(idle.order_by().values_list("scenario", flat=True))
     rows = []
     for scenario in scenarios:
-        people, robots = funnels[scenario.pk, Kind.PERSON], funnels[scenario.pk, ROBOTS]
+        people, simulated = funnels[scenario.pk, Kind.PERSON], funnels[scenario.pk, SIMULATED]
         # By constraint, live and analysed participations have seat numbers, and others do not.
-        completed, working = people.analysed, people.at_work - left[scenario.pk]
+        completed, working = people.analysed, people.at_work - idle_seats[scenario.pk]
         free = scenario.seats - completed - working
-        seconds, of = medians.get(scenario.pk, (60 * scenario.estimated_minutes, 0))
+        seconds, median_of = medians.get(scenario.pk, (60 * scenario.estimated_minutes, 0))
         rows.append(
             Seats(
                 scenario=scenario,
@@ -166,11 +166,11 @@ def for_scenarios(
                 completed=completed,
                 working=working,
                 free=free,
-                simulated=robots.analysed + robots.at_work,
+                simulated=simulated.analysed + simulated.at_work,
                 # A closed study assigns no more seats, but annotators at work may finish.
                 open_seats=working + (0 if study.is_closed else free),
                 seconds_each=seconds,
-                median_of=of,
+                median_of=median_of,
                 funnel=people,
             )
         )

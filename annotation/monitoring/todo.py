@@ -29,7 +29,7 @@ class Need:
     """
 
     name: str
-    what: str
+    title: str
     detail: str
     action: str
     address: str
@@ -51,10 +51,10 @@ def all_needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
     return [
         *_waiting(study, progress, now),
         *_rejected(progress),
-        *_trouble(study, progress, now),
-        *_elsewhere(study),
+        *_recruitment(study, progress, now),
+        *_paused_on_prolific(study),
         *_wage(study, progress),
-        *_due(progress),
+        *_pay_and_flags(progress),
     ]
 
 
@@ -62,37 +62,37 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
     if not progress.waiting:
         return
     number = len(progress.waiting)
-    who = "1 annotator is waiting" if number == 1 else f"{number} annotators are waiting"
-    whose = "your" if "own" in study.rights else "an owner's"
-    oldest = localtime(min((each.since for each in progress.waiting if each.since), default=now))
+    people = "1 annotator is waiting" if number == 1 else f"{number} annotators are waiting"
+    decider = "your" if "own" in study.rights else "an owner's"
+    oldest = localtime(min((row.since for row in progress.waiting if row.since), default=now))
     yield Need(
         "waiting",
-        f"{who} for {whose} decision",
+        f"{people} for {decider} decision",
         f"The first has been waiting since {oldest:%H:%M %Z}. Without a decision, annotators"
         f" continue after {study.decision_minutes} minutes.",
         "Decide" if "own" in study.rights else "Show annotators",
         "people",
         warns=True,
-        subject=max((str(each.since) for each in progress.waiting if each.since), default=""),
+        subject=max((str(row.since) for row in progress.waiting if row.since), default=""),
     )
 
 
 def _rejected(progress: Progress) -> Iterator[Need]:
     if names := progress.rejected:
-        them = "it" if len(names) == 1 else "each"
+        pronoun = "it" if len(names) == 1 else "each"
         yield Need(
             "rejected",
             f"{len(names)} rejected on the platform but in the analysis",
             f"{', '.join(names[:NAMED])}{' and others' if len(names) > NAMED else ''}: the work is"
-            f" completed, and a rejection on the platform does not exclude it here. Exclude {them}"
-            " with a reason, or keep it in the analysis.",
+            f" completed, and a rejection on the platform does not exclude it here."
+            f" Exclude {pronoun} with a reason, or keep it in the analysis.",
             "Decide",
             "people",
             warns=True,
         )
 
 
-def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
+def _recruitment(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
     people = progress.people
     judged = people.screened_out + people.qualified
     if people.screened_out >= FEWEST_SCREENED_OUT and 2 * people.screened_out > judged:
@@ -144,18 +144,18 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
         )
 
 
-def _elsewhere(study: Study) -> Iterator[Need]:
+def _paused_on_prolific(study: Study) -> Iterator[Need]:
     if study.status != StudyStatus.OPEN:
         return
-    for there in study.prolific_studies.filter(status="PAUSED").exclude(pause_reason=""):
+    for prolific_study in study.prolific_studies.filter(status="PAUSED").exclude(pause_reason=""):
         yield Need(
             "platform",
-            f"Paused on Prolific: {there.name}",
-            f"{there.pause_reason}.",
+            f"Paused on Prolific: {prolific_study.name}",
+            f"{prolific_study.pause_reason}.",
             "Platforms",
             "platforms",
             warns=True,
-            subject=f"{there.pk} {there.pause_reason}"[:80],
+            subject=f"{prolific_study.pk} {prolific_study.pause_reason}"[:80],
         )
 
 
@@ -180,11 +180,11 @@ def _wage(study: Study, progress: Progress) -> Iterator[Need]:
         )
 
 
-def _due(progress: Progress) -> Iterator[Need]:
+def _pay_and_flags(progress: Progress) -> Iterator[Need]:
     if progress.money.due > 0:
-        words = progress.money.in_words
-        yield Need("pay", f"{words['due']} to pay", "Earned and not yet paid.", "Pay", "pay")
+        amounts = progress.money.in_words
+        yield Need("pay", f"{amounts['due']} to pay", "Earned and not yet paid.", "Pay", "pay")
     flagged = progress.flagged
     if flagged.people:
-        who = "1 person" if flagged.people == 1 else f"{flagged.people} people"
-        yield Need("flags", f"{who} flagged", flagged.in_words, "Flags", "behaviour")
+        people = "1 person" if flagged.people == 1 else f"{flagged.people} people"
+        yield Need("flags", f"{people} flagged", flagged.in_words, "Flags", "behaviour")

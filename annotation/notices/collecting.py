@@ -40,12 +40,12 @@ LONG_JOB = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
-class Happened:
-    """An event in a study, for users with `right`. `only` restricts it to one user."""
+class Event:
+    """An event to report to users with `right`. `only` restricts it to one user."""
 
-    about: str
+    topic: str
     subject: str
-    what: str
+    title: str
     detail: str = ""
     page: str = "study"
     right: str = "see"
@@ -59,10 +59,10 @@ def collect() -> str:
     recent = Job.objects.filter(touched_at__gte=now - FRESH).values_list("parameters__study")
     with_jobs = {pk for (pk,) in recent if isinstance(pk, int)}
     soon = now.date() + BEFORE_DELETION
-    due = Study.objects.filter(Q(identities_until__lte=soon) | Q(answers_until__lte=soon))
+    expiring = Study.objects.filter(Q(identities_until__lte=soon) | Q(answers_until__lte=soon))
     ended = AuditEntry.objects.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH).order_by()
-    others = Q(pk__in=with_jobs) | Q(pk__in=ended.values("study"))
-    for study in open_studies | Study.objects.filter(others) | due:
+    with_events = Q(pk__in=with_jobs) | Q(pk__in=ended.values("study"))
+    for study in open_studies | Study.objects.filter(with_events) | expiring:
         events = list(of_study(study, now))
         for user, rights in team_of(study):
             new += _store(study, user, rights, events, now)
@@ -83,44 +83,44 @@ def prune() -> str:
     return f"{old.delete()[0]} deleted"
 
 
-def of_study(study: Study, now: datetime) -> Iterator[Happened]:
+def of_study(study: Study, now: datetime) -> Iterator[Event]:
     """Yield all current events in the study, even if there is already a notice about them."""
     if study.is_running:
         for need in todo.all_needs(study, progress.for_study(study), now):
             if need.name in NoticeAbout.values:
                 right = todo.RIGHTS.get(need.name, "see")
-                yield Happened(need.name, need.subject, need.what, need.detail, need.address, right)
+                yield Event(need.name, need.subject, need.title, need.detail, need.address, right)
         yield from _arrivals(study)
         yield from _not_synced(study)
     yield from _deletion(study, now)
     for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
-        what = "A webhook has ended because its creator is no longer an owner of this study"
+        message = "A webhook has ended because its creator is no longer an owner of this study"
         detail = "No more events are sent to its URL. If you still need them, create a new webhook."
-        yield Happened(NoticeAbout.WEBHOOK, f"entry {entry.pk}", what, detail, "team", "own")
+        yield Event(NoticeAbout.WEBHOOK, f"entry {entry.pk}", message, detail, "team", "own")
     jobs = Job.objects.filter(_ENDED, parameters__study=study.pk, touched_at__gte=now - FRESH)
     yield from filter(None, map(_of_job, jobs))
 
 
-def _arrivals(study: Study) -> Iterator[Happened]:
+def _arrivals(study: Study) -> Iterator[Event]:
     first = study.participations.filter(kind="person").order_by("pk").first()
     if first is not None:
         at = f"{first.arrived_at:%Y-%m-%d %H:%M} UTC"
-        yield Happened(NoticeAbout.FIRST, "study", "The first annotator has started", at, "people")
+        yield Event(NoticeAbout.FIRST, "study", "The first annotator has started", at, "people")
     for _event, subject, row in webhooks.filled(study):
-        what = f"All {row['seats']} seats are taken: {row['task']}, {row['shots']} shots"
-        yield Happened(NoticeAbout.CELL, subject, what, page="recruit")
+        message = f"All {row['seats']} seats are taken: {row['task']}, {row['shots']} shots"
+        yield Event(NoticeAbout.CELL, subject, message, page="recruit")
     if reason := budget.notice(study):
         entry = study.events.filter(what=reason).latest("pk")
-        what = "The study paused automatically"
-        yield Happened(NoticeAbout.PAUSED, f"entry {entry.pk}", what, reason)
+        message = "The study paused automatically"
+        yield Event(NoticeAbout.PAUSED, f"entry {entry.pk}", message, reason)
 
 
-def _not_synced(study: Study) -> Iterator[Happened]:
+def _not_synced(study: Study) -> Iterator[Event]:
     """Yield an event if syncing with Prolific is failing. The server's log contains the reason."""
     failing = PeriodicPart.objects.filter(name="platforms").exclude(error="").first()
     if failing and study.prolific_studies.exclude(external_id=None).exists():
         since = failing.succeeded_at
-        yield Happened(
+        yield Event(
             NoticeAbout.PLATFORM, f"no sync since {since and since.isoformat()}",
             "The sync with Prolific failed",
             "Statuses and places may be out of date. Sync manually; the page shows the error.",
@@ -128,18 +128,18 @@ def _not_synced(study: Study) -> Iterator[Happened]:
         )  # fmt: skip
 
 
-def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
+def _deletion(study: Study, now: datetime) -> Iterator[Event]:
     """Yield events before identities or a study are deleted, and again if the date changes."""
-    ids, whole = study.identities_until, study.answers_until
-    for day, subject, what, detail in (
-        (ids, "identities", f"Annotators' ids will be deleted after {ids}",
+    ids_day, study_day = study.identities_until, study.answers_until
+    for day, subject, message, detail in (
+        (ids_day, "identities", f"Annotators' ids will be deleted after {ids_day}",
          "This happens once all annotators are paid. To keep the ids longer, change the date."),
-        (whole, "study", f"The study will be deleted after {whole}, with all answers",
+        (study_day, "study", f"The study will be deleted after {study_day}, with all answers",
          "This happens once it is closed and paid. Download the bundle, or change the date."),
     ):  # fmt: skip
         if day is not None and day <= now.date() + BEFORE_DELETION:
-            about = NoticeAbout.RETENTION
-            yield Happened(about, f"{subject} after {day}", what, detail, "retention", "own")
+            topic = NoticeAbout.RETENTION
+            yield Event(topic, f"{subject} after {day}", message, detail, "retention", "own")
 
 
 _ENDED_WEBHOOKS = {"what__startswith": ENDED, "what__endswith": WITH_MAKER}
@@ -148,13 +148,13 @@ _ENDED_WEBHOOKS = {"what__startswith": ENDED, "what__endswith": WITH_MAKER}
 _ENDED = Q(state__in=(Job.State.DONE, Job.State.FAILED), owner__isnull=False)
 
 
-def _of_job(job: Job) -> Happened | None:
+def _of_job(job: Job) -> Event | None:
     """Return the event for a job that has ended, or None if it was short and successful."""
     if not job.has_failed and job.touched_at - job.created_at < LONG_JOB:
         return None
-    what = f"A job ({job.kind.replace('_', ' ')}) {'failed' if job.has_failed else 'is done'}"
+    message = f"A job ({job.kind.replace('_', ' ')}) {'failed' if job.has_failed else 'is done'}"
     subject = f"job {job.pk} {job.state}"
-    return Happened(NoticeAbout.JOB, subject, what, job.error[:400], only=job.owner_id)
+    return Event(NoticeAbout.JOB, subject, message, job.error[:400], only=job.owner_id)
 
 
 def _imports(now: datetime) -> int:
@@ -162,15 +162,15 @@ def _imports(now: datetime) -> int:
     ended = Job.objects.filter(_ENDED, touched_at__gte=now - FRESH)
     new = [
         Notice(
-            user_id=job.owner_id, about=event.about, subject=event.subject, what=event.what,
+            user_id=job.owner_id, about=event.topic, subject=event.subject, what=event.title,
             detail=event.detail, page="models" if job.kind == "predictions" else "tasks",
             created_at=now,
         )
         for job in ended.filter(owner__is_active=True).exclude(parameters__has_key="study")
         if job.owner_id and (event := _of_job(job))
     ]  # fmt: skip
-    known = set(Notice.objects.filter(study=None).values_list("user", "subject"))
-    new = [notice for notice in new if (notice.user_id, notice.subject) not in known]
+    stored = set(Notice.objects.filter(study=None).values_list("user", "subject"))
+    new = [notice for notice in new if (notice.user_id, notice.subject) not in stored]
     Notice.objects.bulk_create(new, ignore_conflicts=True)  # another process may have stored some
     return len(new)
 
@@ -184,23 +184,23 @@ def team_of(study: Study) -> list[tuple[User, frozenset[str]]]:
 
 
 def _store(
-    study: Study, user: User, rights: frozenset[str], events: list[Happened], now: datetime
+    study: Study, user: User, rights: frozenset[str], events: list[Event], now: datetime
 ) -> int:
-    told = set(study.notices.filter(user=user).values_list("about", "subject"))
+    stored = set(study.notices.filter(user=user).values_list("about", "subject"))
     switch = NoticeSwitch.objects.filter(user=user, study=study).first() or NoticeSwitch()
     can_mail = bool(settings.EMAIL_HOST and user.email)
     new = [
         Notice(
-            user=user, study=study, about=event.about, subject=event.subject[:80],
-            what=event.what[:200], detail=event.detail[:400], page=event.page, created_at=now,
-            read_at=now if event.about in switch.page_off else None,
+            user=user, study=study, about=event.topic, subject=event.subject[:80],
+            what=event.title[:200], detail=event.detail[:400], page=event.page, created_at=now,
+            read_at=now if event.topic in switch.page_off else None,
             mail=Notice.MailState.WAITING
-            if can_mail and event.about not in switch.mail_off
+            if can_mail and event.topic not in switch.mail_off
             else Notice.MailState.NONE,
             next_at=now,
         )
         for event in events
-        if (event.about, event.subject[:80]) not in told
+        if (event.topic, event.subject[:80]) not in stored
         and event.right in rights
         and event.only in (None, user.pk)
     ]  # fmt: skip
@@ -215,8 +215,8 @@ AT_ONCE = 200  # emails per run
 
 
 def send_mails() -> str:
-    due = Notice.objects.filter(mail=Notice.MailState.WAITING, next_at__lte=database_now())
-    rows = due.select_related("user", "study").order_by("next_at", "pk")[:AT_ONCE]
+    waiting = Notice.objects.filter(mail=Notice.MailState.WAITING, next_at__lte=database_now())
+    rows = waiting.select_related("user", "study").order_by("next_at", "pk")[:AT_ONCE]
     return f"{sum(send(notice) for notice in rows)} sent"
 
 
@@ -226,16 +226,16 @@ def send(notice: Notice) -> bool:
     The attempt is counted and the next one scheduled before sending, so that the email is retried
     if the process is killed.
     """
-    now, tried = database_now(), notice.attempts
-    gap = GAPS[min(tried, len(GAPS) - 1)]
-    mine = Notice.objects.filter(pk=notice.pk, mail=Notice.MailState.WAITING, attempts=tried)
-    if not mine.update(attempts=F("attempts") + 1, next_at=now + gap):
+    now, attempts = database_now(), notice.attempts
+    gap = GAPS[min(attempts, len(GAPS) - 1)]
+    claim = Notice.objects.filter(pk=notice.pk, mail=Notice.MailState.WAITING, attempts=attempts)
+    if not claim.update(attempts=F("attempts") + 1, next_at=now + gap):
         return False
     try:
         message(notice).send()
     except (smtplib.SMTPException, OSError) as error:
         logger.warning("The email for notice %s was not sent: %s", notice.pk, type(error).__name__)
-        if tried + 1 > len(GAPS):
+        if attempts + 1 > len(GAPS):
             Notice.objects.filter(pk=notice.pk).update(mail=Notice.MailState.FAILED)
         return False
     Notice.objects.filter(pk=notice.pk).update(mail=Notice.MailState.SENT)

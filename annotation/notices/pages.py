@@ -44,11 +44,11 @@ class SwitchForm(PageForm):
 
     @classmethod
     def of(cls, switch: NoticeSwitch) -> "SwitchForm":
-        on = {
-            name: [about for about in NoticeAbout.values if about not in off]
+        initial = {
+            name: [topic for topic in NoticeAbout.values if topic not in off]
             for name, off in (("page", switch.page_off), ("mail", switch.mail_off))
         }
-        return cls(initial=on)
+        return cls(initial=initial)
 
 
 PER_PAGE = 50
@@ -58,7 +58,7 @@ PER_PAGE = 50
 def notices(request: ResearcherRequest) -> HttpResponse:
     """List the user's notices on GET, unread first. On POST, open one, or mark all as read."""
     visible = Study.objects.visible_to(request.user).values("pk")
-    mine = request.user.notices.filter(Q(study=None) | Q(study__in=visible))
+    visible_notices = request.user.notices.filter(Q(study=None) | Q(study__in=visible))
     if request.method == "POST":
         unread = request.user.notices.filter(read_at=None)
         if "all" in request.POST:
@@ -66,14 +66,14 @@ def notices(request: ResearcherRequest) -> HttpResponse:
             return redirect("notices")
         number = request.POST.get("open", "")
         pk = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
-        notice = get_object_or_404(mine, pk=pk)
+        notice = get_object_or_404(visible_notices, pk=pk)
         unread.filter(pk=pk).update(read_at=database_now())
         return redirect(notice.page, *([notice.study.name] if notice.study else []))
-    ordered = mine.select_related("study").order_by(
+    rows = visible_notices.select_related("study").order_by(
         F("read_at").asc(nulls_first=True), "-created_at", "-pk"
     )
-    shown = Paginator(ordered, PER_PAGE).get_page(request.GET.get("page"))
-    context = {"page": shown, "is_overdue": periodic.is_overdue()}
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    context = {"page": page, "is_overdue": periodic.is_overdue()}
     return render(request, "notices/notices.html", context)
 
 
@@ -83,17 +83,17 @@ class Switches(StudyPost):
     row = "notice_switches"
     form_class = SwitchForm
 
-    def do(self, about: Study, sent: dict[str, Any], by: User) -> None:
-        before = about.notice_switches.filter(user=by).first() or NoticeSwitch()
+    def do(self, study: Study, data: dict[str, Any], by: User) -> None:
+        switch = study.notice_switches.filter(user=by).first() or NoticeSwitch()
         off = {
-            f"{name}_off": [event for event in NoticeAbout.values if event not in sent[name]]
+            f"{name}_off": [topic for topic in NoticeAbout.values if topic not in data[name]]
             for name in ("page", "mail")
         }
         with transaction.atomic():
-            NoticeSwitch.objects.update_or_create(user=by, study=about, defaults=off)
+            NoticeSwitch.objects.update_or_create(user=by, study=study, defaults=off)
             AuditEntry.objects.record(
-                "notices switched", Topic.ACCOUNT, study=about, about=by.get_username(),
-                before={"page_off": before.page_off, "mail_off": before.mail_off}, after=off,
+                "notices switched", Topic.ACCOUNT, study=study, about=by.get_username(),
+                before={"page_off": switch.page_off, "mail_off": switch.mail_off}, after=off,
             )  # fmt: skip
 
 
@@ -103,18 +103,18 @@ def study_settings(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def show_settings(
-    request: ResearcherRequest, study: Study, sent: OnPage | None = None, **more: Any
+    request: ResearcherRequest, study: Study, form: OnPage | None = None, **extra: Any
 ) -> HttpResponse:
-    """Render the settings. `more` is additional context for a problem or a new invitation."""
-    status = more.pop("status", 422 if sent or more else 200)
+    """Render the settings. `extra` is additional context for a problem or a new invitation."""
+    status = extra.pop("status", 422 if form or extra else 200)
     switch = study.notice_switches.filter(user=request.user).first() or NoticeSwitch()
     context = {
         "study": study, "can_be_deleted": lifecycle.can_be_deleted(study),
         "sends_mail": bool(settings.EMAIL_HOST), "address": request.user.email,
-    } | by_key(SwitchForm.of(switch), sent=sent)  # fmt: skip
+    } | by_key(SwitchForm.of(switch), sent=form)  # fmt: skip
     if "own" in study.rights:
-        context |= team_pages.section(study, sent) | retention.section(study, sent)
-    return render(request, "study/settings.html", context | more, status=status)
+        context |= team_pages.section(study, form) | retention.section(study, form)
+    return render(request, "study/settings.html", context | extra, status=status)
 
 
 switches = section(Switches, show_settings, "study_settings", "notices")
@@ -173,9 +173,9 @@ class Webhooks(ApiView):
     )
     def post(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")
-        sent = as_object(request.data)
-        check_known(sent, {"url", "events"})
-        body = WebhookBody(data=sent)
+        payload = as_object(request.data)
+        check_known(payload, {"url", "events"})
+        body = WebhookBody(data=payload)
         if not body.is_valid():
             raise Unprocessable(body.errors)
         data = body.validated_data

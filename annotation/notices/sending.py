@@ -75,8 +75,7 @@ def place_of(parts: SplitResult) -> str:
     """Return the host's IP address. Raises OSError, or Refused if any is not public or allowed."""
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    places = [str(entry[4][0]) for entry in found]
+    places = [str(row[4][0]) for row in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     if not _is_allowed(host, parts.port):
         for place in places:
             if not is_public(place):
@@ -91,9 +90,9 @@ def is_public(place: str) -> bool:
     except ValueError:
         return False
     if isinstance(ip, ipaddress.IPv6Address):
-        carried = ip.ipv4_mapped or ip.sixtofour or (ip.teredo and ip.teredo[1])
-        if carried:
-            return is_public(str(carried))
+        embedded = ip.ipv4_mapped or ip.sixtofour or (ip.teredo and ip.teredo[1])
+        if embedded:
+            return is_public(str(embedded))
         if any(ip in net for net in CARRYING):
             return is_public(str(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)))
     if any(ip in net for net in SPECIAL):
@@ -114,15 +113,15 @@ def send_due() -> int:
     After a failure, the webhook's other deliveries wait until it is retried. A slow or dead
     receiver therefore delays only its own deliveries.
     """
-    until, arrived = time.monotonic() + RUN, 0
+    deadline, arrived = time.monotonic() + RUN, 0
     # Queues of due deliveries by webhook, with failing webhooks last.
-    due = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=database_now())
+    rows = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=database_now())
     queues = []
-    for webhook in Webhook.objects.of_owners().filter(pk__in=due.order_by().values("webhook")):
-        first = due.filter(webhook=webhook).select_related("webhook").order_by("pk")
+    for webhook in Webhook.objects.of_owners().filter(pk__in=rows.order_by().values("webhook")):
+        first = rows.filter(webhook=webhook).select_related("webhook").order_by("pk")
         queues.append(deque(first[:AT_ONCE]))
     turns = deque(sorted(filter(None, queues), key=lambda q: (q[0].attempts > 0, q[0].next_at)))
-    while turns and time.monotonic() < until:
+    while turns and time.monotonic() < deadline:
         queue = turns.popleft()
         delivery = queue.popleft()
         if send(delivery):
@@ -150,16 +149,16 @@ def send(delivery: Delivery) -> bool:
     The attempt is counted and the next one scheduled before sending, so that the delivery is
     retried with the same ID if the process is killed. The outcome is stored in the row.
     """
-    now, tried = database_now(), delivery.attempts
-    gap = GAPS[min(tried, len(GAPS) - 1)]
-    mine = Delivery.objects.filter(
-        pk=delivery.pk, state=Delivery.State.WAITING, attempts=tried, next_at__lte=now
+    now, attempts = database_now(), delivery.attempts
+    gap = GAPS[min(attempts, len(GAPS) - 1)]
+    claim = Delivery.objects.filter(
+        pk=delivery.pk, state=Delivery.State.WAITING, attempts=attempts, next_at__lte=now
     )
-    if not mine.update(attempts=F("attempts") + 1, next_at=now + gap):
+    if not claim.update(attempts=F("attempts") + 1, next_at=now + gap):
         return False
     status, problem = _attempt(delivery, int(now.timestamp()))
     arrived = status is not None and 200 <= status < 300
-    is_last = not arrived and tried + 1 > len(GAPS)
+    is_last = not arrived and attempts + 1 > len(GAPS)
     state = Delivery.State.FAILED if is_last else Delivery.State.WAITING
     Delivery.objects.filter(pk=delivery.pk).update(
         state=Delivery.State.DELIVERED if arrived else state,
@@ -200,7 +199,7 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> int:
     Redirects are returned as a status, not followed.
     """
     parts = check_address(url)
-    place, until = place_of(parts), time.monotonic() + TIMEOUT
+    place, deadline = place_of(parts), time.monotonic() + TIMEOUT
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     lines = [
         f"POST {target} HTTP/1.1",
@@ -209,44 +208,45 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> int:
         "Connection: close",
         *(f"{name}: {value}" for name, value in headers.items()),
     ]
-    with closing(_connected(parts, place, until)) as connection:
-        connection.settimeout(_left(until))
+    with closing(_connected(parts, place, deadline)) as connection:
+        connection.settimeout(_seconds_left(deadline))
         connection.sendall("\r\n".join([*lines, "", ""]).encode("ascii") + body)
-        return _status(connection, until)
+        return _status(connection, deadline)
 
 
-def _connected(parts: SplitResult, place: str, until: float) -> socket.socket:
+def _connected(parts: SplitResult, place: str, deadline: float) -> socket.socket:
     """Connect to an IP address. With TLS, the certificate must match the host."""
     is_secure = parts.scheme == "https"
-    raw = socket.create_connection((place, parts.port or (443 if is_secure else 80)), _left(until))
+    port = parts.port or (443 if is_secure else 80)
+    raw = socket.create_connection((place, port), _seconds_left(deadline))
     if not is_secure:
         return raw
     try:
-        raw.settimeout(_left(until))
+        raw.settimeout(_seconds_left(deadline))
         return ssl.create_default_context().wrap_socket(raw, server_hostname=parts.hostname)
     except BaseException:
         raw.close()
         raise
 
 
-def _status(connection: socket.socket, until: float) -> int:
+def _status(connection: socket.socket, deadline: float) -> int:
     """Read only the response's first line, and return its status, even if it is 1xx."""
     line = b""
     while b"\n" not in line and len(line) < LONGEST_LINE:
-        connection.settimeout(_left(until))
-        more = connection.recv(LONGEST_LINE)
-        if not more:
+        connection.settimeout(_seconds_left(deadline))
+        chunk = connection.recv(LONGEST_LINE)
+        if not chunk:
             break
-        line += more
-    found = re.match(rb"HTTP/1\.[01] ([0-9]{3})[ \r\n]", line)
-    if found is None:
+        line += chunk
+    match = re.match(rb"HTTP/1\.[01] ([0-9]{3})[ \r\n]", line)
+    if match is None:
         raise ConnectionError("The response does not start with an HTTP status line.")
-    return int(found[1])
+    return int(match[1])
 
 
-def _left(until: float) -> float:
+def _seconds_left(deadline: float) -> float:
     """Return the seconds remaining. Raises TimeoutError if time has run out."""
-    left = until - time.monotonic()
-    if left <= 0:
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
         raise TimeoutError(f"no status line after {TIMEOUT} seconds")
-    return left
+    return seconds

@@ -84,10 +84,10 @@ def collect_and_send() -> str:
 
 
 def collect() -> int:
-    before = Delivery.objects.count()
+    old_count = Delivery.objects.count()
     for webhook in Webhook.objects.of_owners().select_related("study"):
         now = database_now()
-        told = set(webhook.deliveries.values_list("event", "subject"))
+        stored = set(webhook.deliveries.values_list("event", "subject"))
         Delivery.objects.bulk_create(
             [
                 Delivery(
@@ -99,11 +99,11 @@ def collect() -> int:
                     created_at=now,
                 )
                 for event, subject, data in events_of(webhook)
-                if event in webhook.events and (event, subject) not in told
+                if event in webhook.events and (event, subject) not in stored
             ],
             ignore_conflicts=True,  # another process may have stored some
         )
-    return Delivery.objects.count() - before
+    return Delivery.objects.count() - old_count
 
 
 def events_of(webhook: Webhook) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -115,12 +115,12 @@ def events_of(webhook: Webhook) -> Iterator[tuple[str, str, dict[str, Any]]]:
     if study.status != StudyStatus.DRAFT:
         yield from filled(study)
     for entry in study.events.filter(at__gte=since):
-        event = next((e for words, e in LOGGED.items() if entry.what.startswith(words)), None)
+        event = next((e for prefix, e in LOGGED.items() if entry.what.startswith(prefix)), None)
         if event is not None:
-            logged = {"what": entry.what, "at": entry.at.isoformat()}
-            yield event, f"entry {entry.pk}", logged
-    done = Job.objects.filter(parameters__study=study.pk, touched_at__gte=since)
-    for job in done.filter(state__in=(Job.State.DONE, Job.State.FAILED)):
+            record = {"what": entry.what, "at": entry.at.isoformat()}
+            yield event, f"entry {entry.pk}", record
+    jobs = Job.objects.filter(parameters__study=study.pk, touched_at__gte=since)
+    for job in jobs.filter(state__in=(Job.State.DONE, Job.State.FAILED)):
         data: dict[str, Any] = {
             "job": job.pk,
             "kind": job.kind,
@@ -144,11 +144,11 @@ def _finished(participation: Participation) -> dict[str, Any]:
 def filled(study: Study) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield an event for each full scenario, and again if its number of seats changes."""
     holding = Participation.objects.holding_seats(database_now(), study).filter(kind=Kind.PERSON)
-    taken: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for scenario in holding.order_by().values_list("scenario_id", flat=True):
-        taken[scenario] = taken.get(scenario, 0) + 1
+        counts[scenario] = counts.get(scenario, 0) + 1
     for row in study.scenarios.select_related("task"):
-        if taken.get(row.pk, 0) >= row.seats:
+        if counts.get(row.pk, 0) >= row.seats:
             data: dict[str, Any] = {"scenario": row.pk, "task": row.task.name, "shots": row.shots}
             data |= {"split": row.split_number, "seats": row.seats}
             yield Event.SCENARIO_FILLED, f"scenario {row.pk} of {row.seats}", data

@@ -29,7 +29,8 @@ def address(study, seat) -> str:
 
 def rows(seat, hidden_steps=()) -> dict[str, tuple]:
     return {
-        row.name: (row.own, row.others, row.n) for row in participants.beside(seat, hidden_steps)
+        row.name: (row.value, row.median, row.n)
+        for row in participants.peer_comparison(seat, hidden_steps)
     }
 
 
@@ -49,10 +50,10 @@ def test_scores_are_compared_with_the_median_of_three_or_more(study, seats):
 @pytest.mark.long
 def test_a_hidden_score_is_hidden_in_the_comparison_too(ada, study, seats):
     shown = ada.get(address(study, seats[3])).context
-    assert {row.own for row in shown["beside"] if row.unit == "x 100"} == {None}
+    assert {row.value for row in shown["peer_comparison"] if row.unit == "x 100"} == {None}
     blinding.show(seats[3], study.owner)
     shown = ada.get(address(study, seats[3])).context
-    assert None not in {row.own for row in shown["beside"]}
+    assert None not in {row.value for row in shown["peer_comparison"]}
 
 
 @pytest.mark.long
@@ -72,7 +73,7 @@ def test_a_payer_sees_neither_comparison_nor_wrong_answers(client, study, seats,
     study.members.create(user=other_researcher, role="payer")
     client.force_login(other_researcher)
     shown = client.get(address(study, seats[3]) + "?show=wrong")
-    assert (shown.context["beside"], shown.context["rows"]) == ([], [])
+    assert (shown.context["peer_comparison"], shown.context["rows"]) == ([], [])
 
 
 @pytest.mark.long

@@ -162,14 +162,14 @@ def test_annotators_active_within_ten_minutes_are_working(study, two):
     seat = factories.seat(two)
     factories.work_through(seat, limit=3)
     (annotator,) = progress.for_study(study).at_work
-    assert (annotator.pseudonym, annotator.where) == (seat.pseudonym, "annotation step, 2 of 4")
+    assert (annotator.pseudonym, annotator.place) == (seat.pseudonym, "annotation step, 2 of 4")
     later = timezone.now() + timedelta(minutes=11)
     assert not study.participations.at_work(later).exists()
 
 
 def test_an_annotator_reading_the_consent_text_is_working(study):
     factories.join(study)
-    assert [annotator.where for annotator in progress.for_study(study).at_work] == ["consent"]
+    assert [annotator.place for annotator in progress.for_study(study).at_work] == ["consent"]
 
 
 def test_a_finished_annotator_is_not_working(study, two):

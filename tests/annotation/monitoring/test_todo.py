@@ -32,7 +32,7 @@ def needs(study: Study, after: timedelta = timedelta()) -> dict[str, str]:
     """What is said, by name, to its owner, that much later."""
     seen = Study.objects.visible_to(study.owner).get(pk=study.pk)
     now = timezone.now() + after
-    return {need.name: need.what for need in todo.needs(seen, progress.for_study(seen), now)}
+    return {need.name: need.title for need in todo.needs(seen, progress.for_study(seen), now)}
 
 
 def test_a_new_study_has_no_required_actions(ada, study):
@@ -158,10 +158,10 @@ def test_each_seat_is_drawn_with_its_state(ada, study):
     zero, two = study.scenarios.order_by("shots")
     factories.work_through(factories.seat(zero))
     factories.seat(two)
-    drawn = {
-        task: [cell.drawn for cell in cells] for task, cells in progress.for_study(study).grid.rows
+    states = {
+        task: [cell.states for cell in cells] for task, cells in progress.for_study(study).grid.rows
     }
-    assert drawn == {"toy-places": [["done", "free", "free"], ["working", "free", "free"]]}
+    assert states == {"toy-places": [["done", "free", "free"], ["working", "free", "free"]]}
     shown = ada.get(reverse("study", args=[study.name])).content.decode()
     assert shown.count("seat seat-done") == 2  # one of them in the legend
     assert "0 of 3<span" in shown
