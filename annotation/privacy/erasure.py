@@ -53,7 +53,7 @@ def erase(study: Study, typed: str, by: User) -> StudyTombstone:
     return _erase(study, by, "deleted, with all answers")
 
 
-def _erase(study: Study, by: User | None, words: str) -> StudyTombstone:
+def _erase(study: Study, by: User | None, action: str) -> StudyTombstone:
     """Delete a study. `by` is None on its deletion date."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=study.pk)
@@ -67,9 +67,9 @@ def _erase(study: Study, by: User | None, words: str) -> StudyTombstone:
         tombstone.identities_purged = identities.purge(study)
         for token in list(study.participations.values_list("token", flat=True)):
             withdraw(token)
-        _erase_the_rest(study)
+        _erase_study_data(study)
         tombstone.save()
-        AuditEntry.objects.record(words, study=study, by=by)
+        AuditEntry.objects.record(action, study=study, by=by)
     return tombstone
 
 
@@ -88,7 +88,7 @@ def _tombstone(study: Study, by: User) -> StudyTombstone:
     )
 
 
-def _erase_the_rest(study: Study) -> None:
+def _erase_study_data(study: Study) -> None:
     # Some reasons may have been written after a withdrawal.
     Decision.objects.filter(participation__study=study).exclude(reason=REASON).update(reason=REASON)
     study.notices.all().delete()
@@ -107,24 +107,24 @@ def keep_until(study: Study, identities: date | None, answers: date | None, by: 
     """Set and log deletion dates for the identities and the study. None means only by hand."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
-        for what, before, day in (
+        for subject, old_day, day in (
             ("identities are", locked.identities_until, identities),
             ("the study is", locked.answers_until, answers),
         ):
-            if before != day:
-                words = f"deleted after {day}" if day else "kept"
-                AuditEntry.objects.record(f"{what} {words}", study=locked, by=by)
+            if old_day != day:
+                outcome = f"deleted after {day}" if day else "kept"
+                AuditEntry.objects.record(f"{subject} {outcome}", study=locked, by=by)
         locked.store(identities_until=identities, answers_until=answers)
 
 
-def purge(study: Study, by: User | None, why: str = "") -> int:
+def purge(study: Study, by: User | None, suffix: str = "") -> int:
     """Delete and count a study's identities. Raises identities.PurgeError."""
     with transaction.atomic():
         count = identities.purge(study)
         # Before the date, identities of later annotators must still be deleted on it.
         if by is None or study.status == StudyStatus.CLOSED:
             Study.objects.filter(pk=study.pk).update(identities_until=None)
-        AuditEntry.objects.record(f"{count} identities deleted{why}", study=study, by=by)
+        AuditEntry.objects.record(f"{count} identities deleted{suffix}", study=study, by=by)
     return count
 
 
@@ -135,17 +135,17 @@ def delete_due(today: date | None = None) -> list[tuple[str, str]]:
     defaults to the database's date (UTC). Studies that have annotators at work, owe money or
     are not closed are postponed, as their result shows.
     """
-    today, done = today or database_now().date(), []
+    today, results = today or database_now().date(), []
     for study in Study.objects.filter(identities_until__lt=today).order_by("pk"):
         try:
             count = purge(study, None, ", because their deletion date has passed")
-            done.append((study.name, f"{count} identities deleted"))
+            results.append((study.name, f"{count} identities deleted"))
         except identities.PurgeError as error:
-            done.append((study.name, f"waits: {error}"))
+            results.append((study.name, f"waits: {error}"))
     for study in Study.objects.filter(answers_until__lt=today).order_by("pk"):
         try:
             tombstone = _erase(study, None, "deleted, with all answers, on its deletion date")
-            done.append((study.name, f"deleted, with {tombstone.answers_erased} answers"))
+            results.append((study.name, f"deleted, with {tombstone.answers_erased} answers"))
         except (ErasureError, identities.PurgeError) as error:
-            done.append((study.name, f"waits: {error}"))
-    return done
+            results.append((study.name, f"waits: {error}"))
+    return results

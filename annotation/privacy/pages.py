@@ -38,9 +38,9 @@ class RetentionForm(PageForm):
     now = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
     @classmethod
-    def of(cls, study: Study, sent: Any = None) -> "RetentionForm":
+    def of(cls, study: Study, data: Any = None) -> "RetentionForm":
         days = {"until": study.identities_until, "answers_until": study.answers_until}
-        return cls(sent, initial=days)
+        return cls(data, initial=days)
 
     def clean_answers_until(self) -> date | None:
         """Reject a date in the past, because the study would be deleted within the hour.
@@ -65,16 +65,16 @@ class Retention(StudyPost):
     faults: ClassVar = {identities.PurgeError: "until"}
     tells = True
 
-    def form(self, about: Study, sent: Any, files: Any = None) -> RetentionForm:
-        return RetentionForm.of(about, sent)
+    def form(self, study: Study, data: Any, files: Any = None) -> RetentionForm:
+        return RetentionForm.of(study, data)
 
-    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
-        if sent["now"]:
-            return f"{erasure.purge(about, by)} identities were deleted."
-        erasure.keep_until(about, sent["until"], sent["answers_until"], by)
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
+        if data["now"]:
+            return f"{erasure.purge(study, by)} identities were deleted."
+        erasure.keep_until(study, data["until"], data["answers_until"], by)
         return (
-            f"Deletion dates: identities {sent['until'] or 'none'}, study"
-            f" {sent['answers_until'] or 'none'}."
+            f"Deletion dates: identities {data['until'] or 'none'}, study"
+            f" {data['answers_until'] or 'none'}."
         )
 
 
@@ -97,26 +97,26 @@ class Erase(StudyPost):
     faults: ClassVar = {erasure.ErasureError: "typed", identities.PurgeError: "typed"}
     tells = True
 
-    def do(self, about: Study, sent: dict[str, Any], by: User) -> str:
-        tombstone = erasure.erase(about, sent["typed"], by)
-        return f"{about.name} was deleted, with {tombstone.answers_erased} answers."
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
+        tombstone = erasure.erase(study, data["typed"], by)
+        return f"{study.name} was deleted, with {tombstone.answers_erased} answers."
 
 
 @signed_in("GET")
 def deleted(request: ResearcherRequest) -> HttpResponse:
     """List studies that this researcher owned or deleted, with the data that remains."""
     owned = StudyTombstone.objects.filter(study__owner=request.user)
-    own = owned | StudyTombstone.objects.filter(by=request.user)
+    tombstones = owned | StudyTombstone.objects.filter(by=request.user)
     rows = [
-        (stone, in_currency(stone.cents_earned), sum(stone.participations.values()))
-        for stone in own.select_related("study", "by")
+        (tombstone, in_currency(tombstone.cents_earned), sum(tombstone.participations.values()))
+        for tombstone in tombstones.select_related("study", "by")
     ]
     return render(request, "privacy/deleted_studies.html", {"rows": rows})
 
 
-def section(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
-    return {"kept": erasure.KEPT} | by_key(RetentionForm.of(study), EraseForm(), sent=sent)
+def section(study: Study, form: OnPage | None = None) -> dict[str, Any]:
+    return {"kept": erasure.KEPT} | by_key(RetentionForm.of(study), EraseForm(), sent=form)
 
 
-def to_deleted(request: ResearcherRequest, done: str, name: str) -> HttpResponse:
+def to_deleted(request: ResearcherRequest, message: str, name: str) -> HttpResponse:
     return redirect(reverse("studies", query={"show": "deleted"}))

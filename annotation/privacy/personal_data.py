@@ -31,7 +31,7 @@ def personal_data(
     """
     consent = participation.consent_text
     submissions = participation.submissions.order_by("pk")
-    told = {
+    data = {
         "study": participation.study.title,
         "task": participation.scenario.task.card.title,
         "pseudonym": participation.pseudonym,
@@ -54,8 +54,8 @@ def personal_data(
         turns = participation.turns.select_related(
             "example", "answer", "activity", "draft", "reading", "confidence", "problem"
         )
-        told |= {
-            "examples": [_shown(turn) for turn in turns.prefetch_related("answer__spans")],
+        data |= {
+            "examples": [_turn_data(turn) for turn in turns.prefetch_related("answer__spans")],
             "questions_of_the_study": [
                 {"question": row.question, "answer": row.answer, "at": row.at}
                 for row in participation.own_answers.all()
@@ -63,7 +63,7 @@ def personal_data(
             "questions_at_the_end": _at_the_end(participation),
         }
     if "pay" in rights:
-        told["earnings"] = [
+        data["earnings"] = [
             {
                 "kind": entry.get_kind_display(), "amount": entry.amount,
                 "currency": entry.currency, "at": entry.at,
@@ -73,8 +73,8 @@ def personal_data(
             for payment in [getattr(entry, "payment", None)]
         ]  # fmt: skip
     else:
-        del told["completion_code"]
-    return told | {
+        del data["completion_code"]
+    return data | {
         "decisions": [
             {"about": row.get_about_display(), "outcome": row.outcome, "at": row.at}
             for row in participation.decisions.readable_by(rights).order_by("pk")
@@ -83,10 +83,10 @@ def personal_data(
     }
 
 
-def _shown(turn: Turn) -> dict[str, Any]:
+def _turn_data(turn: Turn) -> dict[str, Any]:
     given, activity = turn.given, getattr(turn, "activity", None)
     reading, rated = getattr(turn, "reading", None), getattr(turn, "confidence", None)
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "step": Step.ANNOTATION if turn.step == Step.CHECK else turn.step,
         "shown_at": turn.shown_at,
         "shown_by": turn.channel,
@@ -99,14 +99,14 @@ def _shown(turn: Turn) -> dict[str, Any]:
         "answer": None,
     }
     if activity is not None:
-        told |= {
+        data |= {
             "times_left": activity.blurs,
             "seconds_away": activity.away_seconds,
             "pastes": activity.pastes,
             **{name: getattr(activity, name) for name in SIGNS},
         }
     if given is not None:
-        told["answer"] = {
+        data["answer"] = {
             "submitted_at": given.submitted_at,
             "came_by": given.channel,
             "active_seconds": given.active_seconds,
@@ -118,7 +118,7 @@ def _shown(turn: Turn) -> dict[str, Any]:
                 for span in given.spans.all()
             ],
         }
-    return told
+    return data
 
 
 def _at_the_end(participation: Participation) -> dict[str, str] | None:

@@ -45,9 +45,9 @@ def withdraw(token: str) -> Participation:
         _erase_answers(participation, now)
         # Some reasons written about the participation contain scores.
         participation.decisions.update(reason=REASON)
-        freed = expiry.freed(participation)
-        logged = participation.study.events.filter(what__startswith=freed)
-        logged.update(what=f"{freed}{REASON}")
+        action = expiry.freed(participation)
+        entries = participation.study.events.filter(what__startswith=action)
+        entries.update(what=f"{action}{REASON}")
         participation.store(
             status=Status.WITHDRAWN, seat_number=None, in_analysis=False, worked_seconds=worked,
             finished_at=participation.finished_at or now,
@@ -57,13 +57,13 @@ def withdraw(token: str) -> Participation:
         )  # fmt: skip
         # Jobs, finished or not, whose files or results include the answers: a release bundle has
         # the whole study, and the `cells` of an analysis job list its participations.
-        held = [
+        job_ids = [
             job.pk
             for job in Job.objects.filter(parameters__study=participation.study_id).defer("result")
             if job.kind == "release"
             or any(participation.pk in people for *_, people in job.parameters.get("cells", ()))
         ]
-        jobs.drop(Job.objects.filter(pk__in=held))
+        jobs.drop(Job.objects.filter(pk__in=job_ids))
         seats.note_outcome(participation, "withdrawn")
         ledger.settle(participation)
         budget.watch(participation.study_id)
