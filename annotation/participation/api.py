@@ -58,12 +58,12 @@ class Unfit(ValidationError):
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
 
 
-def read(body: type[bodies.Body], request: Request) -> dict[str, Any]:
+def parse(body: type[bodies.Body], request: Request) -> dict[str, Any]:
     """Validate the request body and return it. Raises Unfit."""
-    sent = body(data=request.data)
-    if not sent.is_valid():
-        raise Unfit(_flat(sent.errors))
-    return sent.validated_data
+    serializer = body(data=request.data)
+    if not serializer.is_valid():
+        raise Unfit(_flat(serializer.errors))
+    return serializer.validated_data
 
 
 def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
@@ -71,11 +71,11 @@ def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
     if isinstance(errors, Mapping):
         parts = [_flat(inner, f"{path}.{name}" if path else str(name))
                  for name, inner in errors.items()]  # fmt: skip
-    elif any(isinstance(one, Mapping) for one in errors):
+    elif any(isinstance(error, Mapping) for error in errors):
         parts = [_flat(inner, f"{path}.{place}") for place, inner in enumerate(errors) if inner]
     else:
-        return {path: [str(one) for one in errors]}
-    return {name: told for part in parts for name, told in part.items()}
+        return {path: [str(error) for error in errors]}
+    return {name: messages for part in parts for name, messages in part.items()}
 
 
 class Spoken(ApiView):
@@ -111,7 +111,7 @@ class Work(Spoken):
             exc = AuthenticationFailed(NOBODY)
         if isinstance(exc, answering.Conflict | join_errors.RecruitmentError):
             code = getattr(exc, "code", self.conflict)
-            return refused(mine(self.request), HTTPStatus.CONFLICT, code, str(exc))
+            return reply(current(self.request), HTTPStatus.CONFLICT, code, str(exc))
         return super().handle_exception(exc)
 
 
@@ -123,24 +123,24 @@ def holder(request: Request) -> Participation:
         raise AuthenticationFailed(NOBODY) from None
 
 
-def mine(request: Request) -> Participation:
+def current(request: Request) -> Participation:
     """Return the participation if programs may work on it. Raises answering.PeopleUsePages."""
     participation = holder(request)
     answering.check_channel(Channel.API, participation.kind, participation.study)
     return participation
 
 
-def refused(
+def reply(
     participation: Participation,
     status: HTTPStatus,
     code: str,
-    sentence: str,
+    message: str,
     fields: Mapping[str, list[str]] | None = None,
 ) -> Response:
     """Return a problem response that also includes the unchanged state."""
-    told = problems.problem(status, code, sentence, fields)
-    told["state"] = state_of(participation)
-    return Response(told, status=status, content_type=problems.MEDIA_TYPE)
+    members = problems.problem(status, code, message, fields)
+    members["state"] = state_of(participation)
+    return Response(members, status=status, content_type=problems.MEDIA_TYPE)
 
 
 # The state's format depends on `step`: docs/researchers/api.md#participants.
@@ -155,77 +155,77 @@ def documented(summary: str, body: Any = None) -> Callable[[Any], Any]:
 class State(Work):
     @extend_schema(summary="State of the participation", responses=STATE)
     def get(self, request: Request) -> Response:
-        return Response(state_of(mine(request)))
+        return Response(state_of(current(request)))
 
 
 class History(Work):
     @extend_schema(summary="Answers so far, as shown on the pages", responses=STATE)
     def get(self, request: Request) -> Response:
-        return Response(record_of(mine(request)))
+        return Response(record_of(current(request)))
 
 
 class Consent(Work):
     @documented("Accept or decline the consent text", bodies.ConsentBody)
     def post(self, request: Request) -> Response:
-        participation = mine(request)
-        if read(bodies.ConsentBody, request)["agree"]:
+        participation = current(request)
+        if parse(bodies.ConsentBody, request)["agree"]:
             consent_step.record(participation, agree=True)
-            return Response(state_of(mine(request)))
+            return Response(state_of(current(request)))
         try:
             return Response(declined(registry.decline(participation.token)))
         except registry.Agreed:
-            return Response(state_of(mine(request)))
+            return Response(state_of(current(request)))
 
 
 class Begin(Work):
     @documented("Show the first example; from then on, the worker counts as having seen it")
     def post(self, request: Request) -> Response:
-        training_step.begin(mine(request).token, Channel.API)
-        return Response(state_of(mine(request)))
+        training_step.begin(current(request).token, Channel.API)
+        return Response(state_of(current(request)))
 
 
 class OwnQuestions(Work):
     @documented("The study's own questions, before the instructions or at the end", bodies.OwnBody)
     def post(self, request: Request) -> Response:
-        participation, given = mine(request), read(bodies.OwnBody, request)["answers"]
+        participation, given = current(request), parse(bodies.OwnBody, request)["answers"]
         is_over = participation.status == Status.COMPLETED
         moment = OwnAnswer.Moment.AFTER if is_over else OwnAnswer.Moment.BEFORE
-        asked = own_questions.asked(participation, moment)
-        known = {question.id for question in asked}
-        if asked and (unknown := sorted(set(given) - known)):
+        questions = own_questions.asked(participation, moment)
+        ids = {question.id for question in questions}
+        if questions and (unknown := sorted(set(given) - ids)):
             raise Unfit({f"answers.{name}": ["This question does not exist."] for name in unknown})
-        form = OwnForm(asked, {f"own-{name}": text for name, text in given.items()})
+        form = OwnForm(questions, {f"own-{name}": text for name, text in given.items()})
         if not form.is_valid():
             raise Unfit(
                 {
-                    f"answers.{name.removeprefix('own-')}": [str(one) for one in errors]
+                    f"answers.{name.removeprefix('own-')}": [str(error) for error in errors]
                     for name, errors in form.errors.items()
                 }
             )
-        own_questions.answer(participation.token, moment, form.own())
-        return Response(state_of(mine(request)))
+        own_questions.answer(participation.token, moment, form.answers())
+        return Response(state_of(current(request)))
 
 
 class Comprehension(Work):
     @documented("One attempt at the comprehension questions", bodies.ComprehensionBody)
     def post(self, request: Request) -> Response:
-        participation, given = mine(request), read(bodies.ComprehensionBody, request)["answers"]
+        participation, given = current(request), parse(bodies.ComprehensionBody, request)["answers"]
         state = state_of(participation)
         if state["step"] != "comprehension":
             return Response(state)
-        asked = len(state["questions"])
-        if len(given) != asked:
-            raise Unfit({"answers": [f"Expected {asked} answers, one for each question."]})
+        total = len(state["questions"])
+        if len(given) != total:
+            raise Unfit({"answers": [f"Expected {total} answers, one for each question."]})
         wrong = comprehension.answer(
             participation.token,
             {f"question-{number}": str(place) for number, place in enumerate(given, start=1)},
         )
-        participation = mine(request)
+        participation = current(request)
         if not wrong or participation.status != Status.WORKING:
             return Response(state_of(participation))
-        again = gettext("This is not right. Please choose again.")
-        fields = {f"answers.{number - 1}": [again] for number in wrong}
-        return refused(participation, HTTPStatus.UNPROCESSABLE_ENTITY, "wrong", again, fields)
+        message = gettext("This is not right. Please choose again.")
+        fields = {f"answers.{number - 1}": [message] for number in wrong}
+        return reply(participation, HTTPStatus.UNPROCESSABLE_ENTITY, "wrong", message, fields)
 
 
 class Answer(Work):
@@ -233,17 +233,17 @@ class Answer(Work):
 
     @documented("Answer the current question (only the first answer counts)", bodies.AnswerBody)
     def post(self, request: Request) -> Response:
-        sent = read(bodies.AnswerBody, request)
-        token, fields = str(request.auth), bodies.fields_of(sent["answer"])
+        data = parse(bodies.AnswerBody, request)
+        token, fields = str(request.auth), bodies.fields_of(data["answer"])
         try:
-            participation, turn = answering.submit(token, sent["turn"], fields, Channel.API)
+            participation, turn = answering.submit(token, data["turn"], fields, Channel.API)
         except Turn.DoesNotExist:
             raise NotFound(NO_TURN) from None
         except AnswerError as error:
-            participation = mine(request)
-            told = translated(error.sentence)
-            return refused(
-                participation, HTTPStatus.UNPROCESSABLE_ENTITY, error.code, told, {"answer": [told]}
+            participation = current(request)
+            text = translated(error.sentence)
+            return reply(
+                participation, HTTPStatus.UNPROCESSABLE_ENTITY, error.code, text, {"answer": [text]}
             )
         return Response(state_of(participation, turn))
 
@@ -251,11 +251,11 @@ class Answer(Work):
 class Confidence(Work):
     @documented("How sure the answer is, if asked; shows nothing before", bodies.ConfidenceBody)
     def post(self, request: Request) -> Response:
-        sent = read(bodies.ConfidenceBody, request)
-        point, reason = sent.get("confidence"), sent.get("reason", "")
+        data = parse(bodies.ConfidenceBody, request)
+        point, reason = data.get("confidence"), data.get("reason", "")
         fields = {"skip": "1"} if point is None else {"confidence": str(point), "reason": reason}
         try:
-            given = confidence.give(str(request.auth), sent["turn"], fields, Channel.API)
+            given = confidence.give(str(request.auth), data["turn"], fields, Channel.API)
         except AnswerError as error:
             raise Unfit({"reason": [translated(error.sentence)]}) from None
         return Response(state_of(*given))
@@ -264,10 +264,10 @@ class Confidence(Work):
 class Problem(Work):
     @documented("Report a problem with an example (the first counts)", bodies.ProblemBody)
     def post(self, request: Request) -> Response:
-        sent = read(bodies.ProblemBody, request)
+        data = parse(bodies.ProblemBody, request)
         try:
             given = answering.report_problem(
-                str(request.auth), sent["turn"], sent["text"], Channel.API
+                str(request.auth), data["turn"], data["text"], Channel.API
             )
         except Turn.DoesNotExist:
             raise NotFound(NO_TURN) from None
@@ -277,7 +277,7 @@ class Problem(Work):
 class Continue(Work):
     @documented("Leave a reveal, the review, or the next task's instructions", bodies.ContinueBody)
     def post(self, request: Request) -> Response:
-        leaving = read(bodies.ContinueBody, request)["leaving"]
+        leaving = parse(bodies.ContinueBody, request)["leaving"]
         participation, turn = training_step.go_on(str(request.auth), leaving, Channel.API)
         return Response(state_of(participation, turn))
 
@@ -285,37 +285,37 @@ class Continue(Work):
 class Wait(Work):
     @documented("Check whether the decision has been made")
     def post(self, request: Request) -> Response:
-        qualification.move_on(mine(request).token)
-        return Response(state_of(mine(request)))
+        qualification.move_on(current(request).token)
+        return Response(state_of(current(request)))
 
 
 class Questionnaire(Work):
     @documented("The optional questions at the end", bodies.QuestionnaireBody)
     def post(self, request: Request) -> Response:
-        participation = mine(request)
-        own_questions.answer_exit(participation.token, read(bodies.QuestionnaireBody, request))
-        return Response(state_of(mine(request)))
+        participation = current(request)
+        own_questions.answer_exit(participation.token, parse(bodies.QuestionnaireBody, request))
+        return Response(state_of(current(request)))
 
 
 class Finish(Work):
     @documented("Report a model's run (only the first report counts)", bodies.RunBody)
     def post(self, request: Request) -> Response:
-        participation, told = mine(request), read(bodies.RunBody, request)
+        participation, run = current(request), parse(bodies.RunBody, request)
         try:
-            answering.note(participation.token, told)
+            answering.note(participation.token, run)
         except answering.RunError as error:
             status = HTTPStatus.CONFLICT
             if error.code == "template":
                 status = HTTPStatus.UNPROCESSABLE_ENTITY
-            return refused(participation, status, error.code, str(error))
+            return reply(participation, status, error.code, str(error))
         return Response(state_of(participation))
 
 
 class Resume(Work):
     @documented("Resume an expired seat, if one is free")
     def post(self, request: Request) -> Response:
-        seats.resume(mine(request))
-        return Response(state_of(mine(request)))
+        seats.resume(current(request))
+        return Response(state_of(current(request)))
 
 
 class Withdraw(Work):
@@ -334,7 +334,7 @@ class NextTask(Work):
         responses={201: OpenApiTypes.OBJECT} | REFUSED,
     )
     def post(self, request: Request) -> Response:
-        participation = mine(request)
+        participation = current(request)
         worker = participation.worker
         following = seats.join(
             participation.study_id,

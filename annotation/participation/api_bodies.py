@@ -27,9 +27,9 @@ class Body(serializers.Serializer):
         if isinstance(data, Mapping):
             unknown = sorted(set(data) - set(self.fields))
             if unknown:
-                known = ", ".join(self.fields) or "none"
+                names = ", ".join(self.fields) or "none"
                 raise serializers.ValidationError(
-                    {ascii(name)[1:-1]: [f"Unknown field. Known fields: {known}."]
+                    {ascii(name)[1:-1]: [f"Unknown field. Known fields: {names}."]
                      for name in unknown}
                 )  # fmt: skip
         return super().to_internal_value(data)
@@ -73,9 +73,9 @@ class AnswerFields(Body):
     )
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        sent = dict.fromkeys(kind.api_field for kind in KINDS.values() if kind.api_field[0])
-        made = {key: SENT[type](required=False, help_text=text) for key, type, text in sent}
-        return made | super().get_fields()
+        members = dict.fromkeys(kind.api_field for kind in KINDS.values() if kind.api_field[0])
+        fields = {key: SENT[type](required=False, help_text=text) for key, type, text in members}
+        return fields | super().get_fields()
 
 
 class AnswerBody(Body):
@@ -227,7 +227,7 @@ def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _place(span: Mapping[str, int]) -> dict[str, Any]:
-    where: dict[str, Any] = {"field": "context", "index": span["segment"]}
+    place: dict[str, Any] = {"field": "context", "index": span["segment"]}
     if span["segment"] == QUESTION:
-        where = {"field": "question"}
-    return where | {"start": span["start"], "end": span["end"]}
+        place = {"field": "question"}
+    return place | {"start": span["start"], "end": span["end"]}

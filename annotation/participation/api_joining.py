@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from annotation.models import Channel, Kind, Participation, Scenario, Study
 from annotation.participation import api_bodies as bodies
-from annotation.participation.api import Spoken, Unfit, holding, read
+from annotation.participation.api import Spoken, Unfit, holding, parse
 from annotation.participation.landing import landing_page
 from annotation.protocol import answering
 from annotation.recruitment import join_errors, visitors
@@ -51,7 +51,7 @@ class Join(Spoken):
     )
     def get(self, request: Request, code: str) -> Response:
         arrival = by_own_link(request, code)
-        page = landing_page(arrival, arrival.begun())
+        page = landing_page(arrival, arrival.live())
         return Response(
             {name: page[name] for name in TOLD}
             | {
@@ -72,25 +72,25 @@ class Join(Spoken):
         },
     )  # fmt: skip
     def post(self, request: Request, code: str) -> Response:
-        sent = read(bodies.JoinBody, request)
-        arrival = by_own_link(request, code, sent.get("arrival", ""))
-        kind, model = sent.get("kind", arrival.kind), None
+        data = parse(bodies.JoinBody, request)
+        arrival = by_own_link(request, code, data.get("arrival", ""))
+        kind, model = data.get("kind", arrival.kind), None
         if kind != arrival.kind:
-            arrival, model = _for_researcher(request, arrival, kind, sent)
+            arrival, model = _for_researcher(request, arrival, kind, data)
         answering.check_channel(Channel.API, kind, arrival.study)
-        known = arrival.begun() or arrival.ended()
+        earlier = arrival.live() or arrival.ended()
         try:
             participation = _seated(arrival)
         except join_errors.RecruitmentError as refusal:
             if refusal.code == "busy":
                 raise Throttled(visitors.WINDOW, str(refusal)) from None
-            told = problem(HTTPStatus.CONFLICT, refusal.code, str(refusal))
-            return Response(told, status=HTTPStatus.CONFLICT, content_type=MEDIA_TYPE)
+            members = problem(HTTPStatus.CONFLICT, refusal.code, str(refusal))
+            return Response(members, status=HTTPStatus.CONFLICT, content_type=MEDIA_TYPE)
         if model is not None:
             model.note(participation.worker)
-        was_known = known is not None and known.pk == participation.pk
+        is_returning = earlier is not None and earlier.pk == participation.pk
         return Response(
-            holding(participation), status=HTTPStatus.OK if was_known else HTTPStatus.CREATED
+            holding(participation), status=HTTPStatus.OK if is_returning else HTTPStatus.CREATED
         )
 
 
@@ -108,7 +108,7 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arriv
 
 
 def _for_researcher(
-    request: Request, arrival: visitors.Arrival, kind: str, sent: dict[str, Any]
+    request: Request, arrival: visitors.Arrival, kind: str, data: dict[str, Any]
 ) -> tuple[visitors.Arrival, Seated | None]:
     """Return a simulated annotator's or model's arrival, using a researcher's token.
 
@@ -124,22 +124,22 @@ def _for_researcher(
         raise Unfit({"kind": ["Simulated annotators can join rehearsals only."]})
     if kind == Kind.SIMULATED:
         code = study.simulated_link_code
-        ticket = sent.get("arrival", "")
+        ticket = data.get("arrival", "")
         return visitors.Arrival(visitor, SimulatedLink(study), code, ticket), None
     model = Seated(
-        scenario=_scenario(study, sent["scenario"]),
-        replicate=sent.get("replicate", 1),
-        **{"revision": ""} | sent["model"],
+        scenario=_scenario(study, data["scenario"]),
+        replicate=data.get("replicate", 1),
+        **{"revision": ""} | data["model"],
     )
     adapter = ModelAdapter(model.scenario, model.identity)
     return visitors.Arrival(visitor, adapter, study.link_code), model
 
 
-def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
+def _scenario(study: Study, cell: dict[str, Any]) -> Scenario:
     """Return the scenario that the request describes. Raises Unfit if it does not exist."""
     scenario = study.scenarios.filter(
-        task__name=wanted["task"], shots=wanted["shots"], split_number=wanted.get("split"),
-        arm=wanted.get("arm", ""),
+        task__name=cell["task"], shots=cell["shots"], split_number=cell.get("split"),
+        arm=cell.get("arm", ""),
     ).select_related("study", "task").first()  # fmt: skip
     if scenario is None:
         raise Unfit({"scenario": ["No scenario has this task, shots, split and arm."]})

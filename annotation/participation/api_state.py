@@ -47,20 +47,20 @@ STEPS = (
 def state_of(participation: Participation, turn: Turn | None = None) -> dict[str, Any]:
     """Return the participation's state. `turn` is its latest, if loaded. Writes nothing."""
     translation.activate(participation.scenario.design.interface_language)
-    about = {
+    participant = {
         "participation": participation.pseudonym,
         "kind": participation.kind,
         "status": participation.status,
     }
     if participation.status != Status.WORKING:
-        return about | _outside(participation)
+        return participant | _outside(participation)
     turn = turn or participation.latest_turn()
     if turn is None:
-        return about | _outside(participation)
+        return participant | _outside(participation)
     if card := upstream_step.card_shown_after(participation, turn):
         shown = _instructions(participation.scenario, next_instructions(participation, card))
-        return about | {"step": "instructions", "leads_to": "continue"} | shown
-    return about | _at_turn(participation, turn_page(participation, turn))
+        return participant | {"step": "instructions", "leads_to": "continue"} | shown
+    return participant | _at_turn(participation, turn_page(participation, turn))
 
 
 def record_of(participation: Participation) -> dict[str, Any]:
@@ -80,22 +80,22 @@ def record_of(participation: Participation) -> dict[str, Any]:
         page = TurnPage(
             card, turn.shown_example, place, str(turn.pk), "", "", scenario.shows_help_examples
         )
-        told = {
+        record = {
             "task": task_of(card, page.shows_examples),
             "question": _question(page),
             "answer": _given(given),
         }
         if turn.is_revealed and not turn.awaits_confidence:
             compared = training_step.reveal(turn)
-            told["reveal"] = _revealed(reveal_page(card, turn.shown_example, given, compared))
-        answered.append(told)
+            record["reveal"] = _revealed(reveal_page(card, turn.shown_example, given, compared))
+        answered.append(record)
     first = instructions_of(scenario, upstream_step.first_card(participation))
     lead = _instructions(scenario, first) if participation.turns.exists() else None
     return {"lead": lead, "answered": answered}
 
 
-def declined(way_out: Exit | None) -> dict[str, Any]:
-    return {"step": DECLINED} | _exit(way_out)
+def declined(exit: Exit | None) -> dict[str, Any]:
+    return {"step": DECLINED} | _exit(exit)
 
 
 def _outside(participation: Participation) -> dict[str, Any]:
@@ -106,20 +106,20 @@ def _outside(participation: Participation) -> dict[str, Any]:
             "step": step, "consent": study.consent_text, "ethics_contact": study.ethics_contact,
         }  # fmt: skip
     if step == "own_questions":
-        return {"step": step, "questions": _own(participation, OwnAnswer.Moment.BEFORE)}
+        return {"step": step, "questions": _questions(participation, OwnAnswer.Moment.BEFORE)}
     if step == "instructions":
-        shown = _instructions(participation.scenario, page)
+        instructions = _instructions(participation.scenario, page)
         if not comprehension.is_open(participation):
-            return {"step": step, "leads_to": "begin"} | shown
-        asked = screening.parse(study.comprehension_questions)
-        questions = [{"text": one.text, "options": list(one.options)} for one in asked]
+            return {"step": step, "leads_to": "begin"} | instructions
+        items = screening.parse(study.comprehension_questions)
+        questions = [{"text": item.text, "options": list(item.options)} for item in items]
         return {
-            "step": "comprehension", **shown,
+            "step": "comprehension", **instructions,
             "questions": questions, "attempts_left": page["attempts_left"],
         }  # fmt: skip
     if step == "waiting":
-        until = page["until"]
-        return {"step": step, "until": until.isoformat() if until else None}
+        end = page["until"]
+        return {"step": step, "until": end.isoformat() if end else None}
     ended: dict[str, Any] = {"step": step} | _exit(page.get("exit"))
     if step == "gone":
         ended |= {"reason": str(page["reason"]), "may_resume": participation.status in MAY_RESUME}
@@ -129,13 +129,13 @@ def _outside(participation: Participation) -> dict[str, Any]:
         ended |= {
             "answered": page["answered"],
             "asks_questions": study.exit_questionnaire and not answered,
-            "own_questions": _own(participation, OwnAnswer.Moment.AFTER),
+            "own_questions": _questions(participation, OwnAnswer.Moment.AFTER),
             "next_task": join_errors.next_task_is_offered(participation),
         }
     return ended
 
 
-def _own(participation: Participation, moment: str) -> list[dict[str, Any]]:
+def _questions(participation: Participation, moment: str) -> list[dict[str, Any]]:
     return [
         {
             "id": question.id, "text": question.text, "kind": question.kind,
@@ -145,10 +145,10 @@ def _own(participation: Participation, moment: str) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _exit(way_out: Exit | None) -> dict[str, Any]:
-    if way_out is None:
+def _exit(exit: Exit | None) -> dict[str, Any]:
+    if exit is None:
         return {"exit": None}
-    return {"exit": {"code": way_out.code, "url": way_out.url, "platform": way_out.platform}}
+    return {"exit": {"code": exit.code, "url": exit.url, "platform": exit.platform}}
 
 
 def _instructions(scenario: Scenario, page: dict[str, Any]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def task_of(card: Card, shows_examples: bool) -> dict[str, Any]:
         "instructions": card.instructions,
         "submit_hint": card.submit_hint,
         "help": [_help(window, shows_examples) for window in card.help_windows],
-        "labels": [{"name": one.name, "definition": one.definition} for one in card.labels],
+        "labels": [{"name": label.name, "definition": label.definition} for label in card.labels],
         "answer": {
             "kind": card.answered_by,
             "no_answer": card.no_answer,
@@ -196,41 +196,41 @@ def _help(window: Help, shows_examples: bool) -> dict[str, str]:
 
 def _at_turn(participation: Participation, page: TurnPage) -> dict[str, Any]:
     scenario = participation.scenario
-    shown: dict[str, Any] = {
+    state: dict[str, Any] = {
         "step": page.state,
         "scenario": {"shots": scenario.shots, "split": scenario.split_number},
         "task": task_of(page.card, page.shows_examples),
         "question": _question(page),
     }
     if page.rated:
-        shown |= {"answer": _given(page.rated), "asks_reason": page.asks_reason}
-        shown["points"] = {point: str(words) for point, words, _percent in page.levels}
+        state |= {"answer": _given(page.rated), "asks_reason": page.asks_reason}
+        state["points"] = {point: str(label) for point, label, _percent in page.levels}
     elif page.review:
-        shown["review"] = [_mistake(mistake) for mistake in page.review]
+        state["review"] = [_mistake(mistake) for mistake in page.review]
     elif page.reveal is not None:
-        shown |= {"answer": _given(page.reveal.answer), "reveal": _revealed(page.reveal)}
-    return shown
+        state |= {"answer": _given(page.reveal.answer), "reveal": _revealed(page.reveal)}
+    return state
 
 
 def _question(page: TurnPage) -> dict[str, Any]:
-    asked, place = page.question, page.place
+    question, place = page.question, page.place
     return {
         "turn": int(page.key),
         "step": place.step,
         "number": place.number,
         "total": place.total,
-        "segments": [_segment(one) for one in asked.segments],
-        "question": asked.text,
-        "asked": asked.kind.name if asked.kind else "",
+        "segments": [_segment(segment) for segment in question.segments],
+        "question": question.text,
+        "asked": question.kind.name if question.kind else "",
         "options": list(page.example.options),
     }
 
 
 def _segment(segment: Segment) -> dict[str, str]:
     """Return a segment's text or, for an image, its alternative text and address."""
-    shown = {"name": segment.name, "text": segment.words}
+    members = {"name": segment.name, "text": segment.words}
     image = segment.image
-    return shown | {"image": reverse("image", args=[image.name])} if image else shown
+    return members | {"image": reverse("image", args=[image.name])} if image else members
 
 
 def _given(given: GivenAnswer) -> dict[str, Any]:
@@ -261,6 +261,6 @@ def _mistake(mistake: Mistake) -> dict[str, Any]:
     return {
         "kind": mistake.kind,
         "count": mistake.count,
-        "instances": [{"given": one.given, "gold": list(one.gold)} for one in mistake.instances],
+        "instances": [{"given": case.given, "gold": list(case.gold)} for case in mistake.instances],
         "rules": [rule.title for rule in mistake.rules],
     }

@@ -43,7 +43,7 @@ class ComprehensionForm(PageForm):
         for number in wrong:
             self.add_error(f"question-{number}", gettext("This is not right. Please choose again."))
 
-    def sentence(self) -> str:
+    def message(self) -> str:
         numbers = ", ".join(name.removeprefix("question-") for name in self.errors)
         return ngettext(
             "Please check question %(numbers)s. Read the instructions above again.",
@@ -89,7 +89,7 @@ class OwnForm(PageForm):
         for question in questions:
             self.fields[f"own-{question.id}"] = _own_field(question)
 
-    def own(self) -> dict[str, str]:
+    def answers(self) -> dict[str, str]:
         return {
             name.removeprefix("own-"): "" if value is None else str(value)
             for name, value in self.cleaned_data.items()

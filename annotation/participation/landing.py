@@ -22,25 +22,25 @@ REFUSED = "refused"  # name and salt of the cookie
 
 
 def landing_page(
-    arrival: Arrival, begun: Participation | None = None, code: str = ""
+    arrival: Arrival, live: Participation | None = None, code: str = ""
 ) -> dict[str, Any]:
     """Return the context for participation/landing.html.
 
-    `begun` is the visitor's participation, and `code` the reason for refusal, if known. A
+    `live` is the visitor's participation, and `code` the reason for refusal, if known. A
     participation found by an unverified ID is shown only in the browser that started it.
     """
     study, adapter = arrival.study, arrival.adapter
     state = code or arrival.refusal() or "open"
     may_start = state in ("open", "busy")
-    ended = None if begun or may_start else arrival.ended()
-    if any(theirs and not arrival.owns(theirs) for theirs in (begun, ended)):
-        begun, ended, state, may_start = None, None, "elsewhere", False
+    ended = None if live or may_start else arrival.ended()
+    if any(seat and not arrival.owns(seat) for seat in (live, ended)):
+        live, ended, state, may_start = None, None, "elsewhere", False
     has_submission = bool(arrival.who and arrival.who.submission)
-    way_out = None
-    is_refused = not (begun or ended or may_start or state == "elsewhere")
+    exit = None
+    is_refused = not (live or ended or may_start or state == "elsewhere")
     if is_refused:
         outcome = "incompatible_device" if state == "device" else "study_full"
-        way_out = adapter.exit(outcome, arrival.who, "")
+        exit = adapter.exit(outcome, arrival.who, "")
     start_url = reverse("start", args=[arrival.code])
     minutes = {scenario.estimated_minutes for scenario in study.scenarios.all()} or {0}
     return {
@@ -54,13 +54,13 @@ def landing_page(
         "example": _example(study),
         "idle_limit_hours": study.idle_limit_hours,
         "preview": arrival.is_preview,
-        "state": "open" if begun or may_start else state,
+        "state": "open" if live or may_start else state,
         "sentence": join_errors.NO_SEAT.get(state, ""),
-        "resume_url": reverse("work", args=[begun.token]) if begun and not has_submission else "",
+        "resume_url": reverse("work", args=[live.token]) if live and not has_submission else "",
         # Continue sends a POST, which stores another submission or starts the next part.
-        "goes_on_by_post": bool(begun and has_submission),
+        "goes_on_by_post": bool(live and has_submission),
         "ended_url": reverse("work", args=[ended.token]) if ended else "",
-        "exit": way_out,
+        "exit": exit,
         # The page sends this by POST to count the refusal, because GET does not write.
         "refused": state if is_refused and not arrival.is_preview else "",
         "refused_url": reverse("refused", args=[arrival.code]),
@@ -74,7 +74,7 @@ def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse
 
     The cookie contains only reasons, and is sent only to this link's URLs.
     """
-    state = landing_page(arrival, arrival.begun())["refused"]
+    state = landing_page(arrival, arrival.live())["refused"]
     if not state or arrival.kind != Kind.PERSON:
         return
     why = join_errors.counted_reason(arrival.study, arrival.key, state, arrival.adapter.scenarios())
@@ -100,18 +100,18 @@ def what_it_asks(study: Study) -> dict[str, Any]:
     # In a cross-task study, neither the unseen task nor the arm may be revealed.
     cards = [load.task.card for load in loads]
     cards += [task.card for task in cross_task.trained_first(study)]
-    before = set(cross_task.lengths(study).values()) or {0}
-    trained = [load.training + more for load in loads for more in before]
+    sizes = set(cross_task.lengths(study).values()) or {0}
+    trained = [load.training + size for load in loads for size in sizes]
     counts = {
-        "examples": [load.examples - load.upstream + more for load in loads for more in before],
+        "examples": [load.examples - load.upstream + size for load in loads for size in sizes],
         "anchors": [load.anchors for load in loads if load.anchors],
         "training": [number for number in trained if number],
         "screening": [load.screening for load in loads if load.screening],
         "test": [load.test for load in loads],
         "words": [
-            roughly(words)
+            roughly(count)
             for load in loads
-            for words in (load.words, *[load.upstream_words] * bool(load.upstream))
+            for count in (load.words, *[load.upstream_words] * bool(load.upstream))
         ],
         "labels": [len(card.labels) for card in cards if card.labels],
     }
@@ -143,13 +143,13 @@ def in_range(numbers: Iterable[int]) -> str:
     ordered = sorted(numbers)
     if not ordered:
         return ""
-    least, most = ordered[0], ordered[-1]
-    if least == most:
-        return f"{least}"
-    return gettext("%(least)s to %(most)s") % {"least": least, "most": most}
+    fewest, largest = ordered[0], ordered[-1]
+    if fewest == largest:
+        return f"{fewest}"
+    return gettext("%(least)s to %(most)s") % {"least": fewest, "most": largest}
 
 
-def roughly(words: int) -> int:
+def roughly(number: int) -> int:
     """Round a word count: 23 becomes 25, 187 becomes 200."""
-    step = 5 if words < 50 else 10 if words < 100 else 50
-    return max(step * round(words / step), 5)
+    step = 5 if number < 50 else 10 if number < 100 else 50
+    return max(step * round(number / step), 5)

@@ -88,17 +88,17 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
 @worker_page("GET")
 def landing(request: access.PageRequest, code: str) -> HttpResponse:
     arrival = visitors.arrival(request, code)
-    return _landing(request, arrival, arrival.begun())
+    return _landing(request, arrival, arrival.live())
 
 
 def _landing(
     request: access.PageRequest,
     arrival: visitors.Arrival,
-    begun: Participation | None = None,
+    live: Participation | None = None,
     refused: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    context = {"study": arrival.study, "landing": landing_page(arrival, begun, refused)}
+    context = {"study": arrival.study, "landing": landing_page(arrival, live, refused)}
     return render(request, "participation/landing.html", context, status=status)
 
 
@@ -144,14 +144,14 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
         consent_step.record(visitors.participation_of(token), agree=True)
         return redirect("work", token)
     language = visitors.language_of(request)
-    told = {} if language == settings.LANGUAGE_CODE else {"language": language}
+    query = {} if language == settings.LANGUAGE_CODE else {"language": language}
     try:
-        way_out = registry.decline(token)
+        exit = registry.decline(token)
     except registry.Agreed:
         return redirect("work", token)
-    if way_out is not None:
-        told["exit"] = signing.dumps([way_out.code, way_out.url, way_out.platform])
-    return redirect(reverse("declined", query=told))
+    if exit is not None:
+        query["exit"] = signing.dumps([exit.code, exit.url, exit.platform])
+    return redirect(reverse("declined", query=query))
 
 
 @never_cache
@@ -162,12 +162,12 @@ def declined(request: access.PageRequest) -> HttpResponse:
     The link back to the platform is therefore signed and passed in the URL.
     """
     try:
-        way_out = Exit(*signing.loads(request.GET.get("exit", "")))
+        exit = Exit(*signing.loads(request.GET.get("exit", "")))
     except signing.BadSignature:
-        way_out = None
+        exit = None
     language = request.GET.get("language", "")
     with translation.override(language if language in dict(settings.LANGUAGES) else "en"):
-        return render(request, "participation/declined.html", {"exit": way_out})
+        return render(request, "participation/declined.html", {"exit": exit})
 
 
 @worker_page("POST")
@@ -181,7 +181,7 @@ def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
         participation = visitors.participation_of(token)
     if form.is_valid() or participation.status != Status.WORKING:
         return redirect(f"{reverse('work', args=[token])}#begin")
-    return _state(request, participation, form, error=form.sentence(), status=422)
+    return _state(request, participation, form, error=form.message(), status=422)
 
 
 @worker_page("POST")
@@ -228,17 +228,17 @@ def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
         return _state(request, participation, form, status=422)
     if participation.study.exit_questionnaire:
         own_questions.answer_exit(token, form.cleaned_data)
-    own_questions.answer(token, OwnAnswer.Moment.AFTER, form.own())
+    own_questions.answer(token, OwnAnswer.Moment.AFTER, form.answers())
     return redirect("work", token)
 
 
 @worker_page("POST")
-def own(request: access.PageRequest, token: str) -> HttpResponse:
+def custom_questions(request: access.PageRequest, token: str) -> HttpResponse:
     participation = visitors.participation_of(token)
     form = OwnForm(own_questions.asked(participation, OwnAnswer.Moment.BEFORE), request.POST)
     if not form.is_valid():
         return _state(request, participation, form, status=422)
-    own_questions.answer(token, OwnAnswer.Moment.BEFORE, form.own())
+    own_questions.answer(token, OwnAnswer.Moment.BEFORE, form.answers())
     return redirect("work", token)
 
 
@@ -325,12 +325,12 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def confidence(request: access.PageRequest, token: str) -> HttpResponse:
-    sent, channel = turn_of(request), Channel.PAGE
+    key, channel = turn_of(request), Channel.PAGE
     try:
-        participation, turn = confidence_step.give(token, sent, request.POST, channel)
+        participation, turn = confidence_step.give(token, key, request.POST, channel)
     except AnswerError as error:
-        told = translated(error.sentence)
-        return _state(request, visitors.participation_of(token), error=told, status=422)
+        message = translated(error.sentence)
+        return _state(request, visitors.participation_of(token), error=message, status=422)
     return _after_post(request, participation, turn)
 
 
@@ -390,16 +390,16 @@ def _state(
         "resume_url": request.build_absolute_uri(address),
     }
     if turn is not None and card is None:
-        sent = request.POST.dict() if error else {}
-        page = turn_page(participation, turn, error=error, notice=notice, sent=sent)
+        form_data = request.POST.dict() if error else {}
+        page = turn_page(participation, turn, error=error, notice=notice, sent=form_data)
         return render_turn(request, page, status, **shared)
     if request.htmx:
         return HttpResponseClientRedirect(address)
-    shown = next_instructions(participation, card) if card else page_outside_turns(participation)
+    content = next_instructions(participation, card) if card else page_outside_turns(participation)
     shared |= {"error": error, "notice": notice, "sentences": of_scripts()}
     if participation.status == Status.COMPLETED:  # unseen tasks are shown only at the end
         shared["card"] = participation.scenario.task.card
     else:
-        shared["card"] = shown.get("card") or upstream_step.first_card(participation)
-    context = shared | shown | by_key(sent=form)
+        shared["card"] = content.get("card") or upstream_step.first_card(participation)
+    context = shared | content | by_key(sent=form)
     return render(request, "participation/work.html", context, status=status)

@@ -48,23 +48,23 @@ def scenario_preview(
 ) -> HttpResponse:
     """Show an example on GET. On POST, show its reveal (in training) or the next example."""
     study = study_of(request, name, right_to("scenario_preview"))
-    chosen = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
+    cell = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
     if step in OUTSIDE:
-        return _outside_turns(request, chosen, step)
-    examples = _examples(chosen, step)
+        return _outside_turns(request, cell, step)
+    examples = _examples(cell, step)
     if position >= len(examples):
         raise Http404
-    sizes = (_sizes(chosen).get(part, 0) for part in STEPS)
-    here = bar(chosen, step, position)
+    sizes = (_sizes(cell).get(part, 0) for part in STEPS)
+    preview_bar = bar(cell, step, position)
     page = TurnPage(
-        card=chosen.shown_card(frozen.card_of_example(examples[position].pk)),
-        example=chosen.shown_example(examples[position]),
+        card=cell.shown_card(frozen.card_of_example(examples[position].pk)),
+        example=cell.shown_example(examples[position]),
         place=Place.at(step, position, *sizes),
-        key=f"preview-{chosen.pk}-{step}-{position}",
-        answer_url=_address(chosen, step, position),
-        continue_url=here.next_url or reverse("study", args=[study.name]),
-        shows_examples=chosen.shows_help_examples,
-        bar=here,
+        key=f"preview-{cell.pk}-{step}-{position}",
+        answer_url=_address(cell, step, position),
+        continue_url=preview_bar.next_url or reverse("study", args=[study.name]),
+        shows_examples=cell.shows_help_examples,
+        bar=preview_bar,
     )
     with translation.override(study.interface_language):
         return show(request, page)
@@ -130,12 +130,12 @@ class Bar:
 def bar(scenario: Scenario, step: str, position: int) -> Bar:
     sizes = _sizes(scenario)
     places = [(part, number) for part, size in sizes.items() for number in range(size)]
-    here = places.index((step, position))
-    before = _address(scenario, *places[here - 1]) if here else ""
-    after = _address(scenario, *places[here + 1]) if here + 1 < len(places) else ""
+    index = places.index((step, position))
+    previous = _address(scenario, *places[index - 1]) if index else ""
+    following = _address(scenario, *places[index + 1]) if index + 1 < len(places) else ""
     parts = [(NAMES[part], _address(scenario, part, 0), part == step) for part in sizes]
     out = reverse("recruit", args=[scenario.study.name])
-    return Bar(str(scenario), parts, before, after, out)
+    return Bar(str(scenario), parts, previous, following, out)
 
 
 def _sizes(scenario: Scenario) -> dict[str, int]:
@@ -156,30 +156,30 @@ def _sizes(scenario: Scenario) -> dict[str, int]:
 def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) -> HttpResponse:
     if step not in _sizes(scenario):
         raise Http404
-    here = bar(scenario, step, 0)
+    preview_bar = bar(scenario, step, 0)
     if request.method == "POST":  # the button on the previous page
         return go_to(request, _address(scenario, step, 0))
-    study, on = scenario.study, here.next_url or here.out_url
+    study, on = scenario.study, preview_bar.next_url or preview_bar.out_url
     with translation.override(study.interface_language):
         if step == CONSENT:
-            shown = consent_page(study, on)
+            page_context = consent_page(study, on)
         elif step == OWN:
-            shown = questions_page(of_moment(study.own_questions, BEFORE), on)
+            page_context = questions_page(of_moment(study.own_questions, BEFORE), on)
         elif step == INSTRUCTIONS:
-            shown = instructions_page(study, scenario, on)
-            shown["minutes"] = scenario.estimated_minutes
+            page_context = instructions_page(study, scenario, on)
+            page_context["minutes"] = scenario.estimated_minutes
             if study.comprehension_questions.strip():
-                shown |= comprehension_page(study, on)
+                page_context |= comprehension_page(study, on)
         else:
-            shown = end_of(scenario, on)
-        context = {"card": scenario.task.card, "study": study, "resume_url": "", "bar": here}
-        return render(request, "participation/work.html", context | shown)
+            page_context = end_of(scenario, on)
+        context = {"card": scenario.task.card, "study": study, "resume_url": "", "bar": preview_bar}
+        return render(request, "participation/work.html", context | page_context)
 
 
 def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
     study = scenario.study
-    own = of_moment(study.own_questions, AFTER)
-    asks = study.exit_questionnaire or own
+    questions = of_moment(study.own_questions, AFTER)
+    asks = study.exit_questionnaire or questions
     worked = timedelta(minutes=scenario.estimated_minutes)
     earned = max(ledger.for_time(study, worked), ledger.cents(study.base_reward))
     return {
@@ -190,6 +190,6 @@ def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
         "worked": in_words(worked),
         "pay": pay_in_words(earned, study.currency),
         "exit": {"code": "PREVIEW"},
-        "exit_form": ExitForm(study.exit_questionnaire, own) if asks else None,
+        "exit_form": ExitForm(study.exit_questionnaire, questions) if asks else None,
         "questionnaire_url": on,
     }

@@ -121,12 +121,12 @@ class Reveal:
     def _parts(self, text: str, place: Mark | None) -> list[tuple[str, bool]]:
         if place is None:
             return [(text, text in self.answer.texts)]
-        own = [span for span in self.answer.spans if span.segment == place.segment]
-        edges = {place.start, place.end, *(edge for span in own for edge in span[1:3])}
+        selected = [span for span in self.answer.spans if span.segment == place.segment]
+        edges = {place.start, place.end, *(edge for span in selected for edge in span[1:3])}
         cuts = sorted(edge for edge in edges if place.start <= edge <= place.end)
         return [
             (text[start - place.start : end - place.start],
-             any(span.start <= start and end <= span.end for span in own))
+             any(span.start <= start and end <= span.end for span in selected))
             for start, end in pairwise(cuts)
         ]  # fmt: skip
 
@@ -155,39 +155,39 @@ def reveal_page(
     `other_kinds` is gold for related questions that may be named, as in tasks/findings.py.
     """
     names = [label.name for label in card.labels] or list(example.options)
-    said = findings_on(card, example, answer, comparison, example.gold, other_kinds)
-    question = _pieces(comparison, QUESTION, card.wording(example.question), said)
-    mistakes = [finding for finding in said if finding.is_mistake]
-    only_boundaries = bool(mistakes) and all(one.is_on_boundaries for one in mistakes)
+    findings = findings_on(card, example, answer, comparison, example.gold, other_kinds)
+    question = _pieces(comparison, QUESTION, card.wording(example.question), findings)
+    mistakes = [finding for finding in findings if finding.is_mistake]
+    only_boundaries = bool(mistakes) and all(mistake.is_on_boundaries for mistake in mistakes)
     return Reveal(
         comparison=comparison,
         answer=answer,
         question=question,
         segments=[
             RevealedSegment(
-                index, card.segments[index], _pieces(comparison, index, text, said), image_in(text)
+                n, card.segments[n], _pieces(comparison, n, text, findings), image_in(text)
             )
-            for index, text in enumerate(example.context)
+            for n, text in enumerate(example.context)
         ],
         choices=_choices(names, answer, example.gold),
-        findings=said,
+        findings=findings,
         gold=example.gold,
         is_judged=card.kind.is_judged,
         explanation=example.explanation,
         rule=None
         if comparison.s1 == 1 or only_boundaries
         else card.rule_for(example.question, example.gold),
-        boundary_rule=card.boundary_rule if any(f.is_on_boundaries for f in said) else None,
+        boundary_rule=card.boundary_rule if any(f.is_on_boundaries for f in findings) else None,
     )
 
 
 def _pieces(
-    comparison: Comparison, segment: int, text: str, said: Sequence[Finding]
+    comparison: Comparison, segment: int, text: str, findings: Sequence[Finding]
 ) -> list[RevealedPiece]:
     """Split text into pieces, and add findings to pieces whose highlight is inexact."""
     kinds = {
         finding.start: finding.kind
-        for finding in said
+        for finding in findings
         if finding.segment == segment and finding.is_on_boundaries
     }
     return [

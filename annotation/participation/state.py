@@ -111,13 +111,13 @@ def page_outside_turns(participation: Participation) -> dict:
         return earned | _finished(participation)
     is_out = participation.status == Status.SCREENED_OUT and comprehension.is_open(participation)
     reason = NOT_COMPREHENDED if is_out else ENDED_MESSAGES[Status(participation.status)]
-    gone = {
+    ending = {
         "stage": "gone",
         "reason": str(reason),
         "may_come_back": participation.status in MAY_RESUME,
         "exit": current_exit(participation),
     }
-    return earned | gone
+    return earned | ending
 
 
 def consent_page(study: Study, address: str) -> dict:
@@ -207,12 +207,12 @@ def _finished(participation: Participation) -> dict:
     }
 
 
-def exit_form(participation: Participation, *sent: Any) -> ExitForm | None:
+def exit_form(participation: Participation, *data: Any) -> ExitForm | None:
     """Return a form with the unanswered final questions, or None if all are answered."""
     asks = participation.study.exit_questionnaire
     asks = asks and not ExitAnswers.objects.filter(participation=participation).exists()
-    own = own_questions.asked(participation, OwnAnswer.Moment.AFTER)
-    return ExitForm(asks, own, *sent) if asks or own else None
+    questions = own_questions.asked(participation, OwnAnswer.Moment.AFTER)
+    return ExitForm(asks, questions, *data) if asks or questions else None
 
 
 def _learned(participation: Participation) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def pay_in_words(cents: int, currency: str) -> str:
     return money(ledger.in_currency(cents), currency) if cents else ""
 
 
-def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPage:
+def turn_page(participation: Participation, turn: Turn, **extra: Any) -> TurnPage:
     scenario = participation.scenario
     turn.participation = participation
     card, revealed, review, tally = turn.card, None, [], []
@@ -287,7 +287,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         refuses_pastes=scenario.design.refuse_pastes,
         advances=scenario.design.auto_advance and not turn.is_revealed and bool(card.labels),
         draft=(draft.content, draft.age) if draft else None,
-        **shown,
+        **extra,
     )
 
 
@@ -306,13 +306,13 @@ def render_turn(
     request: HttpRequest, page: TurnPage, status: int = 200, **context: Any
 ) -> HttpResponse:
     form = page.form(get_token(request))
-    shown = {"turn": page, "form": form}
+    turn_context = {"turn": page, "form": form}
     if request.htmx:  # type: ignore[attr-defined]  # by its middleware
-        if whole := page.reply(form):
-            return HttpResponse(whole, status=status)
-        return render(request, page.template, shown, status=status)
-    shown |= {"stage": "turn", "card": page.card, "sentences": of_scripts()}
-    return render(request, "participation/work.html", shown | context, status=status)
+        if html := page.reply(form):
+            return HttpResponse(html, status=status)
+        return render(request, page.template, turn_context, status=status)
+    turn_context |= {"stage": "turn", "card": page.card, "sentences": of_scripts()}
+    return render(request, "participation/work.html", turn_context | context, status=status)
 
 
 def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
@@ -345,10 +345,10 @@ def _progress(participation: Participation, turn: Turn, place: Place) -> Progres
 
 
 def own_data_file(participation: Participation, rights: Collection[str] = WHOLE) -> JsonResponse:
-    way_out = current_exit(participation)
+    exit = current_exit(participation)
     name = f"{participation.pseudonym}.json"
     return JsonResponse(
-        personal_data(participation, way_out.code if way_out else None, rights),
+        personal_data(participation, exit.code if exit else None, rights),
         json_dumps_params={"indent": 1, "ensure_ascii": False},
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

@@ -49,14 +49,14 @@ def examples(card: Card) -> list[Example]:
 def page(participation: Participation, number: int) -> TurnPage | None:
     """Return the page for the sentence with this number (from 1), or None after the last."""
     scenario = participation.scenario
-    shown = examples(scenario.task.card)
-    if not 1 <= number <= len(shown):
+    sentences = examples(scenario.task.card)
+    if not 1 <= number <= len(sentences):
         return None
     worked = participation.worked_before_first(database_now())
     return TurnPage(
         card=_card(scenario.task.card),
-        example=shown[number - 1],
-        place=Place(Step.TRAINING, number, len(shown), trying=True),
+        example=sentences[number - 1],
+        place=Place(Step.TRAINING, number, len(sentences), trying=True),
         key=f"try-{number}",
         answer_url=reverse("try_tool", args=[participation.token, number]),
         continue_url=reverse("try_tool", args=[participation.token, number + 1]),
@@ -67,13 +67,13 @@ def page(participation: Participation, number: int) -> TurnPage | None:
 
 def worked(card: Card) -> dict[str, Any]:
     """Return the first invented example with its reveal, for participation/_example.html."""
-    shown, example = _card(card), examples(card)[0]
+    tool_card, example = _card(card), examples(card)[0]
     gold = tuple(example.gold)
     spans = tuple(next(anywhere(text, example.context)) for text in gold * card.is_highlighted)
     label = gold[0] if card.labels else ""
     given = GivenAnswer(spans, label, False, () if spans or label else gold)
-    reveal = reveal_page(shown, example, given, compare_answer(shown, example, given, gold))
-    return {"card": shown, "question": Question(shown, example), "reveal": reveal}
+    reveal = reveal_page(tool_card, example, given, compare_answer(tool_card, example, given, gold))
+    return {"card": tool_card, "question": Question(tool_card, example), "reveal": reveal}
 
 
 def _card(card: Card) -> Card:

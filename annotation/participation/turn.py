@@ -103,17 +103,17 @@ class Place:
 
     @property
     def answered(self) -> int:
-        before = {
+        offsets = {
             "annotation": self.before_test,
             "screening": self.anchor_total + self.training_total,
             "training": self.anchor_total,
         }
-        return before.get(self.step, 0) + self.number - 1
+        return offsets.get(self.step, 0) + self.number - 1
 
-    def tracks(self, done: int) -> list[dict[str, float]]:
+    def tracks(self, count: int) -> list[dict[str, float]]:
         """Return the progress bars before and during the test, as percentages of the width.
 
-        `done` is the number of answered examples in the current step. The bar before the test is
+        `count` is the number of answered examples in the current step. The bar before the test is
         at least 15% wide, so that it is visible.
         """
         totals = [self.before_test, self.test_total]
@@ -124,11 +124,11 @@ class Place:
         examples = sum(totals) or 1
         first = max(15.0, 100 * totals[0] / examples) if all(totals) else 100.0 * bool(totals[0])
         earlier = self.answered - self.number + 1
-        answered = [earlier + done, 0] if self.is_before_test else [totals[0], done]
+        answered = [earlier + count, 0] if self.is_before_test else [totals[0], count]
         tracks, begin = [], 0.0
-        for total, share, ready in zip(totals, (first, 100 - first), answered, strict=True):
+        for total, share, finished in zip(totals, (first, 100 - first), answered, strict=True):
             if total:
-                width = round(share * ready / total, 2)
+                width = round(share * finished / total, 2)
                 tracks.append({"begin": begin, "width": share, "done": width})
             begin += share
         return tracks
@@ -271,12 +271,12 @@ class TurnPage:
 
     @property
     def template(self) -> str:
-        own = self.state if self.state in ("review", "confidence") else "turn"
-        return f"participation/_{own}.html"
+        name = self.state if self.state in ("review", "confidence") else "turn"
+        return f"participation/_{name}.html"
 
     @property
     def levels(self) -> list[tuple[str, Any, int]]:
-        return [(str(point), words, percent(point)) for point, words in POINTS.items()]
+        return [(str(point), label, percent(point)) for point, label in POINTS.items()]
 
     @cached_property
     def question(self) -> Question:
@@ -285,8 +285,8 @@ class TurnPage:
     def form(self, csrf_token: str) -> SafeString:
         """Return the cached form shared by all, or "" if it has a message or an earlier answer."""
         place, card, example = self.place, self.card, self.example
-        said = self.error or self.notice or self.sent or self.back_url or self.state != "question"
-        if said or place.begins_test or self.progress.is_milestone:
+        extras = self.error or self.notice or self.sent or self.back_url
+        if extras or self.state != "question" or place.begins_test or self.progress.is_milestone:
             return SafeString()
         texts = (example.question, *example.context), tuple(example.options)
         switches = self.advances, self.refuses_pastes
@@ -300,8 +300,8 @@ class TurnPage:
         if not form or self.draft or self.bar or not self.token:
             return SafeString()
         kind = self.question.kind
-        asked = kind.match if kind else KEY
-        turn = _turn(self.card, asked, self.place, self.cutoff_seconds, get_language())
+        match = kind.match if kind else KEY
+        turn = _turn(self.card, match, self.place, self.cutoff_seconds, get_language())
         fixed = tuple((name, getattr(self.progress, name)) for name in FIXED)
         times = {mark: getattr(self.progress, name) for name, mark in TIMES.items()}
         time = _filled(_time(fixed, get_language()), times)
@@ -310,8 +310,8 @@ class TurnPage:
     @property
     def where(self) -> str:
         """Return the window title: step and position, and the verdict after an answer."""
-        where = self.place.title
-        return VERDICTS[self.reveal.verdict] % {"where": where} if self.reveal else where
+        title = self.place.title
+        return VERDICTS[self.reveal.verdict] % {"where": title} if self.reveal else title
 
     @property
     def tracks(self) -> list[dict[str, float]]:
@@ -320,9 +320,9 @@ class TurnPage:
     @property
     def options(self) -> list[tuple[str, bool]]:
         """Return (option, whether the submitted answer selects it) for each option."""
-        sent = self.sent
+        form_data = self.sent
         return [
-            (text, sent.get("option") == str(place) or sent.get(f"option-{place}") == "1")
+            (text, form_data.get("option") == str(place) or form_data.get(f"option-{place}") == "1")
             for place, text in enumerate(self.example.options)
         ]
 
@@ -350,8 +350,8 @@ def _form(
         advances=switches[0],
         refuses_pastes=switches[1],
     )
-    shown = {"turn": page, "question": page.question, "place": place, "progress": page.progress}
-    return render_to_string(card.kind.template, shown | {"csrf_token": CSRF})
+    values = {"turn": page, "question": page.question, "place": place, "progress": page.progress}
+    return render_to_string(card.kind.template, values | {"csrf_token": CSRF})
 
 
 @lru_cache(maxsize=4096)
@@ -366,12 +366,12 @@ def _turn(card: Card, question: str, place: Place, cutoff: int, _language: str |
     page = TurnPage(
         card, Example(question=question), place, KEY, "", token=TOKEN, cutoff_seconds=cutoff
     )
-    shown = {"turn": page, "form": FORM, "time": TIME, "request": {"htmx": True}}
-    return render_to_string(page.template, shown)
+    context = {"turn": page, "form": FORM, "time": TIME, "request": {"htmx": True}}
+    return render_to_string(page.template, context)
 
 
-def _filled(html: str, own: Mapping[str, str]) -> SafeString:
-    for name, text in own.items():
+def _filled(html: str, values: Mapping[str, str]) -> SafeString:
+    for name, text in values.items():
         html = html.replace(name, conditional_escape(text))
     return mark_safe(html)
 

@@ -96,7 +96,7 @@ class Arrival:
             self.study, self.key, self.kind, self.adapter.scenarios(), browser
         )
 
-    def begun(self) -> Participation | None:
+    def live(self) -> Participation | None:
         """Return this ID's live or resumable participation, without checking ownership."""
         theirs = self.study.participations.filter(worker__key=self.key).order_by("-pk")
         return theirs.live().first() or theirs.expired_at_work().first()
@@ -144,7 +144,7 @@ class Arrival:
         """
         if self.is_preview:
             raise join_errors.RecruitmentError("preview")
-        begun = self.begun()
+        begun = self.live()
         if self.lacks_computer and not begun:
             raise join_errors.RecruitmentError("device")
         known = begun or self.ended()
