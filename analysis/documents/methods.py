@@ -43,7 +43,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
 
 def per_browser(record: StudyRecord) -> str:
     """Return a sentence about participations whose exclusivity is only per browser, or ""."""
-    number = dict(record.platforms).get(OpenLink.words)
+    number = dict(record.platforms).get(OpenLink.label)
     if not number:
         return ""
     people = count(number, "participation")
@@ -64,7 +64,7 @@ def _design(record: StudyRecord) -> dict[str, Any]:
         "opened_at": wording.moment(opened_at),
         "cells": sum(scenario.get("arm") != Arm.QUESTION for scenario in manifest["scenarios"]),
         "ways": _ways(manifest),
-        "is_from_elsewhere": {name for name, _n in record.platforms} - {ProlificAdapter.words},
+        "is_from_elsewhere": {name for name, _n in record.platforms} - {ProlificAdapter.label},
         "per_browser": per_browser(record),
         "reached": recruitment.reached(record),
         "options": wording.options(manifest, wording.REPORTED),

@@ -26,7 +26,7 @@ CONDITIONS = {
 
 
 def came_from_prolific(record: StudyRecord) -> bool:
-    return ProlificAdapter.words in dict(record.platforms)
+    return ProlificAdapter.label in dict(record.platforms)
 
 
 def reached(record: StudyRecord) -> list[str]:

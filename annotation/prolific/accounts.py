@@ -18,9 +18,9 @@ from tasks.clock import database_now
 FINISH_THERE = "Finish the studies on Prolific"
 
 
-def client_of(there: ProlificStudy | None, patient: bool = False) -> Client:
+def client_of(draft: ProlificStudy | None, patient: bool = False) -> Client:
     """Return a study's client (None: the environment's). Raises ProlificError without a token."""
-    return client_of_account(there.account if there else None, patient)
+    return client_of_account(draft.account if draft else None, patient)
 
 
 def client_of_account(account: ProlificAccount | None, patient: bool = False) -> Client:
@@ -74,23 +74,23 @@ def set_token(owner: User, token: str, workspace: str, project: str) -> Prolific
                 "set_at": database_now(),
             },
         )
-        what = f"set Prolific token ending in {account.last_characters}"
-        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(owner), by=owner)
+        event = f"set Prolific token ending in {account.last_characters}"
+        AuditEntry.objects.record(event, Topic.ACCOUNT, about=str(owner), by=owner)
     return account
 
 
 def _access(account: ProlificAccount) -> Access:
     """Return access through an account's stored token. Raises ProlificError."""
-    owner, gone = account.owner, "The API token for these Prolific studies was removed"
+    owner, removal = account.owner, "The API token for these Prolific studies was removed"
     if not account.external_id:
-        raise ProlificError(f"{gone} with the account of its owner. {FINISH_THERE}.")
+        raise ProlificError(f"{removal} with the account of its owner. {FINISH_THERE}.")
     if not owner.is_active:
         raise ProlificError(
-            f"{gone} because the account {owner} was closed. {FINISH_THERE}, or ask an"
+            f"{removal} because the account {owner} was closed. {FINISH_THERE}, or ask an"
             " administrator to open the account, so that its owner can set the token again."
         )
     if not account.token:
-        raise ProlificError(f"{gone}. {owner} can set it again on the page Your account.")
+        raise ProlificError(f"{removal}. {owner} can set it again on the page Your account.")
     try:
         token = identities.decrypt(account.token)
     except identities.LostKey:

@@ -31,7 +31,7 @@ LEEWAY = 30  # tolerated difference between clocks, in seconds
 
 
 class ProlificAdapter(PlatformAdapter):
-    platform, words, confirms = "prolific", "Prolific", True
+    platform, label, confirms = "prolific", "Prolific", True
 
     def __init__(self, prolific_study: ProlificStudy):
         self.prolific_study, self.study = prolific_study, prolific_study.study
@@ -41,18 +41,18 @@ class ProlificAdapter(PlatformAdapter):
 
     @classmethod
     def at(cls, code: str) -> PlatformAdapter | None:
-        there = ProlificStudy.objects.select_related("study").filter(code=code).first()
-        return cls(there) if there is not None else None
+        draft = ProlificStudy.objects.select_related("study").filter(code=code).first()
+        return cls(draft) if draft is not None else None
 
     @classmethod
     def of(cls, submission: Submission) -> PlatformAdapter | None:
-        there = submission.prolific_study
-        return cls(there) if there is not None else None
+        draft = submission.prolific_study
+        return cls(draft) if draft is not None else None
 
     @classmethod
     def sources(cls, study: Study) -> list[Source]:
         """Return Prolific, even before drafts exist, because lists may be made earlier."""
-        return [Source(cls.platform, cls.words)]
+        return [Source(cls.platform, cls.label)]
 
     def identity(self, request: HttpRequest) -> Identity | None:
         # Normalise the IDs. Otherwise, another spelling would make the same person a new worker.
@@ -81,7 +81,7 @@ class ProlificAdapter(PlatformAdapter):
         claim = claims["prolific"]
         for name, value in ids.items():
             # Exactly one claim per name: an ambiguous value could create a new person.
-            claimed = [held for key, held in claim.items() if key.upper() == name]
+            claimed = [claimed_id for key, claimed_id in claim.items() if key.upper() == name]
             if len(claimed) != 1 or str(claimed[0]).lower() != value:
                 raise NotAdmitted(
                     gettext(
@@ -156,14 +156,14 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
     return claims
 
 
-def _is_for(audience: object, own: str) -> bool:
+def _is_for(audience: object, origin: str) -> bool:
     """Return whether the audience (a URL or a list of URLs) contains this server."""
     for value in audience if isinstance(audience, list) else [audience]:
         try:
             address = urlsplit(value) if isinstance(value, str) else None
         except ValueError:
             address = None
-        if address and f"{address.scheme}://{address.netloc}".lower() == own.lower():
+        if address and f"{address.scheme}://{address.netloc}".lower() == origin.lower():
             return True
     return False
 
@@ -174,8 +174,8 @@ class UnknownKey(Exception):
 
 def signing_key(token: str, published: dict[str, Any]) -> Any:
     """Return the public key named by the token. Raises jwt.PyJWTError or UnknownKey."""
-    wanted = jwt.get_unverified_header(token).get("kid")
+    key_id = jwt.get_unverified_header(token).get("kid")
     for key in published.get("keys", []):
-        if isinstance(key, dict) and key.get("kid") == wanted:
+        if isinstance(key, dict) and key.get("kid") == key_id:
             return jwt.PyJWK(key).key
-    raise UnknownKey(str(wanted))
+    raise UnknownKey(str(key_id))

@@ -24,76 +24,76 @@ RANGES = {
 
 def filters(study: Study, client: Client, workspace: str) -> list[Json]:
     """Return the filters for the study's audience. Raises PlanError if Prolific lacks one."""
-    held = study.audience
-    wanted = {key: held[key] for key in (*CHOICES, "quotas") if held.get(key)}
+    spec = study.audience
+    choices = {key: spec[key] for key in (*CHOICES, "quotas") if spec.get(key)}
     ranges = {
-        names: {bound: held[key] for bound, key in bounds.items() if held.get(key) is not None}
+        names: {bound: spec[key] for bound, key in bounds.items() if spec.get(key) is not None}
         for names, bounds in RANGES.items()
     }
-    sent: dict[str, Json] = {}
-    if wanted or any(ranges.values()):
-        known = client.filters(workspace)
+    selected: dict[str, Json] = {}
+    if choices or any(ranges.values()):
+        available = client.filters(workspace)
         for key, names in CHOICES.items():
-            if key in wanted:
-                found = _found(known, names, key)
-                ids = [_choice(found, name, key) for name in wanted[key]]
-                sent[found["filter_id"]] = {
-                    "filter_id": found["filter_id"], "selected_values": ids,
+            if key in choices:
+                match = _filter(available, names, key)
+                ids = [_choice(match, name, key) for name in choices[key]]
+                selected[match["filter_id"]] = {
+                    "filter_id": match["filter_id"], "selected_values": ids,
                 }  # fmt: skip
         for names, bounds in ranges.items():
             if bounds:
-                found = _found(known, names, ", ".join(RANGES[names].values()))
-                sent[found["filter_id"]] = {
-                    "filter_id": found["filter_id"], "selected_range": bounds,
+                match = _filter(available, names, ", ".join(RANGES[names].values()))
+                selected[match["filter_id"]] = {
+                    "filter_id": match["filter_id"], "selected_range": bounds,
                 }  # fmt: skip
-        for name, shares in wanted.get("quotas", {}).items():
-            _add_quota(sent, _found(known, (name, name), "quotas"), shares)
-    return [*sent.values(), *held.get("filters", [])]
+        for name, shares in choices.get("quotas", {}).items():
+            _add_quota(selected, _filter(available, (name, name), "quotas"), shares)
+    return [*selected.values(), *spec.get("filters", [])]
 
 
-def _found(known: list[Json], names: tuple[str, str], key: str) -> Json:
+def _filter(available: list[Json], names: tuple[str, str], key: str) -> Json:
     """Return the filter with this ID or title. Raises PlanError."""
-    for each in known:
-        if each.get("filter_id") == names[0] or _same(each.get("title"), names[1]):
-            return each
-    titles = [str(each.get("title")) for each in known]
+    for candidate in available:
+        if candidate.get("filter_id") == names[0] or _matches(candidate.get("title"), names[1]):
+            return candidate
+    titles = [str(candidate.get("title")) for candidate in available]
     raise PlanError(
         f"Audience, {key}: Prolific has no filter “{names[1]}”.{_near(names[1], titles)}"
     )
 
 
-def _choice(found: Json, name: str, key: str) -> str:
+def _choice(match: Json, name: str, key: str) -> str:
     """Return the ID of the filter's choice with this name. Raises PlanError."""
-    choices = found.get("choices")
-    named = choices if isinstance(choices, dict) else {}
-    for pk, title in named.items():
-        if _same(title, name):
+    choices = match.get("choices")
+    titles = choices if isinstance(choices, dict) else {}
+    for pk, title in titles.items():
+        if _matches(title, name):
             return str(pk)
     raise PlanError(
-        f"Audience, {key}: Prolific's filter “{found.get('title')}” has no choice"
-        f" “{name}”.{_near(name, list(map(str, named.values())))}"
+        f"Audience, {key}: Prolific's filter “{match.get('title')}” has no choice"
+        f" “{name}”.{_near(name, list(map(str, titles.values())))}"
     )
 
 
-def _add_quota(sent: dict[str, Json], found: Json, shares: dict[str, float]) -> None:
-    named = {_choice(found, name, "quotas"): share for name, share in shares.items()}
-    weights = dict(sorted(named.items()))  # sorted, because PostgreSQL's JSON is unordered
-    condition = sent.setdefault(found["filter_id"], {"filter_id": found["filter_id"]})
+def _add_quota(conditions: dict[str, Json], match: Json, shares: dict[str, float]) -> None:
+    shares_by_id = {_choice(match, name, "quotas"): share for name, share in shares.items()}
+    weights = dict(sorted(shares_by_id.items()))  # sorted, because PostgreSQL's JSON is unordered
+    condition = conditions.setdefault(match["filter_id"], {"filter_id": match["filter_id"]})
     selected = condition.get("selected_values")
     if selected is not None and set(selected) != set(weights):
         raise PlanError(
-            f"Audience, quotas: “{found.get('title')}” needs a share for each choice in the"
+            f"Audience, quotas: “{match.get('title')}” needs a share for each choice in the"
             " audience, and no others."
         )
     condition |= {"selected_values": list(weights), "weightings": weights}
 
 
-def _same(title: Any, name: str) -> bool:
+def _matches(title: Any, name: str) -> bool:
     return isinstance(title, str) and title.strip().casefold() == name.strip().casefold()
 
 
-def _near(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, n=3) or sorted(known)[:5]
+def _near(name: str, titles: list[str]) -> str:
+    near = get_close_matches(name, titles, n=3) or sorted(titles)[:5]
     return f" Similar: {', '.join(near)}." if near else ""
 
 

@@ -74,7 +74,7 @@ class Client:
         self.has_acted = False
         self.session = requests.Session()
         self.session.headers["Authorization"] = f"Token {self.access.token}"
-        again = Retry(
+        retry = Retry(
             total=4 if patient else 1,
             read=4 if patient else 0,
             backoff_factor=0.3,
@@ -83,7 +83,7 @@ class Client:
             raise_on_status=False,
         )
         for scheme in ("http://", "https://"):
-            self.session.mount(scheme, HTTPAdapter(max_retries=again))
+            self.session.mount(scheme, HTTPAdapter(max_retries=retry))
 
     def _call(
         self, method: str, path: str, json: Any = None, shape: type = dict, **parameters: Any
@@ -119,8 +119,8 @@ class Client:
         except (requests.RequestException, ValueError) as error:
             logger.warning("Prolific could not be reached: %s", error)
             self.has_acted |= acts and not was_not_sent(error)
-            sentence = REPLY_LOST if self.has_acted else NOT_REACHED
-            raise ProlificError(sentence, unreachable=True) from None
+            message = REPLY_LOST if self.has_acted else NOT_REACHED
+            raise ProlificError(message, unreachable=True) from None
         finally:
             _TURN.release()
         self.has_acted |= acts
@@ -135,13 +135,13 @@ class Client:
 
     def workspace(self) -> str:
         """Return the configured or the only workspace. Raises ProlificError."""
-        known = self._listed("workspaces/")
-        return _chosen(self.access.names[0], self.access.workspace, known)
+        workspaces = self._listed("workspaces/")
+        return _configured(self.access.names[0], self.access.workspace, workspaces)
 
     def project(self, workspace: str) -> str:
         """Return the configured or the only project. Raises ProlificError."""
-        known = self._listed(f"workspaces/{workspace}/projects/")
-        return _chosen(self.access.names[1], self.access.project, known)
+        projects = self._listed(f"workspaces/{workspace}/projects/")
+        return _configured(self.access.names[1], self.access.project, projects)
 
     def _listed(self, path: str) -> dict[str, str]:
         rows = _rows(self._call("GET", path), path)
@@ -190,9 +190,9 @@ class Client:
         return created
 
     def study(self, study: str) -> Json:
-        shown = self._call("GET", f"studies/{study}/")
-        status_of(shown.get("status"))
-        return shown
+        record = self._call("GET", f"studies/{study}/")
+        status_of(record.get("status"))
+        return record
 
     def transition(self, study: str, action: str) -> Json:
         """PUBLISH a draft, PAUSE or STOP an active study, or START a paused study."""
@@ -209,13 +209,13 @@ class Client:
         parameters: Json = {
             "study": study, "ordering": "started_at", "page": 1, "page_size": PAGE_SIZE,
         }  # fmt: skip
-        path, seen = "submissions/", set[str]()
-        while path not in seen:
-            seen.add(path)
+        path, visited = "submissions/", set[str]()
+        while path not in visited:
+            visited.add(path)
             try:
                 page = self._call("GET", path, **parameters)
             except ProlificError as error:
-                if error.status == 404 and len(seen) > 1:
+                if error.status == 404 and len(visited) > 1:
                     return
                 raise
             results = page.get("results")
@@ -228,9 +228,9 @@ class Client:
         raise ProlificError("Prolific's list of submissions is cyclic.")
 
     def submission(self, submission: str) -> Json:
-        shown = self._call("GET", f"submissions/{submission}/")
-        status_of(shown.get("status"))
-        return shown
+        record = self._call("GET", f"submissions/{submission}/")
+        status_of(record.get("status"))
+        return record
 
     def approve(self, submission: str) -> None:
         """Approve a submission, which pays the reward. Approving it again has no effect."""
@@ -360,12 +360,12 @@ def _next_page(page: Json) -> str:
     return f"{path}?{address.query}" if path.startswith("submissions/") else ""
 
 
-def _chosen(setting: str, wanted: str, known: dict[str, str]) -> str:
-    """Return the ID `wanted` if it is known, or the only known ID. Raises ProlificError."""
-    if wanted in known:
-        return wanted
-    if not wanted and len(known) == 1:
-        return next(iter(known))
-    listed = ", ".join(f"{pk} ({title})" for pk, title in known.items()) or "none"
-    fault = f"{setting} is {wanted}, which your token cannot access" if wanted else "There are many"
+def _configured(setting: str, value: str, titles: dict[str, str]) -> str:
+    """Return the ID `value` if it is known, or the only known ID. Raises ProlificError."""
+    if value in titles:
+        return value
+    if not value and len(titles) == 1:
+        return next(iter(titles))
+    listed = ", ".join(f"{pk} ({title})" for pk, title in titles.items()) or "none"
+    fault = f"{setting} is {value}, which your token cannot access" if value else "There are many"
     raise ProlificError(f"{fault}: set {setting} to one of {listed}.")

@@ -54,8 +54,8 @@ NOT_CREATED, CREATING = "not created", "being created"
 class PlanError(ValueError):
     """The studies can't be drafted. Shown to users, at the draft form's `field` if it is set."""
 
-    def __init__(self, sentence: str, field: str | None = None):
-        super().__init__(sentence)
+    def __init__(self, message: str, field: str | None = None):
+        super().__init__(message)
         self.field = field
 
 
@@ -100,8 +100,8 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
             draft.save()
             draft.scenarios.set(scenarios)
             drafts.append(draft)
-        word = "study" if len(drafts) == 1 else "studies"
-        study.events.create(what=f"{len(drafts)} {word} on Prolific drafted", by=by)
+        noun = "study" if len(drafts) == 1 else "studies"
+        study.events.create(what=f"{len(drafts)} {noun} on Prolific drafted", by=by)
     return drafts
 
 
@@ -141,13 +141,13 @@ def planned(
 def public_name(study: Study) -> str:
     """Return the study's title, or a neutral name if the title would reveal tasks or shots."""
     title = study.title.casefold()
-    named = {
-        word.casefold()
+    names = {
+        name.casefold()
         for scenario in study.scenarios.select_related("task")
-        for word in (scenario.task.name, scenario.task.card.title)
+        for name in (scenario.task.name, scenario.task.card.title)
     }
     tells = SHOTS.search(title) or any(
-        re.search(rf"(?<!\w){re.escape(word)}(?!\w)", title) for word in named
+        re.search(rf"(?<!\w){re.escape(name)}(?!\w)", title) for name in names
     )
     return NEUTRAL_NAME if tells else study.title[:100]
 
@@ -163,16 +163,16 @@ def _drafts(
         _minutes_of_parts(scenario, first, annotation_parts)
         for scenario, first in zip(scenarios, firsts, strict=True)
     ]
-    for number, each in enumerate(zip(*minutes, strict=True)):
-        longest = max(each)
+    for number, estimates in enumerate(zip(*minutes, strict=True)):
+        longest = max(estimates)
         if longest > LONGEST_ESTIMATE:
             raise PlanError(
                 f"{name} would take {longest} minutes. Prolific allows less than a day for one"
                 f" session, or {LONGEST_ESTIMATE} minutes with a margin. Draft it in more parts."
             )
-        cents_there, screen_out = scenario_reward(study, each, reward), 0
+        cents_there, screen_out = scenario_reward(study, estimates, reward), 0
         if not annotation_parts:
-            cents_there = reward_of_one(study, each, reward)
+            cents_there = reward_of_one(study, estimates, reward)
             shortest = [
                 max(1, round(scenario.estimated_minutes * share))
                 for scenario, share in zip(scenarios, map(_share_of_first, scenarios), strict=True)
@@ -194,8 +194,8 @@ def _drafts(
 
 def before_annotation(scenario: Scenario) -> int:
     upstream = cross_task.length(scenario.study, scenario.arm) if scenario.arm else 0
-    before = upstream + scenario.design.anchor_examples
-    return before + scenario.training_examples + scenario.screening_examples
+    examples = upstream + scenario.design.anchor_examples
+    return examples + scenario.training_examples + scenario.screening_examples
 
 
 def _share_of_first(scenario: Scenario) -> float:
@@ -209,14 +209,14 @@ def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> 
 
     A scenario that begins with the annotation step is split into equal parts.
     """
-    whole = scenario.estimated_minutes
+    minutes = scenario.estimated_minutes
     if not annotation_parts:
-        return [whole]
+        return [minutes]
     if not first:
-        return [max(1, round(whole / (annotation_parts + 1)))] * (annotation_parts + 1)
+        return [max(1, round(minutes / (annotation_parts + 1)))] * (annotation_parts + 1)
     share = _share_of_first(scenario)
-    each = max(1, round(round(whole * (1 - share)) / annotation_parts))
-    return [max(1, round(whole * share)), *[each] * annotation_parts]
+    part = max(1, round(round(minutes * (1 - share)) / annotation_parts))
+    return [max(1, round(minutes * share)), *[part] * annotation_parts]
 
 
 def costs(study: Study) -> list[Cost]:
@@ -228,20 +228,20 @@ def costs(study: Study) -> list[Cost]:
     stored = list(study.prolific_studies.prefetch_related("scenarios"))
     if not stored:
         return []
-    drafted = [(there, list(there.scenarios.all())) for there in stored]
-    told = [_cost("drafted", "as drafted", study, drafted)]
-    if all(there.external_id is None for there in stored):
-        parts = max(max(there.part for there in stored) - 1, 0)
+    drafted = [(draft, list(draft.scenarios.all())) for draft in stored]
+    rows = [_cost("drafted", "as drafted", study, drafted)]
+    if all(draft.external_id is None for draft in stored):
+        parts = max(max(draft.part for draft in stored) - 1, 0)
         with suppress(PlanError):
-            told += [
+            rows += [
                 _cost(choice, str(label), study, planned(study, parts, choice))
                 for choice, label in ProlificReward.choices
             ]
-    return told
+    return rows
 
 
 def _cost(
-    choice: str, what: str, study: Study, drafts: list[tuple[ProlificStudy, list[Scenario]]]
+    choice: str, label: str, study: Study, drafts: list[tuple[ProlificStudy, list[Scenario]]]
 ) -> Cost:
     seated = [
         (
@@ -251,14 +251,14 @@ def _cost(
         )
         for scenario in study.scenarios.select_related("study")
     ]
-    return cost_of_cells(choice, what, study, seated)
+    return cost_of_cells(choice, label, study, seated)
 
 
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
     """Change a draft's values. Raises PlanError, also if it is already on Prolific."""
     if draft.external_id:
         raise PlanError("The study already exists on Prolific. Change it there.")
-    before = {name: getattr(draft, name) for name in fields}
+    previous = {name: getattr(draft, name) for name in fields}
     for name, value in fields.items():
         setattr(draft, name, value)
     if draft.minutes < 1 or draft.reward_cents < 1:
@@ -269,10 +269,10 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
             f"At most {LONGEST_ESTIMATE} minutes: Prolific allows less than a day for one session.",
             "minutes",
         )
-    least = shortest_maximum(draft.minutes)
-    if not least <= draft.max_minutes <= LONGEST_SESSION:
+    shortest = shortest_maximum(draft.minutes)
+    if not shortest <= draft.max_minutes <= LONGEST_SESSION:
         raise PlanError(
-            f"For {draft.minutes} minutes, the maximum time must be {least} to {LONGEST_SESSION}"
+            f"For {draft.minutes} minutes, the maximum time must be {shortest} to {LONGEST_SESSION}"
             " minutes.",
             "max_minutes",
         )
@@ -281,27 +281,27 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
         draft.save()
         AuditEntry.objects.record(
             "draft of a study on Prolific changed", Topic.PLATFORM, study=draft.study,
-            about=draft.name, before=before, after=fields,
+            about=draft.name, before=previous, after=fields,
         )  # fmt: skip
 
 
 def check_pay(draft: ProlificStudy, hourly: int) -> None:
     """Raise PlanError if a draft pays less than `hourly` (cents), or wrongly for screen-outs."""
     currency = draft.study.currency
-    least = least_reward(hourly, draft.minutes)
-    if draft.reward_cents < least:
+    minimum = least_reward(hourly, draft.minutes)
+    if draft.reward_cents < minimum:
         raise PlanError(
             f"{draft.name}: Prolific requires at least {in_currency(hourly)} {currency} an hour,"
-            f" that is {in_currency(least)} for {draft.minutes} minutes; the reward is"
+            f" that is {in_currency(minimum)} for {draft.minutes} minutes; the reward is"
             f" {in_currency(draft.reward_cents)}.",
             "reward",
         )
     if draft.screen_out_cents >= draft.reward_cents:
         raise PlanError("The screen-out reward must be smaller than the full reward.", "screen_out")
-    least = LEAST_SCREEN_OUT.get(currency, 0)
-    if 0 < draft.screen_out_cents < least:
+    minimum = LEAST_SCREEN_OUT.get(currency, 0)
+    if 0 < draft.screen_out_cents < minimum:
         raise PlanError(
-            f"The screen-out reward must be at least {in_currency(least)} {currency} on Prolific,"
+            f"The screen-out reward must be at least {in_currency(minimum)} {currency} on Prolific,"
             " or 0 to pay it as a bonus.",
             "screen_out",
         )

@@ -38,17 +38,17 @@ class ProlificError(Exception):
     """
 
     def __init__(
-        self, sentence: str, status: int = 0, *, refused: bool = False, unreachable: bool = False
+        self, message: str, status: int = 0, *, refused: bool = False, unreachable: bool = False
     ):
-        super().__init__(sentence)
+        super().__init__(message)
         self.status, self.refused, self.unreachable = status, refused, unreachable
 
 
-def undocumented(what: str, received: object, status: int = 0) -> ProlificError:
-    """Log `received`, and return the error for a response with an undocumented `what`."""
-    logger.warning("Prolific's %s is undocumented (status %s): %.200r", what, status, received)
+def undocumented(subject: str, received: object, status: int = 0) -> ProlificError:
+    """Log `received`, and return the error for a response with an undocumented `subject`."""
+    logger.warning("Prolific's %s is undocumented (status %s): %.200r", subject, status, received)
     return ProlificError(
-        f"Prolific's {what} differs from its documentation. Try again in a few minutes.", status
+        f"Prolific's {subject} differs from its documentation. Try again in a few minutes.", status
     )
 
 
@@ -65,15 +65,15 @@ def complaint(reply: requests.Response) -> ProlificError:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         detail = None
     if detail and status < 500 and status != 401:
-        sentence = f"Prolific answered {status}: {str(detail)[:400]}"
-        return ProlificError(sentence, status, refused=status in REFUSALS)
+        message = f"Prolific answered {status}: {str(detail)[:400]}"
+        return ProlificError(message, status, refused=status in REFUSALS)
     logger.warning("Prolific answered %s: %.200r", status, reply.text[:200])
     if status == 401:
         return ProlificError(UNKNOWN_TOKEN, status)
     if status == 429:
-        sentence = "Prolific received too many requests. Try again in a minute."
+        message = "Prolific received too many requests. Try again in a minute."
     elif status >= 500:
-        sentence = f"Prolific reported an error (status {status}). Try again in a few minutes."
+        message = f"Prolific reported an error (status {status}). Try again in a few minutes."
     else:
-        sentence = f"Prolific responded with status {status} and no reason."
-    return ProlificError(sentence, status)
+        message = f"Prolific responded with status {status} and no reason."
+    return ProlificError(message, status)

@@ -155,9 +155,9 @@ class DraftForm(PageForm):
 
     def values(self) -> dict[str, Any]:
         amounts = ("reward", "screen_out")
-        sent = self.cleaned_data
-        cents = {f"{name}_cents": ledger.cents(sent[name]) for name in amounts}
-        return {name: value for name, value in sent.items() if name not in amounts} | cents
+        fields = self.cleaned_data
+        cents = {f"{name}_cents": ledger.cents(fields[name]) for name in amounts}
+        return {name: value for name, value in fields.items() if name not in amounts} | cents
 
 
 @signed_in("GET")
@@ -181,7 +181,7 @@ def _page(
     preset = panel.PRESETS.get(request.GET.get("preset", ""), panel.PRESETS["other"])
     forms = {draft.pk: sent} if draft else {}
     tried = {request.GET.get("panel", ""): request.GET.get("query")}
-    asked = _asked(request, study)
+    forecasts = _forecasts(request, study)
     proposed = {name: getattr(preset, name) for name in panel.PRESET_FIELDS}
     context = {
         "study": study,
@@ -199,8 +199,8 @@ def _page(
         "presets": panel.PRESETS,
         "preset": preset,
         "on_prolific": [
-            _prolific_row(there, forms.get(there.pk) or DraftForm(there), asked)
-            for there in study.prolific_studies.all()
+            _prolific_row(draft, forms.get(draft.pk) or DraftForm(draft), forecasts)
+            for draft in study.prolific_studies.all()
         ],
         "to_publish": request.GET.get("publish", ""),
         "token": token_of(first.account) if first else of_drafts,
@@ -208,7 +208,7 @@ def _page(
         "may_draft": study.status == "open"
         and not study.prolific_studies.exclude(external_id=None).exists(),
         "costs": drafts.costs(study),
-        **asked,
+        **forecasts,
         "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
     }
     context |= by_key(PanelForm(initial=proposed | {"name": preset.title}), PlanForm(), sent=sent)
@@ -216,7 +216,7 @@ def _page(
     return render(request, "prolific/platforms.html", context, status=status)
 
 
-def _asked(request: ResearcherRequest, study: Study) -> dict[str, Any]:
+def _forecasts(request: ResearcherRequest, study: Study) -> dict[str, Any]:
     if request.GET.get("ask") != "prolific":
         return {}
     try:
@@ -225,20 +225,20 @@ def _asked(request: ResearcherRequest, study: Study) -> dict[str, Any]:
         return {"not_asked": str(error)}
 
 
-def _prolific_row(there: ProlificStudy, form: OnPage, asked: dict[str, Any]) -> dict:
-    submissions = there.submissions
-    costs = {each.draft.pk: each.cost_in_words for each in asked.get("asked", [])}
+def _prolific_row(draft: ProlificStudy, form: OnPage, forecasts: dict[str, Any]) -> dict:
+    submissions = draft.submissions
+    costs = {forecast.draft.pk: forecast.cost_in_words for forecast in forecasts.get("asked", [])}
     return {
-        "study": there,
+        "study": draft,
         "form": form,
-        "scenarios": list(there.scenarios.select_related("task")),
-        "reward": ledger.in_currency(there.reward_cents),
-        "screen_out": ledger.in_currency(there.screen_out_cents),
-        "sum": studies.sum_in_words(there),
-        "may_publish": not there.external_id or there.status == "UNPUBLISHED",
-        "with_fees": costs.get(there.pk),
+        "scenarios": list(draft.scenarios.select_related("task")),
+        "reward": ledger.in_currency(draft.reward_cents),
+        "screen_out": ledger.in_currency(draft.screen_out_cents),
+        "sum": studies.sum_in_words(draft),
+        "may_publish": not draft.external_id or draft.status == "UNPUBLISHED",
+        "with_fees": costs.get(draft.pk),
         "submissions": submissions.count(),
-        "free": studies.free_seats(there),
+        "free": studies.free_seats(draft),
         "not_confirmed": submissions.filter(verified=False).select_related("participation"),
         "not_asked": submissions.filter(verified=None).count(),
     }
@@ -290,11 +290,11 @@ def _change(request: ResearcherRequest, study: Study, draft: ProlificStudy) -> H
 def prolific_sync(request: ResearcherRequest, name: str) -> HttpResponse:
     study = study_of(request, name, right_to("prolific_sync"))
     try:
-        done = sync(study)
+        report = sync(study)
     except ProlificError as error:
         return _page(request, study, problem=str(error), status=409)
-    messages.success(request, f"{done}.")
-    for problem in done.problems[:10]:
+    messages.success(request, f"{report}.")
+    for problem in report.problems[:10]:
         messages.warning(request, f"Not synced: {problem}")
     return redirect("platforms", study.name)
 

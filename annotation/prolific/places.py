@@ -6,14 +6,14 @@ from annotation.prolific.accounts import client_of
 from annotation.prolific.client import Client, status_of
 from annotation.prolific.drafts import PlanError
 from annotation.prolific.studies import free_seats
-from annotation.prolific.submissions import Found, Row, Synced
+from annotation.prolific.submissions import Row, State, SyncReport
 
 NO_SEAT_FREE = "Handful paused it: no seat is free here"
 NO_ROOM = "Handful paused it: the budget is exhausted"
 NOT_OPEN = "Handful paused it: the study does not assign seats"
 
 
-def fit_places(study: Study, states: list[Found], client: Client, done: Synced) -> None:
+def fit_places(study: Study, states: list[State], client: Client, report: SyncReport) -> None:
     """Set the number of places on Prolific to match the free seats here, within the budget.
 
     All studies on Prolific share the budget. A person with a place on Prolific who is not yet
@@ -28,36 +28,36 @@ def fit_places(study: Study, states: list[Found], client: Client, done: Synced) 
     free = [max(free_seats(state.study) - state.coming, 0) if is_open else 0 for state in states]
     for state, free_here, share in zip(states, free, _share_out(free, room), strict=True):
         if_none = NO_ROOM if free_here else NO_SEAT_FREE if is_open else NOT_OPEN
-        with done.noting(state.study):
-            _fit(study, state, share, if_none, client, done)
+        with report.noting(state.study):
+            _fit(study, state, share, if_none, client, report)
 
 
-def _share_out(wanted: list[int], room: int | None) -> list[int]:
+def _share_out(needs: list[int], room: int | None) -> list[int]:
     """Distribute `room` places one by one, each to the study that needs the most."""
     if room is None:
-        return wanted
-    shares = [0] * len(wanted)
-    for _ in range(min(room, sum(wanted))):
-        neediest = max(range(len(wanted)), key=lambda at: wanted[at] - shares[at])
+        return needs
+    shares = [0] * len(needs)
+    for _ in range(min(room, sum(needs))):
+        neediest = max(range(len(needs)), key=lambda at: needs[at] - shares[at])
         shares[neediest] += 1
     return shares
 
 
 def _fit(
-    study: Study, state: Found, wanted: int, if_none: str, client: Client, done: Synced
+    study: Study, state: State, seats: int, if_none: str, client: Client, report: SyncReport
 ) -> None:
-    """Add places on Prolific, pause or restart, so that `wanted` new people can arrive.
+    """Add places on Prolific, pause or restart, so that `seats` new people can arrive.
 
     Places whose return was requested are not replaced: they will be returned or approved.
     """
-    prolific_study, reason = state.study, "" if wanted else if_none
-    needed = state.kept + wanted
-    if wanted and needed > prolific_study.places:
-        more = budget.within(study, prolific_study.reward_cents, needed - prolific_study.places)
-        if more:
-            client.set_places(prolific_study.id_there, prolific_study.places + more)
-            done.places_added += more
-            prolific_study.store(places=prolific_study.places + more)
+    prolific_study, reason = state.study, "" if seats else if_none
+    needed = state.staying + seats
+    if seats and needed > prolific_study.places:
+        extra = budget.within(study, prolific_study.reward_cents, needed - prolific_study.places)
+        if extra:
+            client.set_places(prolific_study.id_there, prolific_study.places + extra)
+            report.places_added += extra
+            prolific_study.store(places=prolific_study.places + extra)
             # Adding a place also restarts a study that had ended.
             status = str(client.study(prolific_study.id_there)["status"])[:20]
             prolific_study.store(status=status)
@@ -68,12 +68,12 @@ def _fit(
         # People who arrived without a free seat would have to return it unpaid.
         client.transition(prolific_study.id_there, "PAUSE")
         prolific_study.store(status="PAUSED", pause_reason=reason, paused_here=True)
-        done.paused += 1
+        report.paused += 1
     elif status == "PAUSED" and reason:
         prolific_study.store(pause_reason=reason)
     elif status == "PAUSED" and has_open:
         start(prolific_study, client)
-        done.started += 1
+        report.started += 1
 
 
 def start(prolific_study: ProlificStudy, client: Client) -> None:
@@ -93,8 +93,8 @@ def start_by_hand(prolific_study: ProlificStudy) -> None:
     )  # fmt: skip
 
 
-def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, there: dict) -> None:
-    slots = _slots(there)
+def note_pause(prolific_study: ProlificStudy, rows: list[Row], previous: str, record: dict) -> None:
+    slots = _slots(record)
     screened_out = sum(row.status == "SCREENED_OUT" for row in rows)
     paused_here = prolific_study.paused_here
     if slots is not None and screened_out >= slots:
@@ -102,7 +102,7 @@ def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, ther
             f"Prolific paused it: its {slots} paid screen-outs are used up. Raise the slots of the"
             " completion code there, then start it"
         )
-    elif before == "AWAITING_REVIEW":
+    elif previous == "AWAITING_REVIEW":
         # Prolific pauses a study if a place becomes free after all had been filled.
         reason, paused_here = "Prolific paused it: a place was freed", True
     else:
@@ -110,9 +110,9 @@ def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, ther
     prolific_study.store(pause_reason=reason, paused_here=paused_here)
 
 
-def _slots(there: dict) -> int | None:
+def _slots(record: dict) -> int | None:
     """Return the number of paid screen-outs the study allows. None if unset or unclear."""
-    codes = there.get("completion_codes")
+    codes = record.get("completion_codes")
     for code in codes if isinstance(codes, list) else []:
         actions = code.get("actions") if isinstance(code, dict) else None
         for action in actions if isinstance(actions, list) else []:

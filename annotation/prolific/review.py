@@ -44,7 +44,7 @@ def reviewable(submission: Submission | None) -> Submission | None:
 
 def ask_to_return(participation: Participation, reason: str) -> None:
     """Ask a participant to return the submission. Raises ReviewError or ProlificError."""
-    submission = _one(participation)
+    submission = _open_submission(participation)
     if not reason.strip():
         raise ReviewError("Enter a reason. Prolific shows it to the participant.")
     client, reference = client_of(submission.prolific_study), _reference(submission)
@@ -58,7 +58,7 @@ def ask_to_return(participation: Participation, reason: str) -> None:
 
 def reject(participation: Participation, message: str, category: str, by: User) -> None:
     """Reject a submission, here and on Prolific. Raises ReviewError or ProlificError."""
-    submission = _one(participation)
+    submission = _open_submission(participation)
     message = message.strip()
     if category not in CATEGORIES:
         raise ReviewError("Choose a reason.")
@@ -106,34 +106,34 @@ def _no_ground(participation: Participation, submission: Submission, category: s
 
 def _not_too_fast(participation: Participation) -> str:
     """Return why the work isn't exceptionally fast compared with others', or "" if it is."""
-    theirs = participation.study.participations.filter(
+    completed = participation.study.participations.filter(
         scenario=participation.scenario_id,
         kind=participation.kind,
         status=Status.COMPLETED,
         worked_seconds__isnull=False,
     )
-    times = theirs.exclude(pk=participation.pk).values_list("worked_seconds", flat=True)
-    others = [seconds for seconds in times if seconds is not None]
+    times = completed.exclude(pk=participation.pk).values_list("worked_seconds", flat=True)
+    other_times = [time for time in times if time is not None]
     if participation.status != Status.COMPLETED:
         return "The participant has not completed the study, so the time cannot be compared."
-    if len(others) < OTHERS_NEEDED:
+    if len(other_times) < OTHERS_NEEDED:
         return (
-            f"{len(others)} others have completed this scenario; {OTHERS_NEEDED} are needed to"
+            f"{len(other_times)} others have completed this scenario; {OTHERS_NEEDED} are needed to"
             " determine what is exceptionally fast."
         )
-    own = participation.worked_seconds
-    mean, spread = statistics.mean(others), statistics.stdev(others)
+    work = participation.worked_seconds
+    mean, spread = statistics.mean(other_times), statistics.stdev(other_times)
     limit = mean - SDS_TOO_FAST * spread
-    if own is not None and own < limit:
+    if work is not None and work < limit:
         return ""
     return (
-        f"{own or 0:.0f} s of work; the others took {mean:.0f} s ± {spread:.0f} s. Prolific"
+        f"{work or 0:.0f} s of work; the others took {mean:.0f} s ± {spread:.0f} s. Prolific"
         f" regards times below {limit:.0f} s as exceptionally fast ({SDS_TOO_FAST} standard"
         " deviations below the mean)."
     )
 
 
-def _one(participation: Participation) -> Submission:
+def _open_submission(participation: Participation) -> Submission:
     submission = reviewable(participation.submissions.exclude(prolific_study=None).last())
     if submission is None:
         raise ReviewError("This participant has no open submission on Prolific.")

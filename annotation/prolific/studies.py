@@ -71,8 +71,8 @@ def create(draft: ProlificStudy, root: str, client: Client | None = None) -> Non
             raise
         draft.external_id = created["id"].lower()
         draft.status = str(created.get("status") or "UNPUBLISHED")[:20]
-        known = {name: getattr(draft, name) for name in ("external_id", "status", "signing_keys")}
-        if not _release(draft, creation, **known):
+        values = {name: getattr(draft, name) for name in ("external_id", "status", "signing_keys")}
+        if not _release(draft, creation, **values):
             raise PlanError(
                 "Creating the study took too long, and another request has created it in the"
                 f" meantime. Delete the duplicate study {draft.external_id} on Prolific."
@@ -96,10 +96,10 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
     if draft.signed:
         draft.signing_keys = client.signing_keys()
     # Only participants who qualified in the first part may enter later parts.
-    who = audience.filters(draft.study, client, workspace) if draft.part <= 1 else []
+    filters = audience.filters(draft.study, client, workspace) if draft.part <= 1 else []
     _groups(draft, client, workspace)
     try:
-        return client.create_study(payload(draft, root, project, who))
+        return client.create_study(payload(draft, root, project, filters))
     except ProlificError as error:
         # Only certain workspaces have these two features. The error messages are undocumented.
         advice = ""
@@ -156,14 +156,14 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
     if draft.part > 1 and not draft.qualified_group:
         raise ProlificError("Create part 1 first: its group determines who can enter this part.")
     if draft.part <= 1 and not draft.blocklist_id:
-        known = draft.study.prolific_studies.exclude(blocklist_id="").first()
-        group = known.blocklist_id if known else ""
+        blocked = draft.study.prolific_studies.exclude(blocklist_id="").first()
+        group = blocked.blocklist_id if blocked else ""
         group = group or client.create_group(f"{draft.study.name} barred", workspace)
         draft.store(blocklist_id=group)
 
 
 @dataclass(frozen=True)
-class Asked:
+class Forecast:
     """Prolific's figures for a draft: eligible people, and the cost of its places in cents.
 
     `eligible` ignores the blocklist; 0 means fewer than 25.
@@ -178,21 +178,21 @@ class Asked:
         return ledger.in_currency(self.cost)
 
 
-def ask(study: Study, client: Client | None = None) -> list[Asked]:
+def ask(study: Study, client: Client | None = None) -> list[Forecast]:
     """Ask Prolific about drafts not created there yet. Raises ProlificError and PlanError."""
     client = client or client_of(study.prolific_studies.first())
     workspace = client.workspace()
     eligible = client.eligible(audience.filters(study, client, workspace), workspace)
     return [
-        Asked(draft, eligible, client.cost(draft.reward_cents, draft.places))
+        Forecast(draft, eligible, client.cost(draft.reward_cents, draft.places))
         for draft in study.prolific_studies.filter(external_id=None, places__gt=0)
     ]
 
 
 def payload(
-    draft: ProlificStudy, root: str, project: str, who: Sequence[dict[str, Any]] = ()
+    draft: ProlificStudy, root: str, project: str, audience_filters: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Return the JSON that creates the study in a project. `who` contains the audience filters."""
+    """Return the JSON that creates the study in a project, for the people who pass the filters."""
     address = root.rstrip("/") + reverse("landing", args=[draft.code])
     ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
     filters = []
@@ -219,7 +219,7 @@ def payload(
         "peripheral_requirements": [],
         "filters": [
             *({"filter_id": name, "selected_values": [group]} for name, group in filters),
-            *who,
+            *audience_filters,
         ],
         "submissions_config": {
             "max_submissions_per_participant": 1,
@@ -243,9 +243,9 @@ def description(draft: ProlificStudy) -> str:
     sentences = ["You read short texts and answer questions about them."]
     if len(scenarios) > 1:
         sentences.append("You are assigned to one of several versions when you start.")
-    told = {scenario.estimated_minutes for scenario in scenarios}
-    if len(told) > 1 and not draft.part:
-        sentences.append(f"They take {minutes.in_words(list(told))} minutes.")
+    estimates = {scenario.estimated_minutes for scenario in scenarios}
+    if len(estimates) > 1 and not draft.part:
+        sentences.append(f"They take {minutes.in_words(list(estimates))} minutes.")
     if draft.study.hourly_rate:
         sentences.append(
             f"Pay: {promises.promise(draft.study)}. Anything that the reward does not cover is"
@@ -313,11 +313,11 @@ def check_agreed(draft: ProlificStudy, agreed: str) -> None:
 def rewards(draft: ProlificStudy) -> int:
     """Return what Prolific pays for a whole participation, over all parts, in cents."""
     family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all()).distinct()
-    return sum(each.reward_cents for each in family)
+    return sum(part.reward_cents for part in family)
 
 
 def free_seats(draft: ProlificStudy) -> int:
     scenarios = draft.scenarios.all()
-    held = Participation.objects.holding_seats(database_now(), draft.study)
-    taken = held.filter(kind=Kind.PERSON, scenario__in=scenarios)
-    return sum(scenario.seats for scenario in scenarios) - taken.count()
+    seated = Participation.objects.holding_seats(database_now(), draft.study)
+    people = seated.filter(kind=Kind.PERSON, scenario__in=scenarios)
+    return sum(scenario.seats for scenario in scenarios) - people.count()

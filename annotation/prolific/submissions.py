@@ -36,7 +36,7 @@ RECRUITING = {"ACTIVE", "PAUSED", "AWAITING_REVIEW", "COMPLETED"}
 
 
 @dataclass
-class Synced:
+class SyncReport:
     submissions: int = 0
     changed: int = 0
     freed: int = 0
@@ -55,16 +55,16 @@ class Synced:
         )
 
     @contextmanager
-    def noting(self, what: object) -> Iterator[None]:
+    def noting(self, item: object) -> Iterator[None]:
         """Collect errors about this item. Raises ProlificError only if Prolific is unreachable."""
         try:
             yield
         except ProlificError as error:
             if error.unreachable:
                 raise
-            self.problems.append(f"{what}: {error}"[:400])
+            self.problems.append(f"{item}: {error}"[:400])
         except identities.LostKey as error:
-            self.problems.append(f"{what}: {error}")
+            self.problems.append(f"{item}: {error}")
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,15 @@ class Row:
     completed_at: datetime | None
 
     @classmethod
-    def read(cls, told: Any) -> "Row":
+    def read(cls, data: Any) -> "Row":
         """Convert a submission. Raises ProlificError if it is malformed."""
-        if not isinstance(told, dict) or not isinstance(told.get("id"), str):
-            raise undocumented("submission without an id", told)
+        if not isinstance(data, dict) or not isinstance(data.get("id"), str):
+            raise undocumented("submission without an id", data)
         return cls(
-            told["id"].lower(),
-            status_of(told.get("status")),
-            _moment(told.get("return_requested")),
-            _moment(told.get("completed_at")),
+            data["id"].lower(),
+            status_of(data.get("status")),
+            _moment(data.get("return_requested")),
+            _moment(data.get("completed_at")),
         )
 
     @property
@@ -104,16 +104,16 @@ def _moment(text: Any) -> datetime | None:
 
 
 @dataclass(frozen=True)
-class Found:
+class State:
     study: ProlificStudy
     # Submissions in a place, those without a requested return, and those not yet arrived here.
-    held: int
-    kept: int
+    occupied: int
+    staying: int
     coming: int
 
     @property
     def open_places(self) -> int:
-        return self.study.places - self.held
+        return self.study.places - self.occupied
 
     @property
     def may_let_in(self) -> bool:
@@ -130,17 +130,17 @@ NOT_CONFIRMED = "Prolific does not confirm that this submission belongs to this 
 def sync_submission(session: str, client: Client | None = None) -> bool:
     """Sync a submission. Returns False if it isn't in any of our studies. Raises ProlificError."""
     key = arrivals.submission_key(ProlificAdapter.platform, session.lower())
-    known = Submission.objects.select_related("prolific_study__account__owner")
-    submission = known.filter(key=key).first()
+    submissions = Submission.objects.select_related("prolific_study__account__owner")
+    submission = submissions.filter(key=key).first()
     if submission is None:
         return False
     client = client or client_of(submission.prolific_study, patient=True)
-    told = client.submission(session)
+    record = client.submission(session)
     # The ID that was requested, even if the response has another one.
-    return take_over(Row.read({**told, "id": session}), Synced())
+    return take_over(Row.read({**record, "id": session}), SyncReport())
 
 
-def take_over(row: Row, done: Synced) -> bool:
+def take_over(row: Row, report: SyncReport) -> bool:
     """Store a submission's status and apply its effects, in one transaction and only once."""
     with transaction.atomic():
         submission = Submission.objects.filter(key=row.key).first()
@@ -154,12 +154,12 @@ def take_over(row: Row, done: Synced) -> bool:
         submission = rows.filter(pk=submission.pk).first()
         if submission is None or not _is_news(submission, row):
             return submission is not None
-        before = submission.status
+        previous = submission.status
         submission.store(status=row.status, return_requested_at=row.return_requested_at)
-        if before == row.status:
+        if previous == row.status:
             return True
-        _follow(submission, before, participation, done)
-    done.changed += 1
+        _follow(submission, previous, participation, report)
+    report.changed += 1
     return True
 
 
@@ -169,12 +169,12 @@ def _is_news(submission: Submission, row: Row) -> bool:
 
 
 def _follow(
-    submission: Submission, before: str, participation: Participation | None, done: Synced
+    submission: Submission, previous: str, participation: Participation | None, report: SyncReport
 ) -> None:
     """Apply the effects of a new status. The caller must hold the locks."""
     if participation is None or participation.submissions.order_by("-pk").first() != submission:
         return  # a later submission represents the work
-    if before == "REJECTED":
+    if previous == "REJECTED":
         # Undo the effects, unless a user has since decided otherwise.
         reason = "the rejection on Prolific was reversed"
         if participation.status == Status.REJECTED:
@@ -184,11 +184,11 @@ def _follow(
         participation.refresh_from_db()
         _pay_again(participation, reason)
     if submission.status == "RETURNED":
-        done.freed += expiry.release_seat(participation, Status.RETURNED)
+        report.freed += expiry.release_seat(participation, Status.RETURNED)
     elif submission.status == "TIMED_OUT":
-        done.freed += expiry.release_seat(participation, Status.EXPIRED)
+        report.freed += expiry.release_seat(participation, Status.EXPIRED)
     elif submission.status == "REJECTED":
-        done.freed += participation.is_live
+        report.freed += participation.is_live
         # Work that has ended keeps its status, and completed work stays in the analysis until a
         # researcher excludes it (exclusion.rejected_elsewhere).
         submission.store(status_before_rejection=participation.status)
@@ -205,21 +205,21 @@ def _was_ours(participation: Participation) -> bool:
     return last is not None and last.by_id is None and last.reason in ours
 
 
-def verify(study: Study, client: Client, done: Synced) -> None:
+def verify(study: Study, client: Client, report: SyncReport) -> None:
     """Ask Prolific whether each submission with unsigned IDs belongs to this person and study.
 
     Unconfirmed people are listed on the study's pages, and aren't paid unless a payer decides to
     pay them. They are checked again in later runs, because Prolific's data may lag.
     """
-    asked = study.submissions.filter(prolific_study__external_id__isnull=False)
-    asked = asked.exclude(verified=True).exclude(reference="")
-    for submission in asked.select_related("prolific_study", "participation"):
-        with done.noting(f"{submission.participation or submission}"):
+    unverified = study.submissions.filter(prolific_study__external_id__isnull=False)
+    unverified = unverified.exclude(verified=True).exclude(reference="")
+    for submission in unverified.select_related("prolific_study", "participation"):
+        with report.noting(f"{submission.participation or submission}"):
             if submission.verified is False and _has_payers_word(submission.participation):
                 continue
             answer = _is_confirmed(submission, client)
             if answer is not None and answer != submission.verified:
-                done.not_confirmed += not answer
+                report.not_confirmed += not answer
                 _settle(submission, answer)
                 if answer and submission.participation_id is None:
                     arrivals.attach(submission)
@@ -260,7 +260,7 @@ def _pay_again(participation: Participation, reason: str) -> None:
 def _is_confirmed(submission: Submission, client: Client) -> bool | None:
     """Return whether Prolific confirms the submission's person and study; None if too early."""
     try:
-        told = client.submission(identities.decrypt(submission.reference))
+        record = client.submission(identities.decrypt(submission.reference))
     except ProlificError as error:
         is_fresh = submission.arrived_at > timezone.now() - MAY_BE_LATE
         if error.refused and error.status == 404 and is_fresh:
@@ -268,7 +268,7 @@ def _is_confirmed(submission: Submission, client: Client) -> bool | None:
         if error.refused and error.status in (400, 404):
             return False
         raise
-    person = str(told.get("participant") or told.get("participant_id") or "").lower()
+    person = str(record.get("participant") or record.get("participant_id") or "").lower()
     return person == identities.decrypt(submission.person).lower() and (
-        str(told.get("study_id", "")).lower() == submission.prolific_study.external_id  # type: ignore[union-attr]  # only its adapter stores these
+        str(record.get("study_id", "")).lower() == submission.prolific_study.external_id  # type: ignore[union-attr]  # only its adapter stores these
     )

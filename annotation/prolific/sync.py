@@ -4,7 +4,7 @@ Runs in `manage.py tick`, when a button is pressed, and for single submissions a
 webhook event. The API is authoritative: an event only names what to look up, so events may
 be late, repeated or out of order. The request that delivers an event only stores it. It is
 processed here, so that threads serving annotators never wait for Prolific. A malformed row
-does not block other rows: `Synced.problems` reports it.
+does not block other rows: `SyncReport.problems` reports it.
 """
 
 import base64
@@ -35,9 +35,9 @@ from annotation.prolific.places import fit_places, note_pause
 from annotation.prolific.submissions import (
     TAKE_A_PLACE,
     UNDER_WAY,
-    Found,
     Row,
-    Synced,
+    State,
+    SyncReport,
     sync_submission,
     take_over,
     verify,
@@ -49,34 +49,34 @@ from annotation.recruitment import eligibility, expiry, identities
 AUTO_APPROVAL = timedelta(days=21)
 
 
-def sync(study: Study, client: Client | None = None, patient: bool = False) -> Synced:
+def sync(study: Study, client: Client | None = None, patient: bool = False) -> SyncReport:
     """Sync a study with Prolific. All its Prolific studies belong to one account.
 
     Problems are collected in `problems`. Raises ProlificError if Prolific is unreachable; anything
     already synced remains.
     """
-    client, done = client or client_of(study.prolific_studies.first(), patient), Synced()
+    client, report = client or client_of(study.prolific_studies.first(), patient), SyncReport()
     expiry.expire_idle(study)
     for waiting in study.participations.filter(status=Status.WAITING):
         qualification.move_on(waiting.token)
-    verify(study, client, done)
+    verify(study, client, report)
     states = []
     for prolific_study in study.prolific_studies.exclude(external_id=None):
-        with done.noting(prolific_study):
-            states.append(_sync_one(prolific_study, client, done))
-    fit_places(study, states, client, done)
-    with done.noting("the exclusion list"):
-        _bar(study, client, done)
-    return done
+        with report.noting(prolific_study):
+            states.append(_sync_one(prolific_study, client, report))
+    fit_places(study, states, client, report)
+    with report.noting("the exclusion list"):
+        _bar(study, client, report)
+    return report
 
 
-def _sync_one(prolific_study: ProlificStudy, client: Client, done: Synced) -> Found:
+def _sync_one(prolific_study: ProlificStudy, client: Client, report: SyncReport) -> State:
     rows = []
-    for told in client.submissions(prolific_study.id_there):
-        done.submissions += 1
-        with done.noting(f"{prolific_study}, a submission"):
-            rows.append(Row.read(told))
-            take_over(rows[-1], done)
+    for data in client.submissions(prolific_study.id_there):
+        report.submissions += 1
+        with report.noting(f"{prolific_study}, a submission"):
+            rows.append(Row.read(data))
+            take_over(rows[-1], report)
     # Payments that Prolific may make without any work done here.
     open_yet = [row for row in rows if row.return_is_open]
     ends = [row.completed_at or row.return_requested_at for row in open_yet]
@@ -86,8 +86,8 @@ def _sync_one(prolific_study: ProlificStudy, client: Client, done: Synced) -> Fo
     approved = {row.key for row in rows if row.status == "APPROVED"}
     seen_here = Submission.objects.filter(key__in=approved).count()
     prolific_study.approved_unknown = len(approved) - seen_here
-    before, there = status_of(prolific_study.status), client.study(prolific_study.id_there)
-    prolific_study.status = str(there["status"])[:20]
+    previous, record = status_of(prolific_study.status), client.study(prolific_study.id_there)
+    prolific_study.status = str(record["status"])[:20]
     if prolific_study.signed:
         prolific_study.signing_keys = client.signing_keys()
     prolific_study.save(
@@ -97,16 +97,16 @@ def _sync_one(prolific_study: ProlificStudy, client: Client, done: Synced) -> Fo
         ]
     )  # fmt: skip
     if status_of(prolific_study.status) == "PAUSED" and not prolific_study.paused_here:
-        note_pause(prolific_study, rows, before, there)
-    held = [row for row in rows if row.status in TAKE_A_PLACE]
-    known = Submission.objects.filter(key__in=[row.key for row in held])
-    seated = set(known.values_list("key", flat=True))
-    coming = sum(row.status in UNDER_WAY and row.key not in seated for row in held)
-    kept = sum(not row.return_is_open for row in held)
-    return Found(prolific_study, len(held), kept, coming if prolific_study.part <= 1 else 0)
+        note_pause(prolific_study, rows, previous, record)
+    placed = [row for row in rows if row.status in TAKE_A_PLACE]
+    stored = Submission.objects.filter(key__in=[row.key for row in placed])
+    seated = set(stored.values_list("key", flat=True))
+    coming = sum(row.status in UNDER_WAY and row.key not in seated for row in placed)
+    staying = sum(not row.return_is_open for row in placed)
+    return State(prolific_study, len(placed), staying, coming if prolific_study.part <= 1 else 0)
 
 
-def _bar(study: Study, client: Client, done: Synced) -> None:
+def _bar(study: Study, client: Client, report: SyncReport) -> None:
     """Block ineligible people on Prolific, if their ID is stored, so that they don't arrive."""
     group = (
         study.prolific_studies.exclude(blocklist_id="").values_list("blocklist_id", flat=True)
@@ -121,18 +121,18 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
     workers = workers.exclude(pk__in=back)
     if study.tasks_per_worker > 1:
         workers = workers.exclude(participations__study=study)
-    known = Submission.objects.filter(platform=ProlificAdapter.platform).exclude(person="")
-    known = known.exclude(verified=False)
+    identified = Submission.objects.filter(platform=ProlificAdapter.platform).exclude(person="")
+    identified = identified.exclude(verified=False)
     barred = set(workers.values_list("pk", flat=True))
     if study.access_rules.filter(ended_at=None).exists():
-        theirs = Worker.objects.filter(submissions__in=known).distinct()
-        barred |= {worker.pk for worker in theirs if not eligibility.admits(study, worker.key)}
-    shown = known.filter(worker__in=barred).values_list("person", flat=True)
-    people = {identities.decrypt(person) for person in shown if not identities.is_lost(person)}
+        candidates = Worker.objects.filter(submissions__in=identified).distinct()
+        barred |= {worker.pk for worker in candidates if not eligibility.admits(study, worker.key)}
+    ids = identified.filter(worker__in=barred).values_list("person", flat=True)
+    people = {identities.decrypt(person) for person in ids if not identities.is_lost(person)}
     missing = people - client.group(group)
     if missing:
         client.add_to_group(group, sorted(missing))
-        done.barred += len(missing)
+        report.barred += len(missing)
     study.prolific_studies.filter(blocklist_id=group).update(blocklist_size=len(people))
 
 
@@ -142,18 +142,18 @@ class NotSynced(Exception):
 
 def handle_waiting_events() -> str:
     """Process events from Prolific's webhooks. Raises NotSynced."""
-    return _told([("events", handle_events)])
+    return _summary([("events", handle_events)])
 
 
 def sync_all() -> str:
     """Sync all studies on Prolific, each separately. Raises NotSynced at the end."""
     # Skip studies without a token. Their pages say that it was removed.
-    there = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
-    studies = Study.objects.filter(prolific_studies__in=there).distinct()
-    return _told([(study.name, partial(sync, study, patient=True)) for study in studies])
+    active = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
+    studies = Study.objects.filter(prolific_studies__in=active).distinct()
+    return _summary([(study.name, partial(sync, study, patient=True)) for study in studies])
 
 
-def _told(works: list[tuple[str, Callable[[], Any]]]) -> str:
+def _summary(works: list[tuple[str, Callable[[], Any]]]) -> str:
     problems = []
     for name, work in works:
         try:
@@ -175,20 +175,20 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
     return base64.b64encode(digest).decode()
 
 
-def handle_events() -> Synced:
+def handle_events() -> SyncReport:
     """Process stored events, and delete events that are too old to be replayed.
 
     Raises ProlificError if Prolific is unreachable. The remaining events wait for the next run.
     """
-    done = Synced()
+    report = SyncReport()
     waiting = WebhookEvent.objects.filter(handled_at=None).order_by("pk")
     for resource in dict.fromkeys(waiting.values_list("resource", flat=True)):
         events = list(waiting.filter(resource=resource).values_list("pk", flat=True))
-        with done.noting(f"event about {resource}"):
-            done.submissions += 1
-            done.changed += sync_submission(resource)
+        with report.noting(f"event about {resource}"):
+            report.submissions += 1
+            report.changed += sync_submission(resource)
             # Events that have arrived since then may report newer changes.
             WebhookEvent.objects.filter(pk__in=events).update(handled_at=timezone.now())
     old = timezone.now() - timedelta(seconds=2 * OLDEST)
     WebhookEvent.objects.filter(received_at__lt=old).delete()
-    return done
+    return report

@@ -44,7 +44,7 @@ def browser(request: HttpRequest) -> str:
 class OpenLink(PlatformAdapter):
     """A link for everyone. Each browser is treated as a worker and may participate once."""
 
-    platform, words = "link", "an open link"
+    platform, label = "link", "an open link"
     anonymous = own_codes = True
 
     def __init__(self, study: Study):
@@ -108,7 +108,7 @@ class ModelAdapter(OpenLink):
 
 
 class PersonalLinkAdapter(OpenLink):
-    platform, words = "personal", "personal one-time links"
+    platform, label = "personal", "personal one-time links"
     anonymous, invited = False, True
 
     def __init__(self, link: PersonalLink):

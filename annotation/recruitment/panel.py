@@ -101,7 +101,7 @@ class PanelAdapter(PlatformAdapter):
     def __init__(self, panel: Panel):
         self.panel, self.study = panel, panel.study
         # The same ID on another platform is another person, so the name is part of `platform`.
-        self.platform, self.words = self.platform + panel.name, panel.name
+        self.platform, self.label = self.platform + panel.name, panel.name
 
     @classmethod
     def named(cls, field: str) -> Q:
@@ -109,7 +109,7 @@ class PanelAdapter(PlatformAdapter):
 
     @classmethod
     def sources(cls, study: Study) -> list[Source]:
-        return [Source(adapter.platform, adapter.words) for adapter in map(cls, study.panels.all())]
+        return [Source(adapter.platform, adapter.label) for adapter in map(cls, study.panels.all())]
 
     @classmethod
     def at(cls, code: str) -> PlatformAdapter | None:

@@ -64,7 +64,7 @@ class PlatformAdapter:
     """Adapter for a URL under /join/. Each platform has a subclass in ADAPTERS."""
 
     platform: str  # part of every worker's key, so never rename it
-    words: str = ""  # the source of participants, in documents
+    label: str = ""  # the source of participants, in documents
     study: Study
     kind: str = Kind.PERSON
     part: int = 0
@@ -131,8 +131,8 @@ def adapter_at(code: str) -> PlatformAdapter | None:
 
 def source_of(platform: str) -> str:
     """Return the platform's display name. For a panel, this is its name without the prefix."""
-    words = {adapter.platform: adapter.words for adapter in ADAPTERS}
-    return words.get(platform) or platform[platform.find(":") + 1 :]
+    labels = {adapter.platform: adapter.label for adapter in ADAPTERS}
+    return labels.get(platform) or platform[platform.find(":") + 1 :]
 
 
 def of_adapters_with(trait: str, field: str) -> Q:

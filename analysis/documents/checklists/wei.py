@@ -188,7 +188,7 @@ def _criteria(facts: Facts, given: Answers) -> list[str]:
 
 def _sampling(facts: Facts) -> str:
     sources = {name for name, _number in facts.platforms}
-    return "Crowdsource" if sources == {ProlificAdapter.words} else UNKNOWN
+    return "Crowdsource" if sources == {ProlificAdapter.label} else UNKNOWN
 
 
 def _adjusted_interface(facts: Facts, given: Answers) -> str:

@@ -69,7 +69,7 @@ def arrive(fake, on_prolific, person=IDA, **options):
     reply = Client().post(f"{address.path}start/?{address.query}")
     assert reply.status_code == 302, reply.content.decode()
     seat = Participation.objects.get(token=reply.url.split("/")[2])
-    submissions.verify(seat.study, accounts.client_of(on_prolific), submissions.Synced())
+    submissions.verify(seat.study, accounts.client_of(on_prolific), submissions.SyncReport())
     return arrival["session_id"], seat
 
 

@@ -369,7 +369,7 @@ def test_part_two_in_another_browser_continues_by_personal_link(fake, study, res
     reply = Client().post(f"{address.path}start/?{address.query}")
     assert (reply.status_code, seat.token in reply.content.decode()) == (409, False)
     assert "your personal link works" in reply.content.decode()
-    submissions.verify(study, prolific_client.Client(), submissions.Synced())
+    submissions.verify(study, prolific_client.Client(), submissions.SyncReport())
     seat.refresh_from_db()
     assert (seat.status, seat.part) == ("working", 2)
     assert Submission.objects.filter(participation=seat, verified=True).count() == 2
@@ -386,7 +386,7 @@ def test_an_invented_submission_is_not_linked_to_a_participation(fake, study, re
     _session, seat = arrive(fake, first)
     query = f"PROLIFIC_PID={IDA}&STUDY_ID={second.external_id}&SESSION_ID={'e' * 24}"
     assert Client().post(reverse("start", args=[second.code]) + f"?{query}").status_code == 409
-    submissions.verify(study, prolific_client.Client(), submissions.Synced())
+    submissions.verify(study, prolific_client.Client(), submissions.SyncReport())
     seat.refresh_from_db()
     assert (seat.part, seat.is_paid, seat.submissions.count()) == (1, True, 1)
 
