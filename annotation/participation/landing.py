@@ -35,12 +35,12 @@ def landing_page(
     ended = None if live or may_start else arrival.ended()
     if any(seat and not arrival.owns(seat) for seat in (live, ended)):
         live, ended, state, may_start = None, None, "elsewhere", False
-    has_submission = bool(arrival.who and arrival.who.submission)
+    has_submission = bool(arrival.identity and arrival.identity.submission)
     exit = None
     is_refused = not (live or ended or may_start or state == "elsewhere")
     if is_refused:
         outcome = "incompatible_device" if state == "device" else "study_full"
-        exit = adapter.exit(outcome, arrival.who, "")
+        exit = adapter.exit(outcome, arrival.identity, "")
     start_url = reverse("start", args=[arrival.code])
     minutes = {scenario.estimated_minutes for scenario in study.scenarios.all()} or {0}
     return {

@@ -9,7 +9,7 @@ from annotation.recruitment.identities import worker_key
 from annotation.recruitment.platform_adapters import Identity, PlatformAdapter
 
 
-def arrive(adapter: PlatformAdapter, who: Identity, browser: str) -> Participation:
+def arrive(adapter: PlatformAdapter, identity: Identity, browser: str) -> Participation:
     """Assign a seat. `browser` is the value of the browser's cookie. Raises RecruitmentError."""
     # Done even if this arrival is refused afterwards.
     expiry.expire_idle(adapter.study)
@@ -17,45 +17,45 @@ def arrive(adapter: PlatformAdapter, who: Identity, browser: str) -> Participati
     with transaction.atomic():
         participation = seats.join(
             adapter.study.pk,
-            worker_key(adapter.platform, who.person),
+            worker_key(adapter.platform, identity.person),
             adapter.platform,
             adapter.kind,
             among=adapter.scenarios(),
             part=adapter.part,
             browser=worker_key("browser", browser) if browser else "",
             anonymous=adapter.anonymous,
-            verified=who.verified,
+            verified=identity.verified,
             refused=adapter.refusal(),
         )
         # Panels such as SONA have no submission ID. They identify and pay people by their ID.
-        if who.submission or adapter.submission_fields():
-            _note_submission(adapter, who, participation.worker, participation)
+        if identity.submission or adapter.submission_fields():
+            _note_submission(adapter, identity, participation.worker, participation)
         return participation
 
 
-def note_elsewhere(adapter: PlatformAdapter, who: Identity) -> None:
+def note_elsewhere(adapter: PlatformAdapter, identity: Identity) -> None:
     """Store that an unverified ID arrived in another browser, for the platform to confirm.
 
     This is not shown to the visitor. If Prolific confirms that the new submission belongs to
     that person, `attach` lets them continue through their personal link.
     """
-    worker = Worker.objects.filter(key=worker_key(adapter.platform, who.person)).first()
+    worker = Worker.objects.filter(key=worker_key(adapter.platform, identity.person)).first()
     if worker is not None and adapter.confirms:
-        _note_submission(adapter, who, worker, None)
+        _note_submission(adapter, identity, worker, None)
 
 
 def attach(submission: Submission) -> None:
     """Attach a confirmed submission to its worker's participation, and start its next part."""
     with transaction.atomic():
         study = Study.objects.locked().get(pk=submission.study_id)
-        theirs = study.participations.filter(worker=submission.worker_id).order_by("-pk")
-        begun = theirs.live().first() or theirs.expired_at_work().first()
-        if begun is None:
+        rows = study.participations.filter(worker=submission.worker_id).order_by("-pk")
+        participation = rows.live().first() or rows.expired_at_work().first()
+        if participation is None:
             return
-        submission.store(participation=begun)
-        if begun.is_live:
+        submission.store(participation=participation)
+        if participation.is_live:
             assert submission.prolific_study is not None  # only Prolific confirms submissions
-            seats.enter_sitting(begun, submission.prolific_study.part)
+            seats.enter_sitting(participation, submission.prolific_study.part)
 
 
 def submission_key(platform: str, submission: str) -> str:
@@ -64,10 +64,10 @@ def submission_key(platform: str, submission: str) -> str:
 
 
 def _note_submission(
-    adapter: PlatformAdapter, who: Identity, worker: Worker, participation: Participation | None
+    adapter: PlatformAdapter, ids: Identity, worker: Worker, participation: Participation | None
 ) -> None:
     """Store the platform's record of this work once, even before there is a participation."""
-    submission = who.submission
+    submission = ids.submission
     if not submission:
         assert participation is not None  # without an ID, it is set
         submission = f"participation {participation.pk}"
@@ -78,17 +78,17 @@ def _note_submission(
             "worker": worker,
             "participation": participation,
             "platform": adapter.platform,
-            "person": identities.encrypt(who.person),
-            "verified": True if who.verified else None,
-            "reference": identities.encrypt(who.submission),
+            "person": identities.encrypt(ids.person),
+            "verified": True if ids.verified else None,
+            "reference": identities.encrypt(ids.submission),
             **adapter.submission_fields(),
         },
     )
     if created or participation is None or stored.participation_id == participation.pk:
         return
     # The person arrived again with the same submission, after an unused seat had expired.
-    before = stored.participation
+    earlier = stored.participation
     if stored.worker_id == worker.pk and not stored.outcome and (
-        before is None or not (before.is_live or before.has_seen_an_example())
+        earlier is None or not (earlier.is_live or earlier.has_seen_an_example())
     ):  # fmt: skip
         stored.store(participation=participation)

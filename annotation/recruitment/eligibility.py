@@ -85,7 +85,7 @@ def add_rule(
     return rule
 
 
-def _keys(study: Study, text: str, chosen: str) -> list[str]:
+def _keys(study: Study, text: str, selected: str) -> list[str]:
     """Return the keyed hashes of the IDs in `text`, without duplicates. Raises RuleError."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines or len(lines) > MAX_PEOPLE:
@@ -94,11 +94,11 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
     keys: dict[str, None] = {}
     for number, line in enumerate(lines, start=1):
         # The name of a platform may contain spaces, and may begin with the name of another.
-        named = [name for name in names if line.startswith(f"{name} ")]
-        platform = chosen if chosen in names else max(named, key=len, default="")
+        prefixes = [name for name in names if line.startswith(f"{name} ")]
+        platform = selected if selected in names else max(prefixes, key=len, default="")
         if not platform:
             raise RuleError(f"Line {number}: choose the platform of the ids.")
-        identity = line if chosen in names else line.removeprefix(f"{platform} ").strip()
+        identity = line if selected in names else line.removeprefix(f"{platform} ").strip()
         if (codes := names[platform].codes) is not None:
             if identity not in codes:
                 raise RuleError(f"Line {number}: this study has no personal link with that name.")
@@ -108,8 +108,8 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
 
 
 def in_words(rule: AccessRule) -> str:
-    known = Worker.objects.filter(key__in=rule.listed.values("key")).count()
-    return f"{rule.listed.count()} on the list; {known} of them have been here before."
+    matches = Worker.objects.filter(key__in=rule.listed.values("key")).count()
+    return f"{rule.listed.count()} on the list; {matches} of them have been here before."
 
 
 def end_rule(study: Study, pk: int, by: User) -> None:

@@ -27,9 +27,9 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
         Study.objects.locked().get(pk=participation.study_id)
         if not release_seat(participation, Status.EXPIRED):
             raise ValueError("This annotator has no seat to free.")
-        what = f"{freed(participation)}{reason}"
-        about = participation.pseudonym
-        participation.study.events.create(what=what[:200], about=about, by=by)
+        event = f"{freed(participation)}{reason}"
+        pseudonym = participation.pseudonym
+        participation.study.events.create(what=event[:200], about=pseudonym, by=by)
 
 
 def freed(participation: Participation) -> str:

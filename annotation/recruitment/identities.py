@@ -28,8 +28,8 @@ def worker_key(platform: str, identity: str) -> str:
     IDs are typed, pasted or inserted by programs, so spelling variants (surrounding spaces,
     case, full-width digits) produce the same hash.
     """
-    own = platform == "browser" or any(d.own_codes and d.platform == platform for d in ADAPTERS)
-    if not own:
+    raw = platform == "browser" or any(d.own_codes and d.platform == platform for d in ADAPTERS)
+    if not raw:
         identity = unicodedata.normalize("NFKC", identity).strip().casefold()
     message = f"{platform}\0{identity}".encode()
     return hmac.new(settings.WORKER_KEY.encode(), message, hashlib.sha256).hexdigest()
@@ -79,10 +79,10 @@ def without_ids(study: Study) -> Callable[[str], str]:
     Raises LostKey if IDENTITY_KEY differs.
     """
     links = set(study.personal_links.values_list("name", "code").iterator())
-    known = {text for pair in links for text in pair}
+    ids = {text for pair in links for text in pair}
     for pair in study.submissions.values_list("person", "reference").iterator():
-        known.update(decrypt(ciphertext) for ciphertext in pair)
-    sought = sorted((text for text in known if len(text) >= SHORTEST_SOUGHT), key=len, reverse=True)
+        ids.update(decrypt(ciphertext) for ciphertext in pair)
+    sought = sorted((text for text in ids if len(text) >= SHORTEST_SOUGHT), key=len, reverse=True)
     if not sought:
         return str
     pattern = re.compile("|".join(map(re.escape, sought)), re.IGNORECASE)
@@ -106,7 +106,7 @@ def purge(study: Study) -> int:
             raise PurgeError(
                 "Not all annotators have been paid. Pay first, or mark the payments as paid."
             )
-        known = study.submissions.exclude(person="", reference="")
-        count = known.update(person="", reference="")
+        submissions = study.submissions.exclude(person="", reference="")
+        count = submissions.update(person="", reference="")
         links = study.personal_links.exclude(name__startswith="purged-")
         return count + links.update(name=Concat(Value("purged-"), F("pk")))

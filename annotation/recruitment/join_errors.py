@@ -28,8 +28,8 @@ from tasks.clock import database_now
 class RecruitmentError(Exception):
     """Raised if a visitor can't get a seat. `code` is a key in NO_SEAT. Users see the message."""
 
-    def __init__(self, code: str, sentence: str | Promise = ""):
-        super().__init__(sentence or NO_SEAT[code])
+    def __init__(self, code: str, message: str | Promise = ""):
+        super().__init__(message or NO_SEAT[code])
         self.code = code
 
 
@@ -98,8 +98,8 @@ def joinable(
     worker is offered only that scenario, so that they can't search for the shortest.
     """
     seen = Exposure.objects.filter(worker_key=key).values("task_name")
-    held = Participation.objects.holding_seats(now or database_now(), study).filter(kind=kind)
-    taken = Count("participations", filter=Q(participations__in=held.order_by().values("pk")))
+    seated = Participation.objects.holding_seats(now or database_now(), study).filter(kind=kind)
+    taken = Count("participations", filter=Q(participations__in=seated.order_by().values("pk")))
     scenarios = study.scenarios.exclude(task__name__in=seen).annotate(taken=taken).order_by("pk")
     if among is not None:
         scenarios = scenarios.filter(pk__in=among)
@@ -120,11 +120,11 @@ def refusal(
     among: list[int] | None = None,
     browser: str = "",
     now: datetime | None = None,
-    found: list[Scenario] | None = None,
+    scenarios: list[Scenario] | None = None,
 ) -> str:
     """Return why the worker wouldn't get a seat now (a code in NO_SEAT), or "".
 
-    `browser` is the keyed hash of the browser's cookie, or "" if it is irrelevant. `found`
+    `browser` is the keyed hash of the browser's cookie, or "" if it is irrelevant. `scenarios`
     contains the joinable scenarios, if the caller knows them.
     """
     if study.status != StudyStatus.OPEN:
@@ -136,22 +136,22 @@ def refusal(
     if study.is_cross_task and _knows_the_training(study, key):
         return "not_eligible"
     # Workers who withdrew or were screened out can't do another task.
-    left = (Status.WITHDRAWN, Status.SCREENED_OUT)
-    has_left = study.participations.filter(worker__key=key, status__in=left).exists()
+    endings = (Status.WITHDRAWN, Status.SCREENED_OUT)
+    has_left = study.participations.filter(worker__key=key, status__in=endings).exists()
     if has_left or tasks_begun(study, key) >= study.tasks_per_worker:
         return "done"
     if browser and not study.shared_computers and _took_part(study, key, browser):
         return "browser"
-    if not (joinable(study, key, kind, among, now) if found is None else found):
+    if not (joinable(study, key, kind, among, now) if scenarios is None else scenarios):
         return "full"
     return "" if budget.has_room(study, kind, now=now) else "budget"
 
 
 def _took_part(study: Study, key: str, browser: str) -> bool:
     """Return whether another worker in this browser is live, completed or screened out."""
-    done = (Status.COMPLETED, Status.SCREENED_OUT)
-    others = study.participations.filter(browser=browser).exclude(worker__key=key)
-    return others.filter(status__in=(*LIVE, *done)).exists()
+    finished = (Status.COMPLETED, Status.SCREENED_OUT)
+    other_workers = study.participations.filter(browser=browser).exclude(worker__key=key)
+    return other_workers.filter(status__in=(*LIVE, *finished)).exists()
 
 
 def _knows_the_training(study: Study, key: str) -> bool:
@@ -175,10 +175,10 @@ def tasks_begun(study: Study, key: str) -> int:
     A task begins when an example is shown. Tasks that ended earlier are included, because the
     comprehension questions cannot be repeated.
     """
-    theirs = Participation.objects.filter(study=study, worker__key=key)
+    participations = Participation.objects.filter(study=study, worker__key=key)
     ended = (Status.WITHDRAWN, Status.SCREENED_OUT)
-    begun = theirs.filter(Q(turns__isnull=False) | Q(status__in=ended))
-    return begun.distinct().count()
+    started = participations.filter(Q(turns__isnull=False) | Q(status__in=ended))
+    return started.distinct().count()
 
 
 def next_task_is_offered(participation: Participation) -> bool:
@@ -199,6 +199,6 @@ def counted_reason(study: Study, key: str, code: str, among: list[int] | None = 
     return code if code in Reason.values else ""
 
 
-def count(study: Study, why: str) -> None:
-    row, _is_new = RefusedArrival.objects.get_or_create(study=study, reason=why)
+def count(study: Study, reason: str) -> None:
+    row, _is_new = RefusedArrival.objects.get_or_create(study=study, reason=reason)
     RefusedArrival.objects.filter(pk=row.pk).update(number=F("number") + 1)

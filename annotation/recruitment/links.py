@@ -35,10 +35,10 @@ COOKIE_AGE = 400 * 24 * 3600  # seconds; browsers allow no more
 
 def browser(request: HttpRequest) -> str:
     """Return the random value in this browser's signed cookie, or "" without a valid cookie."""
-    held = request.get_signed_cookie(
+    cookie = request.get_signed_cookie(
         settings.WORKER_COOKIE_NAME, default="", salt=COOKIE_SALT, max_age=COOKIE_AGE
     )
-    return held or ""
+    return cookie or ""
 
 
 class OpenLink(PlatformAdapter):
@@ -60,8 +60,8 @@ class OpenLink(PlatformAdapter):
         return [("Open link", study.link_code, "")] if cls is OpenLink else []
 
     def identity(self, request: HttpRequest) -> Identity | None:
-        known = browser(request)
-        return Identity(known, verified=True) if known else None
+        person = browser(request)
+        return Identity(person, verified=True) if person else None
 
     def refusal(self) -> str:
         is_off = type(self) is OpenLink and not self.study.open_link_on
@@ -160,13 +160,13 @@ def make_links(study: Study, text: str) -> list[PersonalLink]:
     names = [line.strip() for line in text.splitlines() if line.strip()]
     if len(names) > MOST:
         raise LinkError(f"At most {MOST} links can be created at once; you entered {len(names)}.")
-    taken = set(study.personal_links.values_list("name", flat=True))
+    existing = set(study.personal_links.values_list("name", flat=True))
     for number, name in enumerate(names, start=1):
         if len(name) > LONGEST_NAME:
             raise LinkError(f"Name {number} is longer than {LONGEST_NAME} characters.")
-        if name in taken:
+        if name in existing:
             raise LinkError(f"Name {number}, “{name}”, already exists: names must differ.")
-        taken.add(name)
+        existing.add(name)
     with transaction.atomic():
         AuditEntry.objects.record(
             "personal links created", Topic.PLATFORM, study=study, after={"links": len(names)}

@@ -59,7 +59,7 @@ class RuleForm(PageForm):
         platform = self.fields["platform"]
         assert isinstance(platform, forms.ChoiceField)
         sources = eligibility.sources(study).values()
-        platform.choices = [("", "no ids"), *((each.platform, each.label) for each in sources)]
+        platform.choices = [("", "no ids"), *((row.platform, row.label) for row in sources)]
 
 
 class EndForm(PageForm):
@@ -106,8 +106,8 @@ class Switches(StudyPost):
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         lifecycle.switch(study, data, by)
-        words = ", ".join(f"{name} {'on' if data[name] else 'off'}" for name in lifecycle.SWITCHES)
-        return f"{words}."
+        states = ", ".join(f"{name} {'on' if data[name] else 'off'}" for name in lifecycle.SWITCHES)
+        return f"{states}."
 
 
 class SeatsForm(PageForm):
@@ -242,7 +242,7 @@ def links_page(request: HttpRequest, name: str) -> HttpResponse:
     return _links_page(request, study_of(request, name, "pay"))
 
 
-def _to_links(request: HttpRequest, *_done: Any, name: str) -> HttpResponse:
+def _to_links(request: HttpRequest, *_result: Any, name: str) -> HttpResponse:
     return moved(request, name=name, to="recruit", show="links")
 
 

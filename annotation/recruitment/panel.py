@@ -177,7 +177,7 @@ class Visit:
     """The result of opening a panel's URL: the identity and the exits, or an error."""
 
     query: str
-    who: Identity | None = None
+    identity: Identity | None = None
     problem: str = ""
     is_preview: bool = False
     completed: Exit | None = None
@@ -193,14 +193,14 @@ def visit(panel: Panel, query: str | None) -> Visit:
             query += f"&{panel.submission_parameter}=TEST-SUBMISSION"
     adapter, parameters = PanelAdapter(panel), QueryDict(query.lstrip("?"))
     try:
-        who = adapter.read(parameters)
+        identity = adapter.read(parameters)
     except NotAdmitted as refused:
         return Visit(query, problem=str(refused))
     return Visit(
         query,
-        who,
+        identity,
         is_preview=adapter.is_placeholder(parameters),
-        completed=adapter.exit("completed", who, "OWN-CODE"),
-        not_qualified=adapter.exit("not_qualified", who, "OWN-CODE"),
-        turned_away=adapter.exit("study_full", who, "OWN-CODE"),
+        completed=adapter.exit("completed", identity, "OWN-CODE"),
+        not_qualified=adapter.exit("not_qualified", identity, "OWN-CODE"),
+        turned_away=adapter.exit("study_full", identity, "OWN-CODE"),
     )

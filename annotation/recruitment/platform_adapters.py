@@ -142,5 +142,5 @@ def of_adapters_with(trait: str, field: str) -> Q:
 
 def adapter_of(submission: Submission) -> PlatformAdapter:
     return next(
-        adapter for adapter in (each.of(submission) for each in ADAPTERS) if adapter is not None
+        adapter for adapter in (kind.of(submission) for kind in ADAPTERS) if adapter is not None
     )

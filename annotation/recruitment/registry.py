@@ -22,12 +22,12 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
     if latest.participation_id != participation.pk:
         outcome = latest.outcome or outcome
     try:
-        who = Identity(identities.decrypt(latest.person), identities.decrypt(latest.reference))
+        identity = Identity(identities.decrypt(latest.person), identities.decrypt(latest.reference))
     except ValueError as error:
         # A worker's last page must not fail: show the code, and log the error for the operator.
         logger.error("%s", error)
-        who = None
-    return adapter_of(latest).exit(outcome, who, participation.completion_code)
+        identity = None
+    return adapter_of(latest).exit(outcome, identity, participation.completion_code)
 
 
 def current_exit(participation: Participation) -> Exit | None:
@@ -62,10 +62,10 @@ class Agreed(Exception):
 
 def decline(token: str) -> Exit | None:
     """Delete a declining worker's participation, and return its exit. Raises Agreed."""
-    way_out = None
+    exit = None
     for participation in Participation.objects.filter(token=token).select_related("study"):
-        way_out = exit_of(participation, "no_consent")
+        exit = exit_of(participation, "no_consent")
         consent.record(participation, agree=False)
     if Participation.objects.filter(token=token, consented_at__isnull=False).exists():
         raise Agreed
-    return way_out
+    return exit

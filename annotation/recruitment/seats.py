@@ -65,9 +65,9 @@ def join(
         expiry.expire_idle(study, now)
         budget.settle_left(study)
         worker, is_new = _worker(key, platform, kind)
-        known = None if is_new else _begun_before(study, worker, browser, verified)
-        if known is not None:
-            return enter_sitting(known, part)
+        existing = None if is_new else _existing(study, worker, browser, verified)
+        if existing is not None:
+            return enter_sitting(existing, part)
         if part > 1:
             raise RecruitmentError("not_invited")
         joinable = join_errors.joinable(study, key, kind, among, now)
@@ -80,25 +80,23 @@ def join(
         return take_seat(study, scenario, worker, candidates, part=part, browser=browser)
 
 
-def _begun_before(
-    study: Study, worker: Worker, browser: str, verified: bool
-) -> Participation | None:
+def _existing(study: Study, worker: Worker, browser: str, verified: bool) -> Participation | None:
     """Return the live or resumed participation. Needs the study's lock. Raises RecruitmentError."""
-    theirs = study.participations.filter(worker=worker)
-    if not verified and theirs.live().exclude(browser=browser).exists():
+    participations = study.participations.filter(worker=worker)
+    if not verified and participations.live().exclude(browser=browser).exists():
         raise RecruitmentError("elsewhere")
-    live = theirs.live().first()
+    live = participations.live().first()
     if live is not None:
         return live
     # Workers who return late continue their participation before they get a new one.
-    begun = theirs.expired_at_work().order_by("-pk").first()
-    if begun is None or study.status != StudyStatus.OPEN:
+    expired = participations.expired_at_work().order_by("-pk").first()
+    if expired is None or study.status != StudyStatus.OPEN:
         return None
-    if not verified and begun.browser != browser:
+    if not verified and expired.browser != browser:
         raise RecruitmentError("elsewhere")
     if not eligibility.admits(study, worker.key):
         raise RecruitmentError("not_eligible")
-    return _reseat(begun)
+    return _reseat(expired)
 
 
 def _worker(key: str, platform: str, kind: str) -> tuple[Worker, bool]:
@@ -108,9 +106,9 @@ def _worker(key: str, platform: str, kind: str) -> tuple[Worker, bool]:
         worker, is_new = Worker.objects.get_or_create(key=key, defaults=defaults)
         if is_new:
             return worker, True  # no other transaction sees the row yet
-        known = Worker.objects.select_for_update(no_key=True).filter(key=key).first()
-        if known is not None:
-            return known, False
+        row = Worker.objects.select_for_update(no_key=True).filter(key=key).first()
+        if row is not None:
+            return row, False
 
 
 def _too_many_unconsented(study: Study) -> bool:
@@ -141,8 +139,8 @@ def _next_arrival(study: Study) -> int:
 
 def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
     """Return the least full scenario (ties: seed and arrival). `candidates` as in Allocation."""
-    least = min(taken for _key, taken, _seats in candidates)
-    tied = [key for key, taken, _seats in candidates if taken == least]
+    fewest = min(filled for _key, filled, _seats in candidates)
+    tied = [key for key, filled, _seats in candidates if filled == fewest]
     return random.Random(f"{seed}:seat:{arrival}").choice(tied)
 
 
@@ -210,9 +208,9 @@ def _state_to_go_on_in(participation: Participation) -> str:
 def free_seat(scenario: Scenario, kind: str) -> int | None:
     """Return the lowest free seat number for this kind of annotator, or None."""
     seated = scenario.participations.seated().filter(kind=kind)
-    taken = set(seated.values_list("seat_number", flat=True))
+    numbers = set(seated.values_list("seat_number", flat=True))
     seats = range(1, scenario.seats_for(kind) + 1)
-    return next((seat for seat in seats if seat not in taken), None)
+    return next((seat for seat in seats if seat not in numbers), None)
 
 
 def take_seat(
@@ -288,10 +286,10 @@ def _end(participation: Participation, last: int) -> int:
     Part 1 comes before the step. If no examples come before it, all parts have equal shares.
     """
     begins_before = any(participation.order_of(step) for step in BEFORE_ANNOTATION)
-    parts, done = (
+    parts, count = (
         (last - 1, participation.part - 1) if begins_before else (last, participation.part)
     )
-    return round(len(participation.annotation_order) * done / parts) if parts else 0
+    return round(len(participation.annotation_order) * count / parts) if parts else 0
 
 
 def enter_sitting(participation: Participation, part: int) -> Participation:

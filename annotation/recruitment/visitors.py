@@ -43,15 +43,15 @@ class Arrival:
     ):
         self.adapter, self.study, self.kind, self.code = adapter, adapter.study, adapter.kind, code
         self.is_preview = adapter.is_preview(request)
-        held = self._of_ticket(ticket)
+        content = self._of_ticket(ticket)
         # At a second click on the first Start, the cookie is not set yet, so the form contains the
         # ID.
-        self.drawn = held.get("browser") or secrets.token_urlsafe(24)
-        self.browser = browser(request) or self.drawn
-        self.who = None
+        self.new_browser = content.get("browser") or secrets.token_urlsafe(24)
+        self.browser = browser(request) or self.new_browser
+        self.identity = None
         if not self.is_preview:
-            who = held.get("who")
-            self.who = Identity(**who) if who else adapter.identity(request)
+            identity = content.get("who")
+            self.identity = Identity(**identity) if identity else adapter.identity(request)
         self.query = request.META.get("QUERY_STRING", "")
         hint, agent = (request.headers.get(n, "") for n in ("Sec-CH-UA-Mobile", "User-Agent"))
         is_phone = hint == "?1" or (not hint and "Mobi" in agent)  # the result is not stored
@@ -65,27 +65,27 @@ class Arrival:
         A platform's signature is valid for only two minutes. It is checked once, when the page is
         shown, and Start relies on this field.
         """
-        known = self.browser != self.drawn
-        who = self.who if self.who and self.who.person != self.browser else None
-        held = {
+        has_cookie = self.browser != self.new_browser
+        identity = self.identity if self.identity and self.identity.person != self.browser else None
+        content = {
             "door": self.code,
-            "browser": "" if known else self.drawn,
-            "who": asdict(who) if who else None,
+            "browser": "" if has_cookie else self.new_browser,
+            "who": asdict(identity) if identity else None,
         }
-        return signing.dumps(held, salt=TICKET_SALT)
+        return signing.dumps(content, salt=TICKET_SALT)
 
     def _of_ticket(self, ticket: str) -> dict[str, Any]:
         """Return a ticket's content, or {} if it is missing, stale or for another study."""
         try:
-            held = signing.loads(ticket, salt=TICKET_SALT, max_age=TICKET_AGE)
+            content = signing.loads(ticket, salt=TICKET_SALT, max_age=TICKET_AGE)
         except signing.BadSignature:
             return {}
-        return held if held["door"] == self.code else {}
+        return content if content["door"] == self.code else {}
 
     @property
     def key(self) -> str:
         """Return the worker's key, or "" for an unknown browser."""
-        return worker_key(self.adapter.platform, self.who.person) if self.who else ""
+        return worker_key(self.adapter.platform, self.identity.person) if self.identity else ""
 
     def refusal(self) -> str:
         """Return why no seats are available now (a code in join_errors.NO_SEAT), or ""."""
@@ -98,27 +98,27 @@ class Arrival:
 
     def live(self) -> Participation | None:
         """Return this ID's live or resumable participation, without checking ownership."""
-        theirs = self.study.participations.filter(worker__key=self.key).order_by("-pk")
-        return theirs.live().first() or theirs.expired_at_work().first()
+        rows = self.study.participations.filter(worker__key=self.key).order_by("-pk")
+        return rows.live().first() or rows.expired_at_work().first()
 
     def ended(self) -> Participation | None:
         """Return the latest ended participation, so that its page can show the exit again.
 
         If the platform has submission IDs, only the participation of this submission matches.
         """
-        theirs = self.study.participations.filter(worker__key=self.key, status__in=ENDED)
-        if self.who and self.who.submission:
-            key = arrivals.submission_key(self.adapter.platform, self.who.submission)
-            theirs = theirs.filter(submissions__key=key)
-        return theirs.order_by("-pk").first()
+        rows = self.study.participations.filter(worker__key=self.key, status__in=ENDED)
+        if self.identity and self.identity.submission:
+            key = arrivals.submission_key(self.adapter.platform, self.identity.submission)
+            rows = rows.filter(submissions__key=key)
+        return rows.order_by("-pk").first()
 
     def owns(self, participation: Participation) -> bool:
         """Return whether the arrival may see this participation's personal link.
 
         Other people may know an unverified ID, so it is accepted only in the original browser.
         """
-        if self.who is None or self.who.verified:
-            return self.who is not None
+        if self.identity is None or self.identity.verified:
+            return self.identity is not None
         return participation.browser == worker_key("browser", self.browser)
 
     def start(self, in_browser: bool = True) -> Participation:
@@ -128,13 +128,13 @@ class Arrival:
         Raises join_errors.RecruitmentError.
         """
         self._check_may_start()
-        self.who = self.who or Identity(self.browser, verified=True)
+        self.identity = self.identity or Identity(self.browser, verified=True)
         stored = self.browser if in_browser and self.kind == Kind.PERSON else ""
         try:
-            return arrivals.arrive(self.adapter, self.who, stored)
+            return arrivals.arrive(self.adapter, self.identity, stored)
         except join_errors.RecruitmentError as refusal:
             if refusal.code == "elsewhere":
-                arrivals.note_elsewhere(self.adapter, self.who)
+                arrivals.note_elsewhere(self.adapter, self.identity)
             raise
 
     def _check_may_start(self) -> None:
@@ -144,11 +144,11 @@ class Arrival:
         """
         if self.is_preview:
             raise join_errors.RecruitmentError("preview")
-        begun = self.live()
-        if self.lacks_computer and not begun:
+        live = self.live()
+        if self.lacks_computer and not live:
             raise join_errors.RecruitmentError("device")
-        known = begun or self.ended()
-        if not self.adapter.anonymous or (known is not None and self.owns(known)):
+        latest = live or self.ended()
+        if not self.adapter.anonymous or (latest is not None and self.owns(latest)):
             return
         if not admit(self.address):
             raise join_errors.RecruitmentError("busy")
@@ -195,11 +195,11 @@ def participation_of(token: str) -> Participation:
 
 def language_of(request: HttpRequest) -> str:
     """Return the language of the URL's study, or English by default, before any access check."""
-    named = request.resolver_match.kwargs if request.resolver_match else {}
-    if "token" in named:
-        theirs = Participation.objects.filter(token=named["token"])
-        return theirs.values_list("study__interface_language", flat=True).first() or "en"
-    adapter = platform_adapters.adapter_at(named["code"]) if "code" in named else None
+    captured = request.resolver_match.kwargs if request.resolver_match else {}
+    if "token" in captured:
+        rows = Participation.objects.filter(token=captured["token"])
+        return rows.values_list("study__interface_language", flat=True).first() or "en"
+    adapter = platform_adapters.adapter_at(captured["code"]) if "code" in captured else None
     return adapter.study.interface_language if adapter else "en"
 
 
@@ -214,18 +214,18 @@ def admit_to(study: Study, address: str) -> bool:
     The limit is a tenth of the seats, and at least settings.STARTS_PER_HOUR (0: no limit). Consent
     does not reset it. A switch in the study lifts it, for classes that share an IP address.
     """
-    least = settings.STARTS_PER_HOUR
-    if study.shared_address or not least:
+    minimum = settings.STARTS_PER_HOUR
+    if study.shared_address or not minimum:
         return True
     seats = study.scenarios.aggregate(n=Sum("seats", default=0))["n"]
-    return _take(f"start:{study.pk}:{_name(address)}", max(least, seats // 10), HOUR)
+    return _take(f"start:{study.pk}:{_name(address)}", max(minimum, seats // 10), HOUR)
 
 
 def _take(name: str, number: int, seconds: int) -> bool:
     """Take one of `number` places for `seconds`, or return False. Safe under concurrency."""
     places = [f"{name}:{place}" for place in range(number)]
-    taken = cache.get_many(places)
-    return any(cache.add(place, 1, seconds) for place in places if place not in taken)
+    cached = cache.get_many(places)
+    return any(cache.add(place, 1, seconds) for place in places if place not in cached)
 
 
 def _name(address: str) -> str:
