@@ -313,7 +313,8 @@ def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     path = dataset_uploads.path_of(upload)
     if path is None:
         raise Http404
-    contents, form, example = dataset_uploads.inspection(upload), ColumnsForm(upload), dict[str, Any]()
+    contents, form = dataset_uploads.inspection(upload), ColumnsForm(upload)
+    example: dict[str, Any] = {}
     if request.method == "POST":
         data = form.data_of(request.POST) if "role" in request.POST else request.POST
         form = ColumnsForm(upload, data)
