@@ -217,9 +217,8 @@ def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
     heads, lines = _lines(text)
     described = [head for head in heads if head and head not in NOT_OF_THE_PERSON]
     if not described:
-        raise ExportError(
-            f"Line 1: no demographic column, such as {AGE} or Sex; found {', '.join(heads)}."
-        )
+        problem = f"Line 1: no demographic column, such as {AGE} or Sex; found {', '.join(heads)}."
+        raise ExportError(problem)
     workers = _workers(study, heads, lines)
     if not workers:
         raise ExportError(
@@ -262,9 +261,8 @@ def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
             raise ExportError(f"Line 1: the column “{head}” appears twice.")
     for number, cells in lines.items():
         if len(cells) != len(heads):
-            raise ExportError(
-                f"Line {number}: {len(cells)} cells, expected {len(heads)} as in line 1."
-            )
+            problem = f"Line {number}: {len(cells)} cells, expected {len(heads)} as in line 1."
+            raise ExportError(problem)
     if not lines:
         raise ExportError("Line 2: the file contains no submissions.")
     return heads, lines
@@ -284,9 +282,8 @@ def _workers(
         key_of = submission_key if key_column == SUBMISSION else worker_key
         key = key_of(ProlificAdapter.platform, identity)
         if key in line_of:
-            raise ExportError(
-                f"Line {number}, column {key_column}: the same id as in line {line_of[key]}."
-            )
+            problem = f"Line {number}, column {key_column}: the same id as in line {line_of[key]}."
+            raise ExportError(problem)
         line_of[key] = number
     people = study.participations.analysed().filter(kind=Kind.PERSON)
     if key_column == SUBMISSION:
@@ -305,9 +302,8 @@ def _workers(
 def _age(number: int, value: str) -> float:
     age = _number(value)
     if age is None or not 0 < age < 130:
-        raise ExportError(
-            f"Line {number}, column {AGE}: “{value[:40]}” is not an age in years, such as 34."
-        )
+        problem = f"Line {number}, column {AGE}: “{value[:40]}” is not an age in years, such as 34."
+        raise ExportError(problem)
     return age
 
 

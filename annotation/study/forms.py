@@ -64,9 +64,8 @@ class ArmsField(TextField):
         arms = []
         for line in filter(str.strip, super().to_python(value).splitlines()):
             if not (found := ARM.fullmatch(line)):
-                raise ValidationError(
-                    f"{line.strip()}: expected a name, a colon and a number of examples."
-                )
+                problem = f"{line.strip()}: expected a name, a colon and a number of examples."
+                raise ValidationError(problem)
             tasks = [task.strip() for task in (found[3] or "").split(",") if task.strip()]
             arms.append(
                 {"name": found[1]}

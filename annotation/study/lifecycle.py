@@ -170,9 +170,8 @@ def delete_draft(study: Study) -> None:
         try:
             locked.delete()
         except ProtectedError:
-            raise DesignError(
-                "Other stored data refers to this draft. Archive it instead."
-            ) from None
+            problem = "Other stored data refers to this draft. Archive it instead."
+            raise DesignError(problem) from None
 
 
 # Switches of a running study, which are not part of its frozen design.
@@ -241,9 +240,8 @@ def raise_budget(study: Study, amount: Decimal, by: User) -> None:
             )
         before = locked.budget
         if before is not None and amount <= before:
-            raise DesignError(
-                f"The budget is already {before} {locked.currency}. Enter a larger amount."
-            )
+            problem = f"The budget is already {before} {locked.currency}. Enter a larger amount."
+            raise DesignError(problem)
         locked.budget = amount
         budget.check_limit(locked, by)
         locked.save(update_fields=["budget"])
