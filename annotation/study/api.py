@@ -161,9 +161,9 @@ def read(sent: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any
         raise Unprocessable({"body": [str(error).removeprefix("body: ")]}) from None
     for field, value in given.fields.items():
         setattr(study, field, value)
-    if study.pk is None or "cross_task" in sent:
+    if study.pk is None or "sham_task" in sent.get("cross_task", {}):
         study.sham_task = sham
-    study.title = study.title or study.name
+    study.title = given.fields.get("title", study.title or study.name)
     return study, tasks, upstream
 
 

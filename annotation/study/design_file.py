@@ -132,11 +132,11 @@ def from_data(path: str, data: dict[str, Any]) -> DesignFile:
     fields, tasks, upstream, sham = {}, [], [], ""
     for key, value in _keys(path, data):
         if key == "tasks":
-            tasks = [_task(path, task) for task in _list(path, value)]
+            tasks = _tasks(path, key, value)
         elif key == "cross_task.upstream_tasks":
-            upstream = [_task(path, task) for task in _list(path, value)]
+            upstream = _tasks(path, key, value)
         elif key == "cross_task.sham_task":
-            sham = _task(path, value) if value else ""
+            sham = _task(path, key, value) if value else ""
         elif key in FIELDS:
             fields[FIELDS[key]] = _value(path, key, value)
         else:
@@ -201,22 +201,22 @@ def _keys(path: str, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             raise DesignFileError(f"{path}: {key}: expected a table, [{key}].")
 
 
-def _list(path: str, value: Any) -> list[Any]:
+def _tasks(path: str, key: str, value: Any) -> list[str]:
     if not isinstance(value, list):
-        raise DesignFileError(f"{path}: tasks: expected a list of names.")
-    return value
+        raise DesignFileError(f"{path}: {key}: expected a list of names.")
+    return [_task(path, key, task) for task in value]
 
 
-def _task(path: str, task: Any) -> str:
+def _task(path: str, key: str, task: Any) -> str:
     """Return NAME or NAME@VERSION for a name or a table. Raises DesignFileError."""
     if isinstance(task, str):
         return task
     if isinstance(task, dict) and isinstance(task.get("name"), str):
         unknown = sorted(set(task) - {"name", "version"})
         if unknown:
-            raise DesignFileError(f"{path}: tasks.{unknown[0]}: unknown key.")
+            raise DesignFileError(f"{path}: {key}.{unknown[0]}: unknown key.")
         return f"{task['name']}@{task['version']}" if "version" in task else task["name"]
-    raise DesignFileError(f"{path}: tasks: expected names, such as MNLI or MNLI@2.")
+    raise DesignFileError(f"{path}: {key}: expected names, such as MNLI or MNLI@2.")
 
 
 def _arms(path: str, arms: Any) -> list[dict[str, Any]]:
@@ -247,6 +247,8 @@ def _value(path: str, key: str, value: Any) -> Any:
     if key == "audience":  # its keys are checked with the design
         types, words = (dict,), "a table, [audience]"
     right = isinstance(value, types) and (bool in types or not isinstance(value, bool))
+    if right and list in types:
+        right = all(type(item) is (str if key == "metrics" else int) for item in value)
     if right and isinstance(field, models.DecimalField):
         try:
             return read_amount(str(value))

@@ -11,6 +11,7 @@ from django.test import Client
 from annotation.models import Kind, Study
 from annotation.study import lifecycle, team
 from tests import factories
+from tests.annotation.study.test_cross_task import make_cross_task
 
 ROOT = "/api/v1"
 TOML = """
@@ -107,6 +108,8 @@ REFUSED = [
     ({"shots": "0"}, "shots: expected"),
     ({"seed": 10**400}, ""),
     ({"title": "x" * 500}, "title"),
+    ({"title": ""}, "cannot be blank"),
+    ({"splits": [[]]}, "splits: expected a list of whole numbers"),
     ({"name": "Not a name"}, "name"),
     ({"pay": 3}, "pay"),
 ]
@@ -147,6 +150,16 @@ def test_a_draft_is_edited_by_key_and_a_frozen_one_is_409(program, task):
     frozen = program.patch("/studies/by-api/", {"title": "Late"})
     assert frozen.status_code == 409
     assert Study.objects.get().title == "New"
+
+
+@pytest.mark.long
+def test_an_edited_cross_task_study_keeps_its_sham_task(program, researcher):
+    study = make_cross_task(researcher)
+    sham = study.sham_task
+    change = {"cross_task": {"upstream_examples": study.upstream_examples - 1}}
+    assert program.patch(f"/studies/{study.name}/", change).status_code == 200
+    study.refresh_from_db()
+    assert (study.sham_task, study.upstream_tasks.count()) == (sham, 2)
 
 
 def test_the_design_in_a_reply_creates_the_same_study(program, task):
