@@ -20,6 +20,7 @@ TAIL = 0.975  # for a 95 % interval
 OVER = ("examples", "annotators", "both")
 Numbers: TypeAlias = "Sequence[float] | np.ndarray"
 ROUNDING = 1e-12  # scores in [0, 1] or x 100 that differ by less are equal
+TIE = "annotators tie"
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def why_no_interval(values: Numbers) -> str:
         return "one annotator" if len(values) else "no annotator"
     if np.isnan(values).any():
         return "undefined"
-    return "" if sd(values) else "annotators tie"
+    return "" if sd(values) else TIE
 
 
 def t_interval(values: Numbers, level: float = 0.95) -> Interval:

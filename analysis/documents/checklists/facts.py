@@ -18,7 +18,7 @@ from analysis.documents import wording
 from analysis.documents.study_record import StudyRecord
 from analysis.models import model_runs
 from analysis.models.model_runs import SEATED
-from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, TIE, why_no_interval
 from annotation.models import AddedSeats, Answer, Arm, Kind, LedgerEntry, ModelRun, Status, Step
 from annotation.pay.ledger import in_currency
 from annotation.study import compared_files, cross_task
@@ -133,25 +133,38 @@ class Facts(StudyRecord):
         return wording.pairs(self.manifest["scenarios"])
 
     @cached_property
+    def no_interval(self) -> dict[Cell, str]:
+        """Return why the mean of each cell has no 95 % interval, or ""."""
+        tests = Example.objects.filter(split__task__in=self.tasks, split__kind=Split.Kind.TEST)
+        by_task = tests.order_by().values_list("split__task__name")
+        contexts = dict(by_task.annotate(n=Count("context", distinct=True)))
+        return {
+            cell: "one context" if contexts[cell[0]] < 2 else why_no_interval(scores)
+            for cell, scores in self.analysed.groupby(["task", "shots"])["score"]
+        }
+
+    @cached_property
     def tested_pairs(self) -> int:
-        """Count the contrasts with a p value. Both cells need at least two annotators."""
-        shots: dict[str, list[int]] = defaultdict(list)
-        for (task, k), n in self.cells.items():
-            if n > 1:
-                shots[task].append(k)
-        return sum(len(list(combinations(sizes, 2))) for sizes in shots.values())
+        """Count the contrasts with a p value. Annotators may tie in one of the cells only."""
+        cells = {cell: why for cell, why in self.no_interval.items() if why in ("", TIE)}
+        pairs = combinations(cells, 2)
+        return sum(a[0] == b[0] and "" in (cells[a], cells[b]) for a, b in pairs)
 
     @cached_property
     def bootstrapped(self) -> list[str]:
         return [
             f"{task}, {shots} shots"
             for (task, shots), n in sorted(self.cells.items())
-            if n >= FEWEST_FOR_BOOTSTRAP
+            if n >= FEWEST_FOR_BOOTSTRAP and not self.no_interval[task, shots]
         ]
 
     @property
     def has_variance(self) -> bool:
         return any(n > 1 for n in self.by_arm.values())
+
+    @property
+    def has_interval(self) -> bool:
+        return "" in self.no_interval.values()
 
     @cached_property
     def items_per_person(self) -> list[int]:

@@ -135,7 +135,7 @@ def _analysis(facts: Facts, blocks: Mapping[str, str]) -> dict[str, str]:
     return {
         "4.1": (YES if wei_sentences.compared(facts) else NO) if facts.model_cells else NA,
         "4.1.1": blocks["answer_4.1.1"] or "None.",
-        "4.2": YES if facts.has_variance else NO,
+        "4.2": YES if facts.has_interval else PARTIAL if facts.has_variance else NO,
         "4.2.1": _estimate(facts),
         "4.3": by_models,
         "4.4": by_models,
@@ -206,7 +206,7 @@ def _adjusted_instructions(facts: Facts, given: Answers) -> str:
 
 
 def _estimate(facts: Facts) -> str:
-    if facts.has_variance:
+    if facts.has_interval:
         return "Point estimate, Interval estimate"
     return "Point estimate" if facts.by_arm else "none yet"
 

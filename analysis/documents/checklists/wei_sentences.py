@@ -317,8 +317,8 @@ def asked_in_text(facts: Facts) -> list[str]:
 
 
 def compared(facts: Facts) -> list[ModelCell]:
-    """Return the models' cells that can be tested: those with at least two human annotators."""
-    return [cell for cell in facts.compared if facts.cells[cell.task, cell.shots] > 1]
+    """Return the models' cells that can be tested: those where the humans' mean has an interval."""
+    return [cell for cell in facts.compared if facts.no_interval.get((cell.task, cell.shots)) == ""]
 
 
 def demographics(facts: Facts) -> tuple[Status, str]:

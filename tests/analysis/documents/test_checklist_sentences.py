@@ -422,6 +422,32 @@ def test_without_results_nothing_is_claimed_of_them(researcher):
     assert "at least two human annotators" in said["4.1"].evidence
 
 
+@pytest.mark.parametrize("examples", [1, 4])
+def test_no_test_and_no_interval_is_claimed_if_none_could_be_computed(researcher, examples):
+    task = factories.make_task(labels=factories.LABELS, test_size=examples)
+    study = factories.make_study(researcher, task, shots=[0, 2])
+    factories.predict(researcher, "m", task, 2, 1)
+    for scenario in [*study.scenarios.all()] * 2:
+        mistakes = five_studies.mistakes(int(examples == 1 and scenario.participations.exists()))
+        factories.work_through(factories.seat(scenario), mistakes)
+    rows = contrasts(findings.answered(study, Kind.PERSON), study.seed)
+    assert [row.p == row.p for row in rows] == [False]
+    said = wei(study)
+    assert (said["4.1"].answer, said["4.1.1"].answer) == ("No", "None.")
+    assert (said["4.2"].answer, said["4.2.1"].answer) == ("Partial", "Point estimate")
+    assert "No mean has a 95 % interval" in said["4.2"].evidence
+
+
+def test_a_contrast_with_ties_in_one_cell_only_is_tested(researcher):
+    task = factories.make_task(labels=factories.LABELS)
+    study = factories.make_study(researcher, task, shots=[0, 2])
+    for number, scenario in enumerate([*study.scenarios.order_by("shots")] * 2):
+        factories.work_through(factories.seat(scenario), five_studies.mistakes(int(number == 3)))
+    rows = contrasts(findings.answered(study, Kind.PERSON), study.seed)
+    assert Facts(study).tested_pairs == sum(row.p == row.p for row in rows) == 1
+    assert wei(study)["4.2"].answer == "Yes"
+
+
 def test_a_task_without_a_model_run_is_named(researcher):
     tasks = factories.make_task(), factories.make_task(name="other", test_size=7)
     study = factories.make_study(researcher, *tasks, shots=[2])
