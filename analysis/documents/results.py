@@ -34,7 +34,7 @@ from tasks.models import Job
 
 def pictures(record: StudyRecord) -> list[Block]:
     if record.analysed.empty:
-        return [Paragraph("No annotator has completed the study yet.")]
+        return [Paragraph("No annotator in the analysis has completed the study yet.")]
     blocks: list[Block] = []
     is_published = any(map(published.name_of, record.tasks))
     has_models = bool(record.model_names) or record.has_seated_models or is_published
@@ -70,7 +70,7 @@ MODELS = (
 
 def uncertainty(record: StudyRecord) -> list[Block]:
     if record.analysed.empty:
-        return [Paragraph("No annotator has completed the study yet.")]
+        return [Paragraph("No annotator in the analysis has completed the study yet.")]
     study, all_columns = record.study, findings_columns.COLUMNS["intervals"]
     tables = findings.tables(study, Kind.PERSON, "intervals", frame=record.answered)
     means = tables["intervals"]
@@ -140,7 +140,7 @@ def agreement(record: StudyRecord) -> list[Block]:
 
 def among_people(record: StudyRecord) -> list[Block]:
     if record.analysed.empty:
-        return [Paragraph("No annotator has completed the study yet.")]
+        return [Paragraph("No annotator in the analysis has completed the study yet.")]
     frame = record.answered
     return [
         Grid.of(

@@ -323,4 +323,4 @@ def _why_not(study: Study, kind: str, name: str, steps: set[Step]) -> str:
             " may reflect the difficulty of the examples. A drift curve requires a study with a"
             " shuffled annotation order."
         )
-    return "" if STEPS[name] in steps else "No annotator has completed the study yet."
+    return "" if STEPS[name] in steps else "No annotator in the analysis has completed the study."

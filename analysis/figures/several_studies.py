@@ -83,7 +83,7 @@ class Comparison:
         )
         if programs:
             caption += f" {programs}"
-        nothing = "No annotator of this kind has completed any of these studies."
+        nothing = "No annotator of this kind who completed any of these studies is in the analysis."
         data = figure_data.Data(humans_models.frame(self.rows), self.rows)
         return figure_data.Figure(
             name="several-studies",

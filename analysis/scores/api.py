@@ -192,7 +192,7 @@ class Findings(ApiView):
             raise Unprocessable({"kind": [f"Choose one of {', '.join(performance.kinds(study))}."]})
         job = findings.job_of(study, kind, owner=request.user)
         if job is None:
-            raise Conflict("No annotator has completed the study, so there is nothing to analyse.")
+            raise Conflict("No annotator who completed the study is in the analysis.")
         return Response(as_record(job), status=200 if job.is_done else 202)
 
 

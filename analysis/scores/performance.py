@@ -85,7 +85,7 @@ class Cell:
     @property
     def explanation(self) -> str:
         if not self.n:
-            return f"{self.task}, {self.shots} shots: no annotator has completed it yet."
+            return f"{self.task}, {self.shots} shots: no annotator in the analysis yet."
         if self.remark and math.isnan(self.mean):
             return f"{self.task}, {self.shots} shots: {self.metric} {self.remark}."
         over = f"mean {self.metric} x 100 over {self.n} annotator{'s' if self.n > 1 else ''}"

@@ -139,8 +139,8 @@ class Facts(StudyRecord):
         by_task = tests.order_by().values_list("split__task__name")
         contexts = dict(by_task.annotate(n=Count("context", distinct=True)))
         return {
-            cell: "one context" if contexts[cell[0]] < 2 else why_no_interval(scores)
-            for cell, scores in self.analysed.groupby(["task", "shots"])["score"]
+            (task, k): "one context" if contexts[task] < 2 else why_no_interval(list(scores))
+            for (task, k), scores in self.analysed.groupby(["task", "shots"])["score"]
         }
 
     @cached_property

@@ -6,6 +6,7 @@ What a sentence says must come from the study: the five studies differ in what t
 import json
 
 import pytest
+from django.urls import reverse
 
 from analysis.cross_task import cross_task
 from analysis.documents import checklists
@@ -446,6 +447,24 @@ def test_a_contrast_with_ties_in_one_cell_only_is_tested(researcher):
     rows = contrasts(findings.answered(study, Kind.PERSON), study.seed)
     assert Facts(study).tested_pairs == sum(row.p == row.p for row in rows) == 1
     assert wei(study)["4.2"].answer == "Yes"
+
+
+def test_excluded_annotators_are_not_said_not_to_exist(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
+    person = factories.seat(study.scenarios.get())
+    factories.work_through(person)
+    person.refresh_from_db()
+    exclusion.decide(person, False, "Asleep.", researcher)
+    lifecycle.change_status(study, "close", researcher)
+    pages = "human_performance", "analysis", "examples", "report"
+    for page, show in [*((page, "") for page in pages), ("human_performance", "figures")]:
+        address = reverse(page, args=[study.name], query={"show": show})
+        text = " ".join(ada.get(address).content.decode().split())
+        for words in ("No annotator has", "no annotator has", "No annotator completed"):
+            assert words not in text, page
+    said = wei(study)
+    assert "No test answers are in the analysis" in said["5.1.3"].evidence
+    assert said["4.6"].evidence.endswith("Completed, then excluded by a researcher: 1.")
 
 
 def test_a_task_without_a_model_run_is_named(researcher):

@@ -213,7 +213,7 @@ def test_a_study_of_zero_shots_has_no_learning_curve(ada, researcher):
 def test_an_empty_study_says_what_to_do_next(ada, researcher, status, words):
     study = factories.make_study(researcher, factories.make_task(), status=status)
     page = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
-    assert page.count("No annotator has completed this study yet") == 1
+    assert page.count("No annotator in the analysis has completed this study yet") == 1
     assert words in page
     assert "<vega-figure" not in page
 

@@ -432,7 +432,7 @@ def test_an_empty_study_says_what_is_missing(client, researcher):
     study = factories.make_study(researcher, factories.make_task())
     client.force_login(researcher)
     reply = client.get(reverse("analysis", args=[study.name]))
-    assert "No annotator has completed the study yet" in reply.content.decode()
+    assert "No annotator in the analysis has completed the study yet" in reply.content.decode()
     assert "Computing bootstrap intervals" not in reply.content.decode()
     client.post(reverse("analysis_run", args=[study.name]))
     assert not Job.objects.exists()
