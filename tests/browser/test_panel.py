@@ -403,6 +403,47 @@ def test_on_a_phone_the_gold_is_seen_below_a_question_that_folds(phone, research
     assert gold["y"] + gold["height"] <= panel["y"]
 
 
+# For each line of a fill: by how many px it ends after the last letter of the line.
+BEYOND = """(filled) => {
+    const lines = [...filled.getClientRects()].map((line) => ({ line, end: 0 }));
+    const walk = document.createTreeWalker(filled, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) {
+        const node = walk.currentNode;
+        if (node.parentElement.closest("[data-said]")) continue;
+        [...node.data].forEach((sign, i) => {
+            if (!/\\S/u.test(sign)) return;
+            const range = document.createRange();
+            range.setStart(node, i);
+            range.setEnd(node, i + 1);
+            const { top, bottom, right } = range.getBoundingClientRect();
+            const middle = (top + bottom) / 2;
+            const its = lines.find(({ line }) => line.top < middle && middle < line.bottom);
+            its.end = Math.max(its.end, right);
+        });
+    }
+    return lines.map(({ line, end }) => line.right - end);
+}"""
+
+
+@pytest.mark.parametrize("filled", ["mark", ".reveal-whole"])
+def test_the_fill_of_a_right_answer_ends_with_the_letters_of_a_line(phone, put, filled):
+    answer = "State Street Bank Llanfairpwllgwyngyllgogery"
+    one = Desk(phone, put(f"{answer} said no.", gold=[answer]))
+    one.word("said").dblclick()
+    one.reveal()
+    beyond = phone.locator(filled).first.evaluate(BEYOND)
+    assert len(beyond) > 1
+    assert max(beyond) < 2
+
+
+def test_a_marked_text_with_several_spaces_in_a_row_keeps_them(desk):
+    one = desk("We saw Anna   Berg  there.", gold=["Anna   Berg"])
+    words = one.page.evaluate(WORDS)
+    one.word("saw").dblclick()
+    one.reveal()
+    assert moved(words, one.page.evaluate(WORDS)) == []
+
+
 def test_one_wrong_answer_has_one_sign_and_frames_both_places(desk):
     one = desk("Lima and Oslo.", gold=["Oslo"], max_spans=1)
     one.word("Lima").dblclick()
