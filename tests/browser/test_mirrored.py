@@ -87,3 +87,12 @@ def test_the_first_pages_fit_on_a_phone(open_browser, researcher, settings):
     page.locator("[name=agree][value=yes]").click()
     page.wait_for_selector("#resume-link", state="attached")  # under "Leave the study"
     assert page.evaluate(OVERFLOW) == 0
+
+
+@pytest.mark.parametrize("direction", TEXTS)
+def test_the_right_answer_begins_at_the_edge_of_the_verdict(mirrored, direction):
+    desk = mirrored(direction)
+    desk.page.locator("[data-t]").last.dblclick()
+    desk.reveal()
+    line, answer = place(desk, ".reveal-answer"), place(desk, ".reveal-whole")
+    assert answer["x"] + answer["width"] == pytest.approx(line["x"] + line["width"], abs=1)
