@@ -444,6 +444,15 @@ def test_a_marked_text_with_several_spaces_in_a_row_keeps_them(desk):
     assert moved(words, one.page.evaluate(WORDS)) == []
 
 
+def test_a_sentence_about_an_answer_is_24_px_high(desk):
+    one = desk("Lima and Oslo.", gold=["Oslo"])
+    one.word("Lima").dblclick()
+    one.reveal()
+    links = one.page.locator("[data-finding] a").all()
+    assert len(links) == 2
+    assert min(link.bounding_box()["height"] for link in links) >= 24
+
+
 def test_one_wrong_answer_has_one_sign_and_frames_both_places(desk):
     one = desk("Lima and Oslo.", gold=["Oslo"], max_spans=1)
     one.word("Lima").dblclick()
