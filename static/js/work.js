@@ -12,7 +12,7 @@ import { guard, listen, markAsked, meaningOf } from "./turn-keys.js";
 
 const SINGLE_KEYS = "single-keys"; // in localStorage: "off", or not set
 
-const ABOVE = 4; // px above the gap of a folded question
+const FOLDED = 24; // px around the two lines of a folded question (worker.css)
 
 const BEGINNING = 600; // ms after a swap during which there are no messages about a missing answer
 
@@ -44,6 +44,7 @@ function beginTurn() {
   }
   const keys = shown.querySelector("[data-single-keys]");
   if (keys) keys.checked = singleKeys();
+  foldQuestion(); // The page may be scrolled, as when a reveal replaces the question.
 }
 
 /** Show the verdict, the new question, or the error of the answer after a swap, and focus it if `moves`. */
@@ -207,27 +208,37 @@ document.addEventListener("keydown", (event) => {
 // --- The question on a phone ----------------------------------------------------------------------
 
 /**
- * Fold a sticky question to two lines when the page is scrolled. A tap unfolds it. A margin
+ * Fold a sticky question to two lines. It scrolls with the page until the text below it reaches
+ * these lines: earlier, the hidden ones would leave a blank band. A tap unfolds it. A margin
  * replaces the hidden lines, so that the text does not move.
  */
 function foldQuestion() {
   const question = turn()?.querySelector("[data-question]");
   if (!question) return;
-  const { position, top } = getComputedStyle(question);
-  const isStuck = position === "sticky" && scrollY > 8
-    && question.getBoundingClientRect().top <= parseFloat(top) + 1;
-  const folds = isStuck && !("unfolded" in question.dataset);
-  if (folds === "folded" in question.dataset) return;
-  question.style.marginBottom = "";
-  question.scrollTop = 0;
-  delete question.dataset.folded;
-  if (!folds) return;
+  question.style.top = "";
+  const { position, top, lineHeight } = getComputedStyle(question);
+  const kept = 2 * parseFloat(lineHeight) + FOLDED;
+  const below = question.nextElementSibling.getBoundingClientRect().top;
+  const mayFold = position === "sticky" && !("unfolded" in question.dataset);
+  const folds = mayFold && scrollY > 8 && below <= parseFloat(top) + kept;
+  if (folds !== "folded" in question.dataset) {
+    question.style.marginBottom = "";
+    question.scrollTop = 0;
+    delete question.dataset.folded;
+    if (folds) hideLines(question);
+  }
+  if (mayFold && !folds) {
+    question.style.top = `${parseFloat(top) - Math.max(0, question.offsetHeight - kept)}px`;
+  }
+}
+
+function hideLines(question) {
   const whole = question.offsetHeight;
   question.dataset.folded = "";
   question.style.marginBottom = `${whole - question.offsetHeight}px`;
   // Start at the gap if there is one, because the text before it is scrolled away.
   const gap = /** @type {HTMLElement | null} */ (question.querySelector(".turn-gap"));
-  if (gap) question.scrollTop = gap.offsetTop - ABOVE;
+  if (gap) question.scrollTop = gap.offsetTop;
   question.toggleAttribute("data-fades", whole > question.offsetHeight + 1);
 }
 

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from annotation.models import Answer
 from tasks.formats import Record
 from tests import factories
-from tests.browser.conftest import Desk, seat_before
+from tests.browser.conftest import Desk, seat_before, settle
 
 VIEWPORTS = [(1366, 657), (1920, 1080), (390, 844)]
 GO = """() => { const r = document.querySelector("[data-submit]").getBoundingClientRect();
@@ -388,9 +388,22 @@ def test_a_folded_question_still_shows_its_gap(phone, researcher):
     assert gap["y"] + gap["height"] <= question["y"] + question["height"]
 
 
+@pytest.mark.parametrize("scrolled", [0, 12, 60, 120, 170, 260])
+def test_scrolling_leaves_no_blank_band_below_the_question(phone, researcher, scrolled):
+    asked = "The town by the river, " * 9 + "is called @placeholder by all. What is @placeholder?"
+    records = [Record("g", (LONG * 2,), asked, ("Oslo",), None)]
+    Desk(phone, seat_before(researcher, {}, records, train=True))
+    phone.evaluate(f"scrollTo(0, {scrolled})")
+    settle(phone)
+    phone.evaluate("new Promise(requestAnimationFrame)")
+    question = phone.locator("[data-question]").bounding_box()
+    below = phone.locator(".turn-hint").first.bounding_box()
+    assert below["y"] <= question["y"] + question["height"] + 1
+
+
 def test_on_a_phone_the_gold_is_seen_below_a_question_that_folds(phone, researcher):
     asked = "The town by the river, " * 14 + "is called @placeholder by all. What is @placeholder?"
-    text = "Lima is warm. " + "Oslo is far away and cold in winter. " * 6 + "Quito. " + LONG
+    text = "Lima is warm. " + "Oslo is far away and cold in winter. " * 12 + "Quito. " + LONG
     records = [Record("g", (text,), asked, ("Quito",), None)]
     one = Desk(phone, seat_before(researcher, {"max_spans": 1}, records, train=True))
     one.word("Lima").dblclick()
