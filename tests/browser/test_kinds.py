@@ -214,7 +214,7 @@ def test_digits_toggle_options_and_the_reveal_marks_each(page, seated):
     assert given(desk.seat) == ["Oslo", "Cairo"]
     shown = page.locator("li.turn-choice")
     expect(shown.nth(0)).to_contain_text("the right answer")
-    expect(shown.nth(2)).to_contain_text("you")
+    expect(shown.nth(2)).to_contain_text("your answer")
     expect(page.locator("#verdict")).to_have_text("Partly right")
 
 

@@ -115,7 +115,7 @@ def test_a_wrong_label_is_shown_with_the_right_labels_meaning(client, researcher
     reply = answer(client, factories.seat(study.scenarios.get()), ["positive"])
     verdict = reply.split("turn-columns")[0]
     assert "data-finding" not in verdict  # the choices say it
-    assert re.search("turn-is-chosen.*?positive.*?<small>you</small>", verdict, re.DOTALL)
+    assert re.search("turn-is-chosen.*?positive.*?<small>your answer</small>", verdict, re.DOTALL)
     assert "The writer dislikes it." in verdict
     assert "The writer likes it." not in verdict
 
