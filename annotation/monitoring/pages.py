@@ -138,7 +138,8 @@ def people_page(
     state = progress.for_study(study)
     # So that a scenario and its task are read once, not once for each annotator.
     scenarios = {row.scenario.pk: row.scenario for row in state.seats}
-    rows = list(study.participations.only(*participants.SHOWN).order_by("-arrived_at", "-pk"))
+    found = ledger.with_sums(study.participations.only(*participants.SHOWN))
+    rows = list(found.order_by("-arrived_at", "-pk"))
     for row in rows:
         row.scenario = scenarios[row.scenario_id]
     may_read, by_flag = "read" in study.rights, request.GET.get("show") == participants.FLAGGED

@@ -20,6 +20,7 @@ from annotation.models import (
     Study,
     Turn,
 )
+from annotation.pay import ledger
 from annotation.protocol import blinding
 from tasks.columns import Column
 from tasks.models import Example, Split
@@ -39,7 +40,7 @@ COLUMNS = [
 # Fields of all listed annotators. Other fields are large, or not needed in the list.
 SHOWN = (
     "study", "scenario", "kind", "status", "pseudonym", "in_analysis", "arrived_at",
-    "completion_code",
+    "completion_code", "worked_seconds", "waiting_since", "decided_at", "finished_at",
 )  # fmt: skip
 
 FLAGGED = "flagged"
@@ -100,6 +101,8 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
     for row in counts:
         steps[row["participation"]][row["step"]] = row
     hidden = blinding.hidden(study)
+    settled = [p for p in page if p.kind == Kind.PERSON and p.worked_seconds is not None]
+    wages = {wage.participation.pk: wage for wage in ledger.wages(settled)}
     rows = []
     for participation in page:
         by_step = steps[participation.pk]
@@ -113,6 +116,7 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
                 "annotated": annotated["n"],
                 "mean_s1": None if annotated["s1"] is None else 100 * annotated["s1"],
                 "is_hidden": participation.pk in hidden,
+                "wage": wages.get(participation.pk),
                 "by_program": participation.kind == Kind.PERSON
                 and any(row["by_api"] for row in by_step.values()),
                 # Only the first part is shown, because the rest may reveal scores.

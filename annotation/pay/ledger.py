@@ -276,6 +276,10 @@ class Wage:
     paid: int
 
     @property
+    def worked(self) -> timedelta:
+        return timedelta(seconds=self.active_seconds)
+
+    @property
     def per_active_hour(self) -> float | None:
         return self.earned * 3600 / self.active_seconds if self.active_seconds else None
 
@@ -307,7 +311,11 @@ def settled(study: Study) -> "QuerySet[Participation]":
     """Return a study's settled human participations, with related rows for `wages`."""
     people = study.participations.filter(kind="person", worked_seconds__isnull=False)
     # Prefetched, so that a scenario and its task are read once, not once for each person.
-    people = people.defer(*ORDERS, "signs").prefetch_related("scenario__task")
+    return with_sums(people.defer(*ORDERS, "signs").prefetch_related("scenario__task"))
+
+
+def with_sums(people: "QuerySet[Participation]") -> "QuerySet[Participation]":
+    """Annotate participations with what they earned, and with what of it is paid, in cents."""
     paid = Sum("ledger__cents", filter=Q(ledger__payment__batch__state="paid"), default=0)
     return people.annotate(earned=Sum("ledger__cents", default=0), paid=paid)
 

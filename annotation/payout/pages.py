@@ -1,6 +1,5 @@
 """Payments, as a page and in the API: earnings, batches, and what is due."""
 
-from datetime import timedelta
 from typing import Any, ClassVar
 
 from django import forms
@@ -134,10 +133,9 @@ def _page(
         "problem": problem,
         "sent": sent,
         "page": page,
-        "wages": [_wage_row(wage) for wage in page],
         "earned": ledger.in_currency(sum(wage.earned for wage in wages)),
         "paid": ledger.in_currency(sum(wage.paid for wage in wages)),
-        "median": _hourly(median),
+        "median": median,
         "too_low": median is not None and median < rate,
         "holds": [_hold_row(hold, sent) for hold in on_hold],
         "times": holds.TIMES,
@@ -162,17 +160,6 @@ def _looked_up(study: Study, code: str) -> dict[str, Any]:
     return {"code": code[:40], "code_owner": owner if is_shown else None}
 
 
-def _wage_row(wage: ledger.Wage) -> dict:
-    return {
-        "annotator": wage.participation,
-        "worked": in_words(timedelta(seconds=wage.active_seconds)),
-        "earned": ledger.in_currency(wage.earned),
-        "paid": ledger.in_currency(wage.paid),
-        "per_active_hour": _hourly(wage.per_active_hour),
-        "per_elapsed_hour": _hourly(wage.per_elapsed_hour),
-    }
-
-
 def _hold_row(hold: holds.Hold, sent: ReleaseForm | None) -> dict:
     pseudonym = hold.participation.pseudonym
     form = ReleaseForm()
@@ -186,10 +173,6 @@ def _hold_row(hold: holds.Hold, sent: ReleaseForm | None) -> dict:
         "usual": ledger.in_currency(round(hold.usual)),
         "waiting": ledger.in_currency(hold.waiting),
     }
-
-
-def _hourly(cents: float | None) -> str:
-    return "" if cents is None else ledger.in_currency(int(cents))
 
 
 @signed_in("GET")

@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from annotation.audit import log as audit_log
 from annotation.models import Notice, Study
+from annotation.pay import ledger
 from annotation.web import menu as menus
 from annotation.web.menu import place_of
 from annotation.web.wording import in_words
@@ -60,6 +61,12 @@ def moment(at: datetime | None, shape: str = "Y-m-d H:i") -> str:
     own = timezone.localtime(at)
     shown = date_format(own, shape)
     return format_html('<time datetime="{}">{} {}</time>', at.isoformat(), shown, own.tzname())
+
+
+@register.filter
+def money(cents: float | None) -> str:
+    """Format cents in currency units, or None as ""."""
+    return "" if cents is None else ledger.in_currency(int(cents))
 
 
 register.filter("change_in_words", audit_log.in_words)

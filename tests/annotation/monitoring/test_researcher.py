@@ -1,5 +1,6 @@
 """The researcher's pages: what they show, and that a preview leaves nothing behind."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,8 +10,9 @@ from django.apps import apps
 from django.db.models.signals import post_init
 from django.urls import reverse
 
-from annotation.models import Participation, Scenario
+from annotation.models import Participation, Role, Scenario
 from annotation.monitoring import participants
+from annotation.study import team
 from tasks.models import Task
 from tests import factories
 
@@ -237,3 +239,17 @@ def test_after_eight_wrong_passwords_the_right_one_is_refused(client, researcher
     reply = client.post(address, {"login": "ada", "password": "right horse"})
     assert reply.status_code == 429
     assert "_auth_user_id" not in client.session
+
+
+def test_people_show_time_and_money_to_those_who_pay(ada, researcher, other_researcher, client):
+    study = factories.make_study(researcher, factories.make_task(), base_reward="1.50")
+    finished = factories.seat(study.scenarios.first())
+    factories.work_through(finished)
+    factories.seat(study.scenarios.first())
+    html = page(ada, "people", study.name)
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.S) for row in html.split("<tr>")]
+    money = [row[8:10] for row in cells if len(row) == 12]
+    assert money == [["–", "–"], ["1.50", "0.00"]]
+    team.add(study, other_researcher.username, Role.ANALYST, researcher)
+    client.force_login(other_researcher)
+    assert "Earned" not in page(client, "people", study.name)
