@@ -218,10 +218,10 @@ def by_task(study: Study, kind: str) -> list[SimpleNamespace]:
     rows = []
     for row in cross_task.gains(study, kind):
         if row.base_arm == Arm.DIRECT:
-            names, each = trained[row.new_arm]
+            names, size = trained[row.new_arm]
             distances = [_steps(categories.get(row.task, ""), categories[name]) for name in names]
             rows.append(
-                SimpleNamespace(**vars(row), trained=", ".join(names), each=each,
+                SimpleNamespace(**vars(row), trained=", ".join(names), each=size,
                                 distance=float(np.mean(distances)))
             )  # fmt: skip
     return sorted(rows, key=lambda row: (row.task == cross_task.ALL, row.task))

@@ -141,7 +141,7 @@ OF_TURN = {
 SHARED = [column for column in ANSWERS if column.brief is not None]
 JOINED = {column.lookup.rpartition("__")[0] for column in SHARED} - {""}
 OF_TYPE = {"integer": int, "number": float, "datetime": datetime, "string": str}
-KINDS: dict[str, Any] = {each.name: OF_TYPE[type_of(each.name)] for each in SHARED}
+KINDS: dict[str, Any] = {column.name: OF_TYPE[type_of(column.name)] for column in SHARED}
 KINDS |= {"answer": list[str], "gold": list[str], "hidden": bool}
 
 
@@ -149,8 +149,8 @@ class Answers(RowsView):
     """One row per example shown, in display order."""
 
     columns = [
-        Column(each.name, meaning=each.brief or each.meaning, kind=KINDS[each.name])
-        for each in SHARED
+        Column(column.name, meaning=column.brief or column.meaning, kind=KINDS[column.name])
+        for column in SHARED
     ]
     summary = "Answers"
     description = (

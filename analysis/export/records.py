@@ -92,14 +92,14 @@ def flow_rows(study: Study) -> Iterator[Row]:
     )
     flows = funnel.by_scenario_and_kind(study, scenarios)
     names = [field.name for field in fields(funnel.Funnel)]
-    for each in scenarios:
+    for scenario in scenarios:
         for kind in Kind.values:
-            flow = flows[each.pk, kind]
+            flow = flows[scenario.pk, kind]
             if kind == Kind.PERSON or flow.arrived:
                 counts = {name: getattr(flow, name) for name in names}
                 yield [
-                    each.task.name, each.task.version, each.shots, each.split_number, each.arm,
-                    kind, each.seats_for(kind),
+                    scenario.task.name, scenario.task.version, scenario.shots,
+                    scenario.split_number, scenario.arm, kind, scenario.seats_for(kind),
                     *(counts[name] for name in COLUMNS["flow.csv"] if name in counts),
                 ]  # fmt: skip
 

@@ -73,10 +73,10 @@ def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[UnitScore]:
     files = list(compared_files.files(study).filter(task=file.task).select_related("model"))
     answers = test_sets.answers_of_models(file, files)
     for metric in test_sets.metrics_of(study, file.task):
-        for each in files:
-            score = over_test_set(metric, answers[each.pk], is_linear=False)
-            name, split = each.model.name, each.split_number
-            yield UnitScore(MODEL, name, file.task, each.shots or 0, split, metric, score)
+        for upload in files:
+            score = over_test_set(metric, answers[upload.pk], is_linear=False)
+            name, split = upload.model.name, upload.split_number
+            yield UnitScore(MODEL, name, file.task, upload.shots or 0, split, metric, score)
 
 
 def rows(study: Study) -> list[SimpleNamespace]:

@@ -76,9 +76,9 @@ class Facts(StudyRecord):
     @cached_property
     def bonuses(self) -> tuple[int, str]:
         """Return the number of manual bonuses and their total, with its currency."""
-        given = [each for each in self.amounts if each.kind == LedgerEntry.Kind.BONUS]
-        cents = sum(each.cents for each in given)
-        number = sum(each.entries for each in given)
+        given = [amount for amount in self.amounts if amount.kind == LedgerEntry.Kind.BONUS]
+        cents = sum(amount.cents for amount in given)
+        number = sum(amount.entries for amount in given)
         return number, f"{in_currency(cents)} {self.manifest['currency']}"
 
     @cached_property
