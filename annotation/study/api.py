@@ -95,7 +95,7 @@ def as_record(study: Study, request: Request) -> dict[str, Any]:
         record["design"] = design_file.as_data(study)
     address = request.build_absolute_uri
     record["link"] = address(reverse("landing", args=[study.link_code]))
-    record["actions"] = [action for action, _words in lifecycle.allowed_actions(study)]
+    record["actions"] = [action for action, _label in lifecycle.allowed_actions(study)]
     record["missing"] = design.missing(study) if study.is_draft else []
     return record
 
@@ -141,19 +141,19 @@ class Studies(RowsView):
         only = request.query_params.get("validate", "false")
         if only not in ("true", "false"):
             raise Unprocessable({"validate": ["Expected true or false."]})
-        sent = as_object(request.data)
+        body = as_object(request.data)
         if only == "true":
-            return Response(validated(sent, request.user))
-        study, tasks, upstream = read(sent, Study(owner=request.user))
+            return Response(validated(body, request.user))
+        study, tasks, upstream = read_design(body, Study(owner=request.user))
         design.suggest_limits(study, tasks)
         save(study, tasks, upstream)
         return Response(as_record(study_of(request, study.name, "see"), request), status=201)
 
 
-def read(sent: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any]]:
+def read_design(body: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any]]:
     """Set the design on the study. Return it and its tasks, or raise Unprocessable."""
     try:
-        given = design_file.from_data("body", sent)
+        given = design_file.from_data("body", body)
         tasks = [design_file.task_named(name) for name in given.tasks]
         upstream = [design_file.task_named(name) for name in given.upstream]
         sham = design_file.task_named(given.sham) if given.sham else None
@@ -161,7 +161,7 @@ def read(sent: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any
         raise Unprocessable({"body": [str(error).removeprefix("body: ")]}) from None
     for field, value in given.fields.items():
         setattr(study, field, value)
-    if study.pk is None or "sham_task" in sent.get("cross_task", {}):
+    if study.pk is None or "sham_task" in body.get("cross_task", {}):
         study.sham_task = sham
     study.title = given.fields.get("title", study.title or study.name)
     return study, tasks, upstream
@@ -169,12 +169,12 @@ def read(sent: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any
 
 def save(study: Study, tasks: list[Any], upstream: list[Any], made_from: str | None = None) -> None:
     """Save a draft. Raises Unprocessable with errors by design key, or Conflict if it is frozen."""
-    with refusals():
+    with api_errors():
         design.save_draft(study, tasks, made_from=made_from, upstream=upstream)
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def api_errors() -> Iterator[None]:
     """Convert errors from saving a draft to API errors. Nothing is stored in this case."""
     try:
         with transaction.atomic():
@@ -188,14 +188,14 @@ def refusals() -> Iterator[None]:
 
 
 def by_key(error: ValidationError) -> dict[str, list[str]]:
-    return {design_file.key_of(field): said for field, said in error.message_dict.items()}
+    return {design_file.key_of(field): messages for field, messages in error.message_dict.items()}
 
 
-def validated(sent: dict[str, Any], owner: Any) -> dict[str, Any]:
+def validated(body: dict[str, Any], owner: Any) -> dict[str, Any]:
     problems: dict[str, list[str]] = {}
     doubts: list[str] = []
     try:
-        study, tasks, upstream = read(sent, Study(owner=owner))
+        study, tasks, upstream = read_design(body, Study(owner=owner))
         design.suggest_limits(study, tasks)
         design.check_design(study, tasks, upstream)
     except Unprocessable as error:
@@ -226,17 +226,17 @@ class OneStudy(ApiView):
         if not study.is_draft:
             raise Conflict(f"The study is {study.status}, so its design is frozen.")
         version = design.version(study)
-        known = request.headers.get("If-Match")
-        if known not in (None, "*", etag(as_record(study, request))):
+        tag = request.headers.get("If-Match")
+        if tag not in (None, "*", etag(as_record(study, request))):
             raise Conflict("The draft was changed in the meantime.")
-        sent = as_object(request.data)
+        body = as_object(request.data)
         kept_tasks, kept_upstream = list(study.tasks.all()), list(study.upstream_tasks.all())
-        study, tasks, upstream = read(sent, study)
-        cross = sent.get("cross_task")
+        study, tasks, upstream = read_design(body, study)
+        cross = body.get("cross_task")
         names_upstream = isinstance(cross, dict) and "upstream_tasks" in cross
         save(
             study,
-            tasks if "tasks" in sent else kept_tasks,
+            tasks if "tasks" in body else kept_tasks,
             upstream if names_upstream else kept_upstream,
             version,
         )
@@ -296,15 +296,15 @@ class Clone(ApiView):
     def post(self, request: Request, name: str) -> Response:
         may_run(request)
         source = study_of(request, name, "read")
-        sent = as_object(request.data)
-        check_known(sent, {"name", "title", "rehearsal"})
-        body = self.CloneBody(data=sent)
-        if not body.is_valid():
-            raise Unprocessable(body.errors)
-        if not isinstance(sent["name"], str):
+        body = as_object(request.data)
+        check_known(body, {"name", "title", "rehearsal"})
+        serializer = self.CloneBody(data=body)
+        if not serializer.is_valid():
+            raise Unprocessable(serializer.errors)
+        if not isinstance(body["name"], str):
             raise Unprocessable({"name": ["Expected a string."]})
-        with refusals():
-            study = lifecycle.clone(source, request.user, dict(body.validated_data))
+        with api_errors():
+            study = lifecycle.clone(source, request.user, dict(serializer.validated_data))
         return Response(as_record(study_of(request, study.name, "see"), request), status=201)
 
 

@@ -45,22 +45,22 @@ def problems(audience: Any) -> list[str]:
         canonical(audience)
     except (ValueError, RecursionError):
         return ["audience: contains an invalid character or number."]
-    known = ", ".join(FIELDS)
-    wrong = [f"{key}: unknown key. Known keys: {known}." for key in audience if key not in FIELDS]
+    keys = ", ".join(FIELDS)
+    errors = [f"{key}: unknown key. Known keys: {keys}." for key in audience if key not in FIELDS]
     for key in FIELDS:
-        if key in audience and (sentence := _problem(key, audience[key])):
-            wrong.append(f"{key}: {sentence}")
+        if key in audience and (error := _problem(key, audience[key])):
+            errors.append(f"{key}: {error}")
     lowest, highest = audience.get("minimum_age"), audience.get("maximum_age")
-    if not wrong and lowest is not None and highest is not None and lowest > highest:
-        wrong.append("maximum_age: less than the minimum age.")
-    if not wrong and (twice := sorted(_asked_twice(audience))):
-        wrong.append(f"filters: {', '.join(twice)} is set by another field of the audience.")
-    return wrong
+    if not errors and lowest is not None and highest is not None and lowest > highest:
+        errors.append("maximum_age: less than the minimum age.")
+    if not errors and (twice := sorted(_asked_twice(audience))):
+        errors.append(f"filters: {', '.join(twice)} is set by another field of the audience.")
+    return errors
 
 
 def _problem(key: str, value: Any) -> str:
     if key in ("countries", "languages"):
-        right = isinstance(value, list) and all(_is_text(each) for each in value)
+        right = isinstance(value, list) and all(_is_text(item) for item in value)
         if not right:
             return "expected a list of names."
         twice = [name for name in value if value.count(name) > 1]
@@ -93,7 +93,7 @@ def _problem_of_quotas(value: Any) -> str:
 
 
 def _problem_of_filters(value: Any) -> str:
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return "expected a list of objects."
     for condition in value:
         if not _is_text(condition.get("filter_id")):
@@ -101,8 +101,8 @@ def _problem_of_filters(value: Any) -> str:
         if condition["filter_id"] in ("and", "or"):
             if not condition.get("selected_filters"):
                 return f"{condition['filter_id']} needs selected_filters."
-            if sentence := _problem_of_filters(condition["selected_filters"]):
-                return sentence
+            if error := _problem_of_filters(condition["selected_filters"]):
+                return error
         elif not isinstance(condition.get("selected_values"), list) and not isinstance(
             condition.get("selected_range"), dict
         ):
@@ -111,12 +111,12 @@ def _problem_of_filters(value: Any) -> str:
 
 
 def _asked_twice(audience: dict[str, Any]) -> set[str]:
-    own = {
+    keys = {
         "age": {"minimum_age", "maximum_age"}, "approval_rate": {"approval_rate"},
         "current-country-of-residence": {"countries"}, "fluent-languages": {"languages"},
     }  # fmt: skip
-    named = {condition["filter_id"] for condition in audience.get("filters", [])}
-    return {name for name in named & own.keys() if own[name] & audience.keys()}
+    filter_ids = {condition["filter_id"] for condition in audience.get("filters", [])}
+    return {name for name in filter_ids & keys.keys() if keys[name] & audience.keys()}
 
 
 def _is_text(value: Any) -> bool:
@@ -132,9 +132,9 @@ AREA = forms.Textarea({"rows": 2})
 SHARE = re.compile(r"(?P<choice>\S.*?)\s+(?P<share>[0-9]{1,4}(?:\.[0-9]{1,4})?)")
 
 
-def _said(key: str) -> dict[str, Any]:
-    label, written = FIELDS[key]
-    return {"label": label, "required": False, "help_text": f"Optional: {written}."}
+def _options(key: str) -> dict[str, Any]:
+    label, description = FIELDS[key]
+    return {"label": label, "required": False, "help_text": f"Optional: {description}."}
 
 
 def _names(text: str) -> list[str]:
@@ -144,12 +144,12 @@ def _names(text: str) -> list[str]:
 def _shares(text: str) -> dict[str, dict[str, float]]:
     quotas = {}
     for line in _names(text):
-        name, _colon, rest = line.partition(":")
-        shares = [SHARE.fullmatch(part.strip()) for part in rest.split(",")]
+        name, _colon, parts = line.partition(":")
+        shares = [SHARE.fullmatch(part.strip()) for part in parts.split(",")]
         if not name.strip() or not all(shares):
             raise ValidationError(f"Write {line!r} in the form Sex: Female 50, Male 50.")
-        read = {found["choice"]: found["share"] for found in shares if found}
-        quotas[name.strip()] = {k: float(v) if "." in v else int(v) for k, v in read.items()}
+        pairs = {match["choice"]: match["share"] for match in shares if match}
+        quotas[name.strip()] = {k: float(v) if "." in v else int(v) for k, v in pairs.items()}
     return quotas
 
 
@@ -167,17 +167,17 @@ READ: dict[str, Callable[[str], Any]] = {
 
 
 class AudienceForm(forms.Form):
-    audience_countries = forms.CharField(widget=AREA, **_said("countries"))
-    audience_languages = forms.CharField(widget=AREA, **_said("languages"))
-    audience_minimum_age = WholeNumberField(**_said("minimum_age"))
-    audience_maximum_age = WholeNumberField(**_said("maximum_age"))
-    audience_approval_rate = WholeNumberField(**_said("approval_rate"))
-    audience_quotas = forms.CharField(widget=AREA, **_said("quotas"))
-    audience_filters = forms.CharField(widget=AREA, **_said("filters"))
-    audience_content_warning = forms.CharField(widget=AREA, **_said("content_warning"))
+    audience_countries = forms.CharField(widget=AREA, **_options("countries"))
+    audience_languages = forms.CharField(widget=AREA, **_options("languages"))
+    audience_minimum_age = WholeNumberField(**_options("minimum_age"))
+    audience_maximum_age = WholeNumberField(**_options("maximum_age"))
+    audience_approval_rate = WholeNumberField(**_options("approval_rate"))
+    audience_quotas = forms.CharField(widget=AREA, **_options("quotas"))
+    audience_filters = forms.CharField(widget=AREA, **_options("filters"))
+    audience_content_warning = forms.CharField(widget=AREA, **_options("content_warning"))
 
     def audience(self) -> dict[str, Any]:
-        held = {}
+        values = {}
         for key in FIELDS:
             value = self.cleaned_data.get(f"{PREFIX}{key}")
             try:
@@ -186,16 +186,16 @@ class AudienceForm(forms.Form):
                 self.add_error(f"{PREFIX}{key}", error)
                 continue
             if value not in (None, "", [], {}):
-                held[key] = value
-        return held
+                values[key] = value
+        return values
 
     def refuse_audience(self, sentences: list[str]) -> None:
-        for sentence in sentences:
-            key, _colon, words = sentence.partition(": ")
+        for message in sentences:
+            key, _colon, reason = message.partition(": ")
             name = f"{PREFIX}{key}"
-            known = name in self.fields
-            if not known or name not in self.errors:
-                self.add_error(name if known else None, words[:1].upper() + words[1:])
+            has_field = name in self.fields
+            if not has_field or name not in self.errors:
+                self.add_error(name if has_field else None, reason[:1].upper() + reason[1:])
 
 
 def as_text(key: str, value: Any) -> Any:
@@ -209,9 +209,9 @@ def as_text(key: str, value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, indent=1) if key == "filters" else value
 
 
-def shown(held: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [(FIELDS[key][0], as_text(key, held[key])) for key in FIELDS if key in held]
+def as_rows(values: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(FIELDS[key][0], as_text(key, values[key])) for key in FIELDS if key in values]
 
 
-def initial(held: dict[str, Any]) -> dict[str, Any]:
-    return {f"{PREFIX}{key}": as_text(key, value) for key, value in held.items()}
+def initial(values: dict[str, Any]) -> dict[str, Any]:
+    return {f"{PREFIX}{key}": as_text(key, value) for key, value in values.items()}

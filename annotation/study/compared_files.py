@@ -20,10 +20,10 @@ def files(study: Study) -> PredictionFileQuerySet:
     if study.status != StudyStatus.CLOSED:
         return of_team
     frozen = ComparedFile.objects.filter(study=study)
-    same = frozen.filter(
+    same_cell = frozen.filter(
         file__model=OuterRef("model"), file__task=OuterRef("task"), file__shots=OuterRef("shots")
     )
-    late = of_team.filter(~Exists(same))
+    late = of_team.filter(~Exists(same_cell))
     return PredictionFile.objects.filter(
         Q(pk__in=frozen.order_by().values("file")) | Q(pk__in=late.order_by().values("pk"))
     )

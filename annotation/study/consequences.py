@@ -32,7 +32,7 @@ class Cell:
     """A task with a given number of shots: seats, examples per annotator, and their time.
 
     `pilot` is the number of answers that `seconds_each` is based on, or 0 for reading speed.
-    `told` is the number of minutes that annotators see.
+    `announced` is the number of minutes that annotators see.
     """
 
     task: str
@@ -42,7 +42,7 @@ class Cell:
     seconds_each: float
     pilot: int
     minutes: int
-    told: int
+    announced: int
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Consequences:
     @property
     def promised(self) -> str:
         """Return the minutes that annotators see, such as "20 to 60"."""
-        return minutes.in_words([cell.told for cell in self.cells])
+        return minutes.in_words([cell.announced for cell in self.cells])
 
     @property
     def expected_cost(self) -> str:
@@ -116,14 +116,14 @@ class Consequences:
         announced = f"{self.promised} minutes announced for each"
         if not self.is_paid:
             return f"{seats}, {announced}, no pay"
-        most = "no limit per person"
+        limit = "no limit per person"
         if self.cap is not None:
-            most = f"up to {self._money(self.cap)} for each"
+            limit = f"up to {self._money(self.cap)} for each"
         if self.budget is not None:
-            most += f", {self.budget_in_words} in total at most (the budget)"
+            limit += f", {self.budget_in_words} in total at most (the budget)"
         if self.at_once is not None:
-            most += f"; {self.at_once_in_words}"
-        return f"{seats}, {announced}, {most}"
+            limit += f"; {self.at_once_in_words}"
+        return f"{seats}, {announced}, {limit}"
 
     def _money(self, amount: int) -> str:
         return f"{ledger.in_currency(amount)} {self.currency}"
@@ -146,7 +146,7 @@ def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
                 cell.seconds_each,
                 cell.pilot,
                 cell.expected,
-                cell.told,
+                cell.announced,
             )
         )
     return Consequences(
@@ -260,21 +260,21 @@ def of_study(study: Study) -> list[str]:
 def _admits_nobody(study: Study, effect: str, criterion: str, value: str) -> str:
     if effect != Effect.ALLOW:
         return ""
-    asked = _tasks(study)
+    tasks = _tasks(study)
     if criterion == Criterion.TASK:
         met = {value}
-        who = f"annotators who have seen {value}"
+        people = f"annotators who have seen {value}"
     else:
         source = Study.objects.get(name=value)
         if source.is_closed and not Participation.objects.qualified_in(value).exists():
             return f"no annotator qualified in {value}, which is closed, so no one could take part."
         met = _tasks(source)
-        who = f"annotators who qualified in {value}"
+        people = f"annotators who qualified in {value}"
         if len(met) > 1:  # they have seen one of these, but it is unknown which
             return ""
-    if asked and asked <= met:
+    if tasks and tasks <= met:
         return (
-            f"{who} have already done {', '.join(sorted(asked))}, and no task can be done twice,"
+            f"{people} have already done {', '.join(sorted(tasks))}, and no task can be done twice,"
             " so no one could take part."
         )
     return ""

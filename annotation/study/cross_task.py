@@ -32,8 +32,8 @@ Training = dict[str, tuple[list[str], int]]
 
 def arms(study: Study) -> list[str]:
     """Return the names of a study's arms, with the upstream arms first."""
-    named = [arm["name"] for arm in study.arms] or [str(Arm.UPSTREAM)]
-    return [*named, str(Arm.SHAM), str(Arm.DIRECT)] if study.is_cross_task else [str(Arm.NONE)]
+    names = [arm["name"] for arm in study.arms] or [str(Arm.UPSTREAM)]
+    return [*names, str(Arm.SHAM), str(Arm.DIRECT)] if study.is_cross_task else [str(Arm.NONE)]
 
 
 def training(study: Study, upstream: Sequence[Task] | None = None) -> Training:
@@ -42,8 +42,8 @@ def training(study: Study, upstream: Sequence[Task] | None = None) -> Training:
         return {}
     tasks = study.upstream_tasks.all() if upstream is None else upstream
     sham = [study.sham_task.name] if study.sham_task else []
-    each = study.upstream_examples or 0
-    return _training(sorted(task.name for task in tasks), sham, each, study.arms)
+    examples = study.upstream_examples or 0
+    return _training(sorted(task.name for task in tasks), sham, examples, study.arms)
 
 
 def training_in(frozen: dict[str, Any]) -> Training:
@@ -58,19 +58,19 @@ def training_in(frozen: dict[str, Any]) -> Training:
 
 
 def _training(
-    upstream: list[str], sham: list[str], each: int, named: list[dict[str, Any]]
+    upstream: list[str], sham: list[str], default: int, arms: list[dict[str, Any]]
 ) -> Training:
-    found = {
-        arm["name"]: (sorted(arm.get("tasks") or upstream), arm.get("examples") or each)
-        for arm in named or [{"name": str(Arm.UPSTREAM)}]
+    by_arm = {
+        arm["name"]: (sorted(arm.get("tasks") or upstream), arm.get("examples") or default)
+        for arm in arms or [{"name": str(Arm.UPSTREAM)}]
     }
-    longest = max(len(tasks) * examples for tasks, examples in found.values())
-    return found | {str(Arm.SHAM): (sham, longest), str(Arm.DIRECT): ([], 0)}
+    longest = max(len(tasks) * examples for tasks, examples in by_arm.values())
+    return by_arm | {str(Arm.SHAM): (sham, longest), str(Arm.DIRECT): ([], 0)}
 
 
 def lengths(study: Study) -> dict[str, int]:
     """Return the number of examples in the upstream step, by arm. {} for an ordinary study."""
-    return {arm: len(tasks) * each for arm, (tasks, each) in training(study).items()}
+    return {arm: len(tasks) * examples for arm, (tasks, examples) in training(study).items()}
 
 
 def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse) -> None:
@@ -99,11 +99,11 @@ def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse:
         return
     _check_partition(study, tasks, upstream, refuse)
     if study.sham_task is not None and study.upstream_examples:
-        for arm, task, wanted in _wanted(study, upstream):
-            size = len(_pool(task, wanted, _texts_of_unseen(study, tasks)))
-            if size < wanted:
+        for arm, task, number in _demand(study, upstream):
+            size = len(_pool(task, number, _texts_of_unseen(study, tasks)))
+            if size < number:
                 field = "sham_task" if arm == Arm.SHAM else "upstream_tasks"
-                refuse(field, f"{task.name}: needs {wanted} training examples that share no text"
+                refuse(field, f"{task.name}: needs {number} training examples that share no text"
                        f" with an unseen task, but has {size}.")  # fmt: skip
 
 
@@ -123,14 +123,14 @@ def _check_names(
 def _arms_are_right(study: Study, upstream: Sequence[Task], refuse: Refuse) -> bool:
     """Reject arms with unsuitable names, tasks or numbers. Return whether all are valid."""
     problems, names = [], [task.name for task in upstream]
-    taken = [arm["name"] for arm in study.arms]
+    arm_names = [arm["name"] for arm in study.arms]
     for arm in study.arms:
         name, trains = arm["name"], arm.get("tasks") or names
         if not re.match(ARM_NAME, name):
             problems.append(f"{name!r}: use up to 20 lower-case letters, digits, dots and hyphens.")
         if name in (*Step.values, *Arm.values):  # steps are also named in exports
             problems.append(f"{name} is the name of a step or of another arm.")
-        if taken.count(name) > 1:
+        if arm_names.count(name) > 1:
             problems.append(f"{name} is named twice.")
         if arm.get("examples", 1) < 1:
             problems.append(f"{name}: enter at least 1 example.")
@@ -142,8 +142,8 @@ def _arms_are_right(study: Study, upstream: Sequence[Task], refuse: Refuse) -> b
     used = {task for arm in study.arms for task in arm.get("tasks") or names}
     if study.arms:
         problems += [f"{task} is in no arm." for task in names if task not in used]
-    for sentence in dict.fromkeys(problems):
-        refuse("arms", sentence)
+    for problem in dict.fromkeys(problems):
+        refuse("arms", problem)
     return not problems
 
 
@@ -157,16 +157,16 @@ def _check_partition(
         refuse("partition", f"The partition {study.partition} does not exist.")
         return
     offered = catalogue.offer(published)
-    for field, chosen, allowed in (
+    for field, selected, allowed in (
         ("tasks", tasks, offered.unseen([task.name for task in tasks])),
         ("upstream_tasks", upstream, offered.upstream),
     ):
-        for name in [task.name for task in chosen if task.name not in allowed]:
+        for name in [task.name for task in selected if task.name not in allowed]:
             refuse(field, f"{name}: {_why_outside(name, offered, field)}.")
-        for task in chosen:
-            if (words := frozen.median_words(task)) > catalogue.MOST_WORDS:
-                most = f"tasks of a partition have at most {catalogue.MOST_WORDS}"
-                refuse(field, f"{task.name}: its median example has {words} words; {most}.")
+        for task in selected:
+            if (length := frozen.median_words(task)) > catalogue.MOST_WORDS:
+                limit = f"tasks of a partition have at most {catalogue.MOST_WORDS}"
+                refuse(field, f"{task.name}: its median example has {length} words; {limit}.")
 
 
 def left_out(study: Study) -> str:
@@ -184,16 +184,16 @@ def _why_outside(name: str, offered: catalogue.Offer, field: str) -> str:
         return f"the published {offered.name} lists it twice, so it cannot be used here"
     if field == "tasks" and name in offered.dev:
         return "a development task can only be unseen in a pilot without held-out tasks"
-    where = "held-out" if field == "tasks" else "upstream"
-    return catalogue.why_not(name) or f"it is not one of the {where} tasks of {offered.name}"
+    kind = "held-out" if field == "tasks" else "upstream"
+    return catalogue.why_not(name) or f"it is not one of the {kind} tasks of {offered.name}"
 
 
-def _wanted(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task, int]]:
+def _demand(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task, int]]:
     """Yield (arm of the pool, task, largest number of its examples per person)."""
-    found = training(study, upstream)
-    sham = found.pop(Arm.SHAM)
+    by_arm = training(study, upstream)
+    sham = by_arm.pop(Arm.SHAM)
     for task in sorted(upstream, key=lambda task: task.name):
-        yield Arm.UPSTREAM, task, max(n for tasks, n in found.values() if task.name in tasks)
+        yield Arm.UPSTREAM, task, max(n for tasks, n in by_arm.values() if task.name in tasks)
     if study.sham_task is not None:
         yield Arm.SHAM, study.sham_task, sham[1]
 
@@ -215,8 +215,8 @@ def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
     }
 
 
-def _pool(task: Task, wanted: int, taken: set[str]) -> list[Example]:
-    """Return a task's training examples that share no text with `taken` or each other.
+def _pool(task: Task, number: int, used: set[str]) -> list[Example]:
+    """Return a task's training examples that share no text with `used` or each other.
 
     They come, in file order, from the smallest training file with enough of them, followed by its
     development file, or else from the largest. The paper trains upstream on both files.
@@ -225,14 +225,14 @@ def _pool(task: Task, wanted: int, taken: set[str]) -> list[Example]:
     trained = Example.objects.filter(split__task=task, split__kind__in=["train", "dev"])
     splits = task.splits.filter(kind=Split.Kind.TRAIN).order_by("shots", "number")
     for split in splits:
-        pool, met = [], set(taken)
+        pool, met = [], set(used)
         files = trained.filter(split__shots=split.shots, split__number=split.number)
         for example in files.order_by("-split__kind", "position"):
             texts = texts_of(example.context)
             if met.isdisjoint(texts):
                 pool.append(example)
                 met |= texts
-        if len(pool) >= wanted:
+        if len(pool) >= number:
             break
     return pool
 
@@ -248,11 +248,11 @@ def freeze(study: Study) -> None:
     """Store each arm's training pool. A text occurs in only one task. Raises PoolError."""
     if not study.is_cross_task:
         return
-    for arm, task, wanted, pool in _unfrozen(study):
-        if len(pool) < wanted:
+    for arm, task, number, pool in _unfrozen(study):
+        if len(pool) < number:
             raise PoolError(
                 f"{task.name} has {len(pool)} training examples that share no text with another"
-                f" task of the study, but {wanted} are needed."
+                f" task of the study, but {number} are needed."
             )
         UpstreamExample.objects.bulk_create(
             UpstreamExample(study=study, arm=arm, task=task, example=example, position=position)
@@ -262,11 +262,11 @@ def freeze(study: Study) -> None:
 
 def _unfrozen(study: Study) -> Iterator[tuple[str, Task, int, list[Example]]]:
     """Yield (arm, task, number of its examples per person, pool), as frozen on opening."""
-    taken = _texts_of_unseen(study, list(study.tasks.all()))
-    for arm, task, wanted in _wanted(study, list(study.upstream_tasks.all())):
-        pool = _pool(task, wanted, taken)
-        taken |= {text for example in pool for text in texts_of(example.context)}
-        yield arm, task, wanted, pool
+    used = _texts_of_unseen(study, list(study.tasks.all()))
+    for arm, task, number in _demand(study, list(study.upstream_tasks.all())):
+        pool = _pool(task, number, used)
+        used |= {text for example in pool for text in texts_of(example.context)}
+        yield arm, task, number, pool
 
 
 def manifest(study: Study) -> dict[str, Any] | None:
@@ -315,31 +315,31 @@ def draw(participation: Participation) -> list[int]:
     of examples. The draw depends on the study's seed and the pseudonym, so it can be reproduced.
     """
     scenario, study = participation.scenario, participation.study
-    tasks, each = training(study).get(scenario.arm, ([], 0))
+    tasks, examples = training(study).get(scenario.arm, ([], 0))
     rows = study.upstream_pool.filter(task__name__in=tasks).order_by("task__name", "position")
     pools: dict[str, list[int]] = {}
     for name, example in rows.values_list("task__name", "example_id"):
         pools.setdefault(name, []).append(example)
-    return order_of(pools, each, f"{study.seed}:{participation.pseudonym}:upstream")
+    return order_of(pools, examples, f"{study.seed}:{participation.pseudonym}:upstream")
 
 
-def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
+def order_of(pools: dict[str, list[int]], number: int, seed: str) -> list[int]:
     """Draw an order: shuffle the tasks (given by name), then sample from each task's pool."""
     rng = random.Random(seed)
     names = list(pools)
     rng.shuffle(names)
-    return [example for name in names for example in rng.sample(pools[name], each)]
+    return [example for name in names for example in rng.sample(pools[name], number)]
 
 
 def samples(study: Study, arm: str) -> list[Example]:
     """Return the examples for a single person from the start of each pool, for a preview."""
-    tasks, each = training(study).get(arm, ([], 0))
+    tasks, number = training(study).get(arm, ([], 0))
     if not tasks:
         return []
-    shown = {
+    examples = {
         name: [row.example for row in rows] for (_arm, name), rows in pools(study).items()
-    } or {task.name: pool for _arm, task, _wanted, pool in _unfrozen(study)}
-    return [example for name in tasks for example in shown[name][:each]]
+    } or {task.name: pool for _arm, task, _number, pool in _unfrozen(study)}
+    return [example for name in tasks for example in examples[name][:number]]
 
 
 def length(study: Study, arm: str) -> int:

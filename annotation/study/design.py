@@ -61,9 +61,9 @@ def version(study: Study) -> str:
     return "-".join(marks) if study.pk else ""
 
 
-def changed(before: str, now: str) -> list[str]:
+def changed(old: str, new: str) -> list[str]:
     """Return the fields that differ between two versions, or all if a version is invalid."""
-    first, second = before.split("-"), now.split("-")
+    first, second = old.split("-"), new.split("-")
     if len(first) != len(second):
         return list(FORM_FIELDS)
     return [name for name, a, b in zip(FORM_FIELDS, first, second, strict=True) if a != b]
@@ -89,8 +89,8 @@ def check_design(
         except ValidationError as error:
             errors[name] = error.messages
 
-    def refuse(field: str, sentence: str) -> None:
-        errors.setdefault(field, []).append(sentence)
+    def refuse(field: str, problem: str) -> None:
+        errors.setdefault(field, []).append(problem)
 
     if not tasks:
         refuse("tasks", "Choose at least one task.")
@@ -130,8 +130,8 @@ def check_design(
         if "qualification_threshold" not in errors:
             _check_reachable(study, tasks, refuse)
     cross_task.check(study, tasks, upstream, refuse)
-    for sentence in audience.problems(study.audience):
-        refuse("audience", sentence)
+    for problem in audience.problems(study.audience):
+        refuse("audience", problem)
     if errors:
         errors.pop(NON_FIELD_ERRORS, None)
         raise ValidationError(errors)
@@ -156,12 +156,12 @@ def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
                 sizes = ", ".join(map(str, [0, *task.training_sizes]))
                 refuse("shots", f"{task.name} has no training split of {number}; it has {sizes}.")
                 continue
-            known = task.split_numbers(number)
-            for split in [split for split in splits if split not in known]:
+            numbers = task.split_numbers(number)
+            for split in [split for split in splits if split not in numbers]:
                 refuse(
                     "splits",
                     f"{task.name} has no training split {split} at {number} shots; it has"
-                    f" {', '.join(map(str, known))}.",
+                    f" {', '.join(map(str, numbers))}.",
                 )
 
 
@@ -207,16 +207,16 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             refuse(field, str(error))
     threshold = study.qualification_threshold
     if study.qualification in SCALES:
-        most, words = SCALES[Qualification(study.qualification)]
+        maximum, scale = SCALES[Qualification(study.qualification)]
         if threshold is None:
-            refuse("qualification_threshold", f"This rule needs a threshold: {words}.")
-        elif not threshold <= most:
-            refuse("qualification_threshold", f"The threshold of this rule is {words}.")
+            refuse("qualification_threshold", f"This rule needs a threshold: {scale}.")
+        elif not threshold <= maximum:
+            refuse("qualification_threshold", f"The threshold of this rule is {scale}.")
         elif study.qualification == Qualification.MINIMUM and 0 < threshold <= 1:
             percent = f"{100 * threshold:g}"
             refuse(
                 "qualification_threshold",
-                f"The threshold of this rule is {words}: enter {percent} for {percent} %.",
+                f"The threshold of this rule is {scale}: enter {percent} for {percent} %.",
             )
     elif threshold is not None and not threshold <= 100:
         refuse("qualification_threshold", "Enter at most 100.")
@@ -231,8 +231,8 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             refuse(
                 "attention_checks", f"{task} has {attached} attention checks: import them first."
             )
-        asked = task.test_split.examples.order_by().values("question")
-        if study.refuse_copies and checks.filter(question__in=asked).exists():
+        test_questions = task.test_split.examples.order_by().values("question")
+        if study.refuse_copies and checks.filter(question__in=test_questions).exists():
             refuse("refuse_copies", f"{task}: the questions of checks must say what to answer.")
     for task in tasks if study.refuse_copies else []:
         if task.card.question_selectable:
@@ -248,13 +248,13 @@ def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
         )
     if study.screening_examples and 0 not in study.shots:
         refuse("screening_examples", "Only zero-shot annotators answer them: add 0 shots.")
-    wanted = study.anchor_examples + study.screening_examples
-    for task in tasks if wanted else ():
-        left = len(screening.spare(study, task))
-        if left < wanted:
+    needed = study.anchor_examples + study.screening_examples
+    for task in tasks if needed else ():
+        unused = len(screening.spare(study, task))
+        if unused < needed:
             refuse(
                 "screening_examples" if study.screening_examples else "anchor_examples",
-                f"{task.name} has {left} unused examples: training examples that this study does"
+                f"{task.name} has {unused} unused examples: training examples that this study does"
                 " not show and whose text is not in the test set. Enter a smaller number, or"
                 " remove a number of shots or a training split.",
             )
@@ -264,8 +264,8 @@ def _check_context_free(study: Study, tasks: Sequence[Task], refuse: Any) -> Non
     if not study.context_free_annotators:
         return
 
-    def no(sentence: str) -> None:
-        refuse("context_free_annotators", f"{sentence} Enter 0, or change the design.")
+    def no(reason: str) -> None:
+        refuse("context_free_annotators", f"{reason} Enter 0, or change the design.")
 
     if 0 not in study.shots:
         no("They are compared with zero-shot annotators, but the design has no 0 shots.")
@@ -274,10 +274,10 @@ def _check_context_free(study: Study, tasks: Sequence[Task], refuse: Any) -> Non
     if study.anchor_examples or study.screening_examples:
         no("Anchor and screening examples are answered with their context.")
     for task in tasks:
-        asked = task.test_split.examples.exclude(question="").order_by()
+        with_question = task.test_split.examples.exclude(question="").order_by()
         if task.card.is_highlighted:
             no(f"{task.name} is answered with spans of the context.")
-        elif asked.values("question").distinct().count() < 2:
+        elif with_question.values("question").distinct().count() < 2:
             no(f"{task.name} asks the same question about every context.")
 
 
@@ -296,7 +296,7 @@ def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             judging.append(("the screening set", screening.examples(study, task)))
         for name, examples in judging:
             highest = statistics.fmean(
-                task.card.kind.highest_s1(task.card, each, each.gold) for each in examples
+                task.card.kind.highest_s1(task.card, example, example.gold) for example in examples
             )
             if 100 * highest < threshold:
                 refuse(
@@ -320,20 +320,20 @@ def suggested_budget(study: Study, tasks: Sequence[Task], seats: int) -> Decimal
     """Return the cap for these seats plus a fifth, in currency units, or None for volunteers."""
     capped = copy.copy(study)
     capped.max_paid_hours = study.max_paid_hours or suggested_hours(study, tasks)
-    most = ledger.cap(capped) or 0
+    cap = ledger.cap(capped) or 0
     places = seats + -(-seats // 5)
-    return Decimal(ledger.in_currency(places * most)) if study.is_paid else None
+    return Decimal(ledger.in_currency(places * cap)) if study.is_paid else None
 
 
 def cells(study: Study) -> list[tuple[int, int | None, str]]:
     """Return (shots, number of the training split, arm) for each scenario of a task."""
-    found: list[tuple[int, int | None, str]] = [
+    rows: list[tuple[int, int | None, str]] = [
         (shots, split, arm)
         for shots in sorted(study.shots)
         for split in (sorted(study.splits) if shots else [None])
         for arm in cross_task.arms(study)
     ]
-    return found + [(0, None, Arm.QUESTION)] * bool(study.context_free_annotators)
+    return rows + [(0, None, Arm.QUESTION)] * bool(study.context_free_annotators)
 
 
 def seats_in(study: Study, arm: str) -> int:
@@ -364,11 +364,11 @@ def missing(study: Study) -> list[str]:
             f" {study.currency}, the cap for each of its {seats} seats, plus 20 %."
         )
     if study.is_paid and study.budget is not None:
-        most = ledger.cap(study)
-        if most is not None and ledger.cents(study.budget) < most:
+        cap = ledger.cap(study)
+        if cap is not None and ledger.cents(study.budget) < cap:
             sentences.append(
                 f"The budget, {study.budget} {study.currency}, does not cover one annotator, who"
-                f" can earn {ledger.in_currency(most)}."
+                f" can earn {ledger.in_currency(cap)}."
             )
     leaks = (
         [] if study.accepts_leakage else consequences.leaks(study, list(study.tasks.with_reports()))
@@ -397,7 +397,7 @@ def save_draft(
             if made_from is not None and made_from != version(stored):
                 raise StaleDesign("The draft was changed in the meantime.")
         study.shots, study.splits = sorted(study.shots), sorted(study.splits)
-        before = values(stored) if stored else None
+        previous = values(stored) if stored else None
         study.save()
         study.tasks.set(tasks)
         study.upstream_tasks.set(upstream)
@@ -416,13 +416,13 @@ def save_draft(
             for shots, split, arm in cells(study)
         )
         minutes.store(study)
-        _log(study, before)
+        _log(study, previous)
 
 
-def _log(study: Study, before: dict[str, Any] | None) -> None:
+def _log(study: Study, previous: dict[str, Any] | None) -> None:
     """Log the old and new values of changed fields, or all values for a new draft."""
-    after = values(study)
-    names = [name for name in after if before is None or before[name] != after[name]]
+    current = values(study)
+    names = [name for name in current if previous is None or previous[name] != current[name]]
     if not names:
         return
 
@@ -431,7 +431,7 @@ def _log(study: Study, before: dict[str, Any] | None) -> None:
         return {k: str(v) if isinstance(v, Model) else v for k, v in rows.items()}
 
     study.events.record(
-        "draft created" if before is None else f"design changed: {', '.join(names)}",
+        "draft created" if previous is None else f"design changed: {', '.join(names)}",
         Topic.DESIGN, study=study, about=study.name,
-        before=stored(before) if before else None, after=stored(after),
+        before=stored(previous) if previous else None, after=stored(current),
     )  # fmt: skip

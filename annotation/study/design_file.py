@@ -140,8 +140,8 @@ def from_data(path: str, data: dict[str, Any]) -> DesignFile:
         elif key in FIELDS:
             fields[FIELDS[key]] = _value(path, key, value)
         else:
-            known = ", ".join(["tasks", *FIELDS, *NAMING])
-            raise DesignFileError(f"{path}: {key}: unknown key. Known keys: {known}.")
+            keys = ", ".join(["tasks", *FIELDS, *NAMING])
+            raise DesignFileError(f"{path}: {key}: unknown key. Known keys: {keys}.")
     return DesignFile(path, fields, tasks, upstream, sham)
 
 
@@ -149,14 +149,14 @@ def task_named(name: str) -> Task:
     """Return the newest unarchived version, or that in NAME@VERSION. Raises DesignFileError."""
     base, _at, version = name.partition("@")
     # PostgreSQL refuses U+0000 in queries, but multipart fields and TOML may contain it.
-    named = Task.objects.none() if "\0" in name else Task.objects.filter(name=base)
+    versions = Task.objects.none() if "\0" in name else Task.objects.filter(name=base)
     if _at:
         is_number = version.isascii() and version.isdecimal() and len(version) < 9
-        tasks = named.filter(version=version) if is_number else named.none()
+        tasks = versions.filter(version=version) if is_number else versions.none()
     else:
-        tasks = named.filter(archived_at=None)
+        tasks = versions.filter(archived_at=None)
     task = tasks.order_by("-version").first()
-    if task is None and not _at and named.exists():
+    if task is None and not _at and versions.exists():
         raise DesignFileError(
             f"The task {name} is archived. Restore it from the archive, or specify a version, such"
             f" as {name}@1."
@@ -196,7 +196,7 @@ def _keys(path: str, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         if key not in TABLES:
             yield key, value
         elif isinstance(value, dict):
-            yield from ((f"{key}.{inner}", held) for inner, held in value.items())
+            yield from ((f"{key}.{inner}", item) for inner, item in value.items())
         else:
             raise DesignFileError(f"{path}: {key}: expected a table, [{key}].")
 

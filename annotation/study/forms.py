@@ -63,14 +63,14 @@ class ArmsField(TextField):
     def to_python(self, value: Any) -> Any:
         arms = []
         for line in filter(str.strip, super().to_python(value).splitlines()):
-            if not (found := ARM.fullmatch(line)):
+            if not (match := ARM.fullmatch(line)):
                 problem = f"{line.strip()}: expected a name, a colon and a number of examples."
                 raise ValidationError(problem)
-            tasks = [task.strip() for task in (found[3] or "").split(",") if task.strip()]
+            tasks = [task.strip() for task in (match[3] or "").split(",") if task.strip()]
             arms.append(
-                {"name": found[1]}
+                {"name": match[1]}
                 | ({"tasks": tasks} if tasks else {})
-                | ({"examples": int(found[2])} if found[2] else {})
+                | ({"examples": int(match[2])} if match[2] else {})
             )
         return arms
 
@@ -176,7 +176,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
     def prolific_costs(self) -> list[prolific_rewards.Cost]:
         sums = self.consequences
-        cells = [(cell.seats, cell.told) for cell in sums.cells] if sums else []
+        cells = [(cell.seats, cell.announced) for cell in sums.cells] if sums else []
         return prolific_rewards.costs_of_design(self.instance, cells)
 
     def chosen_tasks(self) -> list[Task]:
@@ -215,8 +215,8 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         offered = Task.objects.filter(archived_at=None)
         self._newest = set(offered.latest_versions().values_list("pk", flat=True))
         if self.instance.pk:
-            own = self.instance.tasks.all() | self.instance.upstream_tasks.all()
-            its = [*own.values_list("pk", flat=True), self.instance.sham_task_id]
+            selected = self.instance.tasks.all() | self.instance.upstream_tasks.all()
+            its = [*selected.values_list("pk", flat=True), self.instance.sham_task_id]
             offered = Task.objects.filter(Q(archived_at=None) | Q(pk__in=its))
         return offered.order_by("name", "-version")
 
@@ -286,11 +286,11 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         that saving again overwrites it.
         """
         now = design.version(stored)
-        sent = self.data.get("version", "")
+        version = self.data.get("version", "")
         data = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
         data["version"] = now
         self.data = data
-        changed = design.changed(sent, now)
+        changed = design.changed(version, now)
         values = design.values(stored)
         if "audience" in changed:
             changed = _on_page(changed)
@@ -300,7 +300,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
 def _on_page(names: list[str]) -> list[str]:
     """Return the names of form fields for these design fields. The audience has one per key."""
-    return [shown for name in names for shown in (audience.NAMES if name == "audience" else [name])]
+    return [field for name in names for field in (audience.NAMES if name == "audience" else [name])]
 
 
 def _in_words(field: forms.Field, value: Any) -> str:

@@ -49,8 +49,8 @@ def allowed_actions(study: Study) -> list[tuple[str, str]]:
     """Return (action, label) for the actions that are currently allowed."""
     has_seats = study.allocations.exists() or study.participations.exists()
     return [
-        (action, words)
-        for action, (sources, _target, words, _done) in TRANSITIONS.items()
+        (action, label)
+        for action, (sources, _target, label, _event) in TRANSITIONS.items()
         if study.status in sources and not (action == "draft" and has_seats)
     ]
 
@@ -66,29 +66,29 @@ def change_status(
     """
     if action not in TRANSITIONS:
         raise DesignError("This change does not exist.")
-    sources, target, words, done = TRANSITIONS[action]
-    before = {"status": study.status}
+    sources, target, label, event = TRANSITIONS[action]
+    previous = {"status": study.status}
     with transaction.atomic():
         # Serialise two clicks on Open, and a participant's Start during "Back to draft".
         locked = Study.objects.locked().get(pk=study.pk)
         if locked.status not in sources:
-            raise DesignError(f"“{words}” is not possible: the study is {locked.status}.")
+            raise DesignError(f"“{label}” is not possible: the study is {locked.status}.")
         if action == "draft":
             _thaw(locked)
         if action == "reopen" and budget.is_reached(locked):
             raise DesignError(f"Raise the budget first: {budget.is_reached(locked)}.")
         if action == "open":
             _freeze(locked, by, agreed)
-        after: dict[str, Any] = {"status": target}
+        current: dict[str, Any] = {"status": target}
         if action == "close":
-            after["compared_files"] = compared_files.freeze(locked)
+            current["compared_files"] = compared_files.freeze(locked)
         locked.status = target
         locked.save()
         if action == "draft":  # the guards allow deleting only a draft's manifest
             StudyManifest.objects.filter(study=locked).delete()
         locked.events.create(
-            what=done, by=by, at=database_now(),
-            before=before, after=after,
+            what=event, by=by, at=database_now(),
+            before=previous, after=current,
         )  # fmt: skip
     study.refresh_from_db()
 
@@ -147,13 +147,13 @@ def set_archived(study: Study, is_archived: bool, by: User) -> None:
         if (locked.archived_at is not None) == is_archived:
             return
         locked.store(archived_at=database_now() if is_archived else None)
-        words = "archived" if is_archived else "restored from the archive"
-        locked.events.create(what=words, topic=Topic.DESIGN, by=by, at=database_now())
+        event = "archived" if is_archived else "restored from the archive"
+        locked.events.create(what=event, topic=Topic.DESIGN, by=by, at=database_now())
 
 
 def can_be_deleted(study: Study) -> bool:
     parts = (study.allocations, study.participations, study.prolific_studies, study.submissions)
-    return study.is_draft and not any(each.exists() for each in parts)
+    return study.is_draft and not any(rows.exists() for rows in parts)
 
 
 def delete_draft(study: Study) -> None:
@@ -178,17 +178,17 @@ def delete_draft(study: Study) -> None:
 SWITCHES = ("open_link_on", "shared_computers", "shared_address")
 
 
-def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
+def switch(study: Study, values: dict[str, bool], by: User) -> None:
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         for name in SWITCHES:
-            if getattr(locked, name) == chosen[name]:
+            if getattr(locked, name) == values[name]:
                 continue
-            before = {name: getattr(locked, name)}
-            setattr(locked, name, chosen[name])
-            said = f"{Study.design_field(name).verbose_name}: {'yes' if chosen[name] else 'no'}"
-            after = {name: chosen[name]}
-            locked.events.create(what=said, by=by, before=before, after=after)
+            previous = {name: getattr(locked, name)}
+            setattr(locked, name, values[name])
+            event = f"{Study.design_field(name).verbose_name}: {'yes' if values[name] else 'no'}"
+            current = {name: values[name]}
+            locked.events.create(what=event, by=by, before=previous, after=current)
         locked.save(update_fields=SWITCHES)
 
 
@@ -220,11 +220,11 @@ def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False
             raise ResultsSeen(AFTER_RESULTS)
         study.scenarios.filter(pk=scenario.pk).update(seats=F("seats") + number)
         scenario.added_seats.create(number=number, results_seen=seen, by=by, at=database_now())
-        words = f"{number} seat{'' if number == 1 else 's'} added to {scenario}"
+        event = f"{number} seat{'' if number == 1 else 's'} added to {scenario}"
         if seen:
-            words += ", after results could be seen"
+            event += ", after results could be seen"
         now = study.scenarios.get(pk=scenario.pk).seats
-        study.events.create(what=words, by=by, before={"seats": now - number}, after={"seats": now})
+        study.events.create(what=event, by=by, before={"seats": now - number}, after={"seats": now})
 
 
 def raise_budget(study: Study, amount: Decimal, by: User) -> None:
@@ -238,17 +238,17 @@ def raise_budget(study: Study, amount: Decimal, by: User) -> None:
                 "This study was opened without a cap on each annotator's earnings, so it cannot"
                 " have a budget."
             )
-        before = locked.budget
-        if before is not None and amount <= before:
-            problem = f"The budget is already {before} {locked.currency}. Enter a larger amount."
+        previous = locked.budget
+        if previous is not None and amount <= previous:
+            problem = f"The budget is already {previous} {locked.currency}. Enter a larger amount."
             raise DesignError(problem)
         locked.budget = amount
         budget.check_limit(locked, by)
         locked.save(update_fields=["budget"])
         locked.events.create(
-            what=f"budget raised from {before or 'none'} to {amount} {locked.currency}",
+            what=f"budget raised from {previous or 'none'} to {amount} {locked.currency}",
             by=by,
-            before={"budget": before},
+            before={"budget": previous},
             after={"budget": amount},
         )
 

@@ -98,7 +98,7 @@ def _split(split: Split) -> dict[str, Any]:
 
 
 def _pay(study: Study) -> dict[str, Any]:
-    most = ledger.cap(study)
+    cap = ledger.cap(study)
     return {
         **{
             key: design_file.plain(study, field)
@@ -106,7 +106,7 @@ def _pay(study: Study) -> dict[str, Any]:
             if key != "idle_cutoff_seconds"
         },
         # Maximum earnings without bonuses, per person.
-        "cap": None if most is None else ledger.in_currency(most),
+        "cap": None if cap is None else ledger.in_currency(cap),
         "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
     }
 

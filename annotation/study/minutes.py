@@ -50,8 +50,8 @@ class Workload:
     @property
     def words(self) -> int:
         """Return the number of words in the text and question of the median example."""
-        words = frozen.median_words if self.has_contexts else frozen.median_question_words
-        return words(self.task)
+        median = frozen.median_words if self.has_contexts else frozen.median_question_words
+        return median(self.task)
 
     @property
     def seconds_each(self) -> float:
@@ -62,9 +62,9 @@ class Workload:
         return self.minutes_at(self.seconds_each)
 
     def minutes_at(self, seconds: float) -> int:
-        before = self.upstream * _seconds(self.upstream_words)
-        own = (self.examples - self.upstream) * seconds
-        return MINUTES_BEFORE + math.ceil((before + own) / 60)
+        upstream = self.upstream * _seconds(self.upstream_words)
+        own_examples = (self.examples - self.upstream) * seconds
+        return MINUTES_BEFORE + math.ceil((upstream + own_examples) / 60)
 
 
 def _seconds(words: int) -> float:
@@ -73,8 +73,8 @@ def _seconds(words: int) -> float:
 
 def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
     """Return the workload for each task and number of shots, in a fixed number of queries."""
-    shown = (Split.Kind.TRAIN, Split.Kind.TEST)
-    splits = Split.objects.filter(task__in=[task.pk for task in tasks], kind__in=shown)
+    kinds = (Split.Kind.TRAIN, Split.Kind.TEST)
+    splits = Split.objects.filter(task__in=[task.pk for task in tasks], kind__in=kinds)
     counted = splits.annotate(size=Count("examples"))
     rows = counted.values_list("task", "shots", "number", "size")
     sizes = Counter({(task, shots, number): size for task, shots, number, size in rows})
@@ -122,7 +122,7 @@ def doubt(promised: int, load: Workload) -> str:
     too_long = max(TOO_LONG * load.minutes, SHORTEST_TOO_LONG)
     if TOO_SHORT * promised >= load.minutes and promised <= too_long:
         return ""
-    each = f"{60 * promised / load.examples:.1f}".removesuffix(".0")
+    seconds = f"{60 * promised / load.examples:.1f}".removesuffix(".0")
     trained = load.upstream + load.training
     training = f"{trained} training and " if trained else ""
     training += f"{load.screening} screening and " if load.screening else ""
@@ -135,7 +135,7 @@ def doubt(promised: int, load: Workload) -> str:
         )
     return (
         f"{promised} minutes are promised, but {load.task.name} at {load.shots} shots has"
-        f" {training}{load.test} test examples: {each} seconds each."
+        f" {training}{load.test} test examples: {seconds} seconds each."
         f" Reading {load.words} words (the median) at {WORDS_A_MINUTE} a minute and answering in"
         f" {SECONDS_TO_ANSWER} seconds takes about {load.seconds_each:.0f} seconds{upstream}, which"
         f" makes about {load.minutes} minutes with {MINUTES_BEFORE} for consent and instructions."
@@ -161,7 +161,7 @@ class Minutes:
     seconds_each: float
     pilot: int
     expected: int
-    told: int
+    announced: int
     is_stated: bool
 
 
@@ -171,13 +171,13 @@ def parse(declared: str, tasks: Sequence[str] | None = None) -> dict[str, int]:
     for number, line in enumerate(declared.splitlines(), start=1):
         if not line.strip():
             continue
-        read = LINE.fullmatch(line.strip())
-        if read is None:
+        match = LINE.fullmatch(line.strip())
+        if match is None:
             raise MinutesError(
                 f"Line {number}: expected a task name, a colon and whole minutes, such as CoNLL03:"
                 " 90."
             )
-        name, value = read["task"], int(read["minutes"])
+        name, value = match["task"], int(match["minutes"])
         if tasks is not None and name not in tasks:
             raise MinutesError(
                 f"Line {number}: {name} is not in this study: {', '.join(tasks) or 'none yet'}."
@@ -198,34 +198,34 @@ def for_cells(study: Study, tasks: Sequence[Task]) -> list[Minutes]:
         measured = pilots[load.task.pk] if load.has_contexts else None
         seconds, answers = measured or (load.seconds_each, 0)
         expected = load.minutes_at(seconds)
-        own = stated.get(load.task.name) or study.estimated_minutes
-        told = own or max(STEP, STEP * math.ceil(expected / STEP))
-        cells.append(Minutes(load, seconds, answers, expected, told, own is not None))
+        declared = stated.get(load.task.name) or study.estimated_minutes
+        announced = declared or max(STEP, STEP * math.ceil(expected / STEP))
+        cells.append(Minutes(load, seconds, answers, expected, announced, declared is not None))
     return cells
 
 
 def longest(study: Study, tasks: Sequence[Task]) -> int:
     """Return the longest time in minutes that annotators see, or 0 without tasks."""
-    return max((cell.told for cell in for_cells(study, tasks)), default=0)
+    return max((cell.announced for cell in for_cells(study, tasks)), default=0)
 
 
 def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
     """Return the most serious warning about a design's minutes, or []."""
     cells = for_cells(study, tasks)
     stated = [cell for cell in cells if cell.is_stated and cell.load.has_contexts]
-    short = sorted(stated, key=lambda cell: cell.told / cell.load.minutes)
-    sentences = (doubt(cell.told, cell.load) for cell in (*short[:1], *short[-1:]))
-    return [sentence for sentence in sentences if sentence][:1]
+    short = sorted(stated, key=lambda cell: cell.announced / cell.load.minutes)
+    sentences = (doubt(cell.announced, cell.load) for cell in (*short[:1], *short[-1:]))
+    return [text for text in sentences if text][:1]
 
 
 def store(study: Study) -> None:
-    told = {
-        (cell.load.task.pk, cell.load.shots, cell.load.has_contexts): cell.told
+    announced = {
+        (cell.load.task.pk, cell.load.shots, cell.load.has_contexts): cell.announced
         for cell in for_cells(study, list(study.tasks.all()))
     }
     scenarios = list(study.scenarios.all())
     for scenario in scenarios:
-        scenario.minutes = told[scenario.task_id, scenario.shots, not scenario.hides_context]
+        scenario.minutes = announced[scenario.task_id, scenario.shots, not scenario.hides_context]
     Scenario.objects.bulk_update(scenarios, ["minutes"])
 
 
@@ -243,11 +243,11 @@ def pilot(study: Study, task: Task) -> tuple[float, int] | None:
         turn__participation__study__in=Study.objects.visible_to(study.owner, "read"),
     ).exclude(turn__participation__scenario__arm=Arm.QUESTION)
     seconds = answers.order_by("-pk").values_list("active_seconds", flat=True)[:LATEST_ANSWERS]
-    known = list(seconds)
-    return (statistics.median(known), len(known)) if len(known) >= FEWEST_ANSWERS else None
+    times = list(seconds)
+    return (statistics.median(times), len(times)) if len(times) >= FEWEST_ANSWERS else None
 
 
 def in_words(minutes: Sequence[int]) -> str:
     """Return text such as "20" or "20 to 60", or "" if there are none."""
-    least, most = min(minutes, default=0), max(minutes, default=0)
-    return "" if not most else f"{most}" if least == most else f"{least} to {most}"
+    lowest, highest = min(minutes, default=0), max(minutes, default=0)
+    return "" if not highest else f"{highest}" if lowest == highest else f"{lowest} to {highest}"

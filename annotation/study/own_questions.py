@@ -56,22 +56,22 @@ def of_moment(declared: str, moment: str) -> list[OwnQuestion]:
 
 
 def _question(number: int, block: str) -> OwnQuestion:
-    head, *rest = [line.strip() for line in block.strip().splitlines() if line.strip()]
-    read = HEAD.fullmatch(head)
-    if read is None:
+    head, *option_lines = [line.strip() for line in block.strip().splitlines() if line.strip()]
+    match = HEAD.fullmatch(head)
+    if match is None:
         raise QuestionError(
             f"Question {number}: expected an id, before or after, choice, text or number, and the"
             " question, such as “age, before, number: How old are you?”."
         )
-    options = tuple(line[1:].strip() for line in rest if line.startswith("-"))
-    if len(options) != len(rest):
+    options = tuple(line[1:].strip() for line in option_lines if line.startswith("-"))
+    if len(options) != len(option_lines):
         raise QuestionError(f"Question {number}: start each option with -.")
-    if read["kind"] != CHOICE and options:
+    if match["kind"] != CHOICE and options:
         raise QuestionError(f"Question {number}: only a choice has options.")
-    if read["kind"] == CHOICE and (
+    if match["kind"] == CHOICE and (
         len(options) < 2 or not all(options) or len(set(options)) < len(options)
     ):
         raise QuestionError(f"Question {number}: write at least two different options.")
     return OwnQuestion(
-        read["id"], read["moment"], read["kind"], bool(read["required"]), read["text"], options
+        match["id"], match["moment"], match["kind"], bool(match["required"]), match["text"], options
     )

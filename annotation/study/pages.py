@@ -41,11 +41,11 @@ def study_new(request: ResearcherRequest) -> HttpResponse:
         draft.name, draft.rehearsal = "", False
         lists = {name: list(getattr(source, name).all()) for name in design_file.LISTS}
         return _edit(request, draft, request.POST or None, lists, source)
-    chosen = []
+    tasks = []
     if name := request.GET.get("task", ""):
         with contextlib.suppress(design_file.DesignFileError):
-            chosen = [design_file.task_named(name)]
-    initial = {"tasks": chosen} if chosen else None
+            tasks = [design_file.task_named(name)]
+    initial = {"tasks": tasks} if tasks else None
     return _edit(request, Study(owner=request.user), request.POST or None, initial)
 
 
@@ -63,19 +63,19 @@ FROZEN = (
 def _edit(
     request: ResearcherRequest,
     study: Study,
-    sent: QueryDict | None,
+    form_data: QueryDict | None,
     initial: dict[str, Any] | None = None,
     source: Study | None = None,
     status: int = 200,
-    **more: Any,
+    **extra: Any,
 ) -> HttpResponse:
-    form, name = StudyForm(sent, instance=study, initial=initial), study.name
+    form, name = StudyForm(form_data, instance=study, initial=initial), study.name
     is_new = study.pk is None
     context: dict[str, Any] = {
         "form": form, "is_new": is_new, "has_tasks": Task.objects.exists(),
         "study": None if is_new else study, "draft": study, "source": source,
         "sources": _sources(request) if is_new else [],
-        "left_out": _left_out(source) if source else [], **more,
+        "left_out": _left_out(source) if source else [], **extra,
     }  # fmt: skip
     calculates = "calculate" in request.POST
     if calculates and request.htmx:
@@ -127,7 +127,7 @@ def _page(request: ResearcherRequest, study: Study, status: int = 200, **more: A
     context = {
         "study": study, "tasks": tasks, "warnings": consequences.of_design(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
-        "restrictions": consequences.in_force(study), "audience": audience.shown(study.audience),
+        "restrictions": consequences.in_force(study), "audience": audience.as_rows(study.audience),
         "arms": cross_task.training(study), **more,
     }  # fmt: skip
     return render(request, "study/study_design.html", context, status=status)
@@ -149,19 +149,19 @@ def clone(request: ResearcherRequest, name: str) -> HttpResponse:
     """Create a draft with the same design. If no name is given, an unused name is chosen."""
     source = study_of(request, name, right_to("study_clone"))
     typed = request.POST.get("name", "").strip()
-    wanted = typed or lifecycle.free_name(source, "copy")
+    new_name = typed or lifecycle.free_name(source, "copy")
     try:
         with transaction.atomic():
-            made = lifecycle.clone(source, request.user, {"name": wanted})
+            copy = lifecycle.clone(source, request.user, {"name": new_name})
     except ValidationError as error:
         problem = " ".join(error.messages)
     except IntegrityError:
-        problem = f"The name {wanted} has just been taken. Choose another name."
+        problem = f"The name {new_name} has just been taken. Choose another name."
     else:
         messages.success(
             request, f"This draft has the design of {source.name}. Change it, then open it."
         )
-        return redirect("study", made.name)
+        return redirect("study", copy.name)
     return _page(request, source, 422, problem=problem, typed=typed)
 
 

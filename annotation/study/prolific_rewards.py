@@ -21,8 +21,8 @@ def scenario_reward(study: Study, minutes: Sequence[int], choice: str) -> int:
     longest = _at_rate(study, max(minutes))
     if choice == ProlificReward.LONGEST:
         return max(longest, 1)
-    least = least_reward(LEAST_HOURLY.get(study.currency, 0), max(minutes))
-    return max(_at_rate(study, min(minutes)), min(least, longest), 1)
+    minimum = least_reward(LEAST_HOURLY.get(study.currency, 0), max(minutes))
+    return max(_at_rate(study, min(minutes)), min(minimum, longest), 1)
 
 
 def reward_of_one(study: Study, minutes: Sequence[int], choice: str) -> int:
@@ -51,20 +51,20 @@ def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost
 
     Returns [] if the choice does not matter, or if Prolific does not pay in the currency.
     """
-    told = [minutes for _seats, minutes in cells]
-    one_each = study.participants_choose_scenario or len(set(told)) < 2
+    estimates = [minutes for _seats, minutes in cells]
+    one_each = study.participants_choose_scenario or len(set(estimates)) < 2
     if one_each or not study.hourly_rate or study.currency not in LEAST_HOURLY:
         return []
     return [
         cost_of_cells(
             choice, str(label), study,
-            [(seats, minutes, reward_of_one(study, told, choice)) for seats, minutes in cells],
+            [(seats, minutes, reward_of_one(study, estimates, choice)) for seats, minutes in cells],
         )
         for choice, label in ProlificReward.choices
     ]  # fmt: skip
 
 
-def cost_of_cells(choice: str, what: str, study: Study, cells: list[tuple[int, int, int]]) -> Cost:
+def cost_of_cells(choice: str, label: str, study: Study, cells: list[tuple[int, int, int]]) -> Cost:
     """Return the cost of cells, given as (seats, minutes, reward in cents)."""
     rewards = bonuses = 0
     for seats, minutes, reward in cells:
@@ -72,8 +72,8 @@ def cost_of_cells(choice: str, what: str, study: Study, cells: list[tuple[int, i
         earned = max(by_time, cents(study.base_reward), cents(study.minimum_pay))
         rewards += seats * reward
         bonuses += seats * max(earned - reward, 0)
-    most = max((reward for _seats, _minutes, reward in cells), default=0)
-    return Cost(choice, what, *map(in_currency, (most, rewards, bonuses, rewards + bonuses)))
+    highest = max((reward for _seats, _minutes, reward in cells), default=0)
+    return Cost(choice, label, *map(in_currency, (highest, rewards, bonuses, rewards + bonuses)))
 
 
 def least_reward(hourly: int, minutes: int) -> int:

@@ -22,22 +22,22 @@ def examples(study: Study, task: Task) -> list[Example]:
 
     It is empty if the design omits it, and smaller than designed if there are too few examples.
     """
-    before = study.anchor_examples
-    return _drawn(study, task, "screening_hashes", before, before + study.screening_examples)
+    start = study.anchor_examples
+    return _slice(study, task, "screening_hashes", start, start + study.screening_examples)
 
 
 def anchors(study: Study, task: Task) -> list[Example]:
     """Return a task's anchor examples, as `examples` does. No one else sees either set."""
-    return _drawn(study, task, "anchor_hashes", 0, study.anchor_examples)
+    return _slice(study, task, "anchor_hashes", 0, study.anchor_examples)
 
 
-def _drawn(study: Study, task: Task, key: str, start: int, end: int) -> list[Example]:
+def _slice(study: Study, task: Task, key: str, start: int, end: int) -> list[Example]:
     if start == end:
         return []
     if study.manifest:
         hashes = json.loads(study.manifest)[key][task.name]
-        kept = {example.content_hash: example for example in reversed(_training(task))}
-        return [kept[digest] for digest in hashes]
+        by_hash = {example.content_hash: example for example in reversed(_training(task))}
+        return [by_hash[digest] for digest in hashes]
     return spare(study, task)[start:end]
 
 
@@ -48,17 +48,17 @@ def spare(study: Study, task: Task) -> list[Example]:
     so zero-shot annotators do not see such text early. Text and question are compared, never
     gold. Examples and IDs are unique, so exports identify each example by task and ID.
     """
-    shown = {(shots, number) for shots in study.shots for number in study.splits}
+    splits = {(shots, number) for shots in study.shots for number in study.splits}
     pool = _training(task)
-    used = {_asked(each) for each in pool if (each.split.shots, each.split.number) in shown}
+    used = {_content(item) for item in pool if (item.split.shots, item.split.number) in splits}
     tested = {json.dumps(context) for context in _texts(task)}
     pool = [
-        each
-        for each in _once(pool, _asked)
-        if _asked(each) not in used and json.dumps(each.context) not in tested
+        item
+        for item in _distinct(pool, _content)
+        if _content(item) not in used and json.dumps(item.context) not in tested
     ]
     random.Random(f"{study.seed}:{task.name}:screening").shuffle(pool)
-    return _once(pool, lambda example: example.source_id)
+    return _distinct(pool, lambda example: example.source_id)
 
 
 def _training(task: Task) -> list[Example]:
@@ -68,16 +68,16 @@ def _training(task: Task) -> list[Example]:
 
 
 def _texts(task: Task) -> Iterable[list[str]]:
-    shown = (Split.Kind.TEST, Split.Kind.CHECK)
-    of_files = Example.objects.filter(split__task=task, split__kind__in=shown)
+    kinds = (Split.Kind.TEST, Split.Kind.CHECK)
+    of_files = Example.objects.filter(split__task=task, split__kind__in=kinds)
     return of_files.order_by().values_list("context", flat=True)
 
 
-def _asked(example: Example) -> str:
+def _content(example: Example) -> str:
     return json.dumps([example.context, example.question, example.options])
 
 
-def _once(pool: list[Example], key: Callable[[Example], str]) -> list[Example]:
+def _distinct(pool: list[Example], key: Callable[[Example], str]) -> list[Example]:
     first: dict[str, Example] = {}
     for example in pool:
         first.setdefault(key(example), example)
@@ -100,8 +100,8 @@ def parse(text: str) -> list[Question]:
 def _question(number: int, block: str) -> Question:
     lines = [line.strip() for line in block.strip().splitlines() if line.strip()]
     marked = [line for line in lines if line[0] in "-*"]
-    asked = [line for line in lines if line[0] not in "-*"]
-    if not asked or lines[: len(asked)] != asked:
+    question_lines = [line for line in lines if line[0] not in "-*"]
+    if not question_lines or lines[: len(question_lines)] != question_lines:
         raise QuestionError(f"Question {number}: write the question first, then its options.")
     options = tuple(line[1:].strip() for line in marked)
     right = [index for index, line in enumerate(marked) if line[0] == "*"]
@@ -109,7 +109,7 @@ def _question(number: int, block: str) -> Question:
         raise QuestionError(f"Question {number}: write at least two different options.")
     if len(right) != 1:
         raise QuestionError(f"Question {number}: mark exactly one option as correct, with *.")
-    return Question(" ".join(asked), options, right[0])
+    return Question(" ".join(question_lines), options, right[0])
 
 
 # Minimum number of other annotators for a rule to screen anyone out.
@@ -127,9 +127,9 @@ def warning(rule: str, shots: Sequence[int], screening: int) -> str:
     judged = [number for number in sorted(shots) if judged_by(rule, number, screening)]
     if not free or not judged:
         return ""
-    others = ", ".join(map(str, judged))
+    shots_judged = ", ".join(map(str, judged))
     return (
-        f"The screening rule judges annotators with {others} shots, but not at 0 shots."
+        f"The screening rule judges annotators with {shots_judged} shots, but not at 0 shots."
         " Screened-out annotators are replaced by annotators who pass, so the judged arms can have"
         " better annotators even without learning. A difference between 0 and more shots can"
         " include this gain."

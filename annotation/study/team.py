@@ -49,8 +49,8 @@ def add_to_task(name: str, username: str, by: User) -> None:
 def _is_colleague(username: str, by: User) -> bool:
     shared = Study.objects.visible_to(by, "see").values("pk")
     together = Q(memberships__study__in=shared) | Q(studies__in=shared)
-    same = get_user_model().objects.filter(together, username=username, is_active=True)
-    return same.exists()
+    colleagues = get_user_model().objects.filter(together, username=username, is_active=True)
+    return colleagues.exists()
 
 
 def add(study: Study, username: str, role: str, by: User) -> Member:
@@ -80,8 +80,8 @@ def change(study: Study, pk: int, role: str, by: User, was: str) -> None:
         if member.role == role:
             return
         roles = {"before": {"role": member.role}, "after": {"role": role}}
-        what = f"{member.user} is now {role}, was {member.role}"
-        _log(study, what, by, member.user, **roles)
+        event = f"{member.user} is now {role}, was {member.role}"
+        _log(study, event, by, member.user, **roles)
         member.role = role
         member.save(update_fields=["role"])
 
@@ -91,8 +91,8 @@ def remove(study: Study, pk: int, by: User) -> None:
     with transaction.atomic():
         member = _member(study, pk)
         was = {"role": member.role}
-        what = f"{member.user} left the team, was {member.role}"
-        _log(study, what, by, member.user, before=was)
+        event = f"{member.user} left the team, was {member.role}"
+        _log(study, event, by, member.user, before=was)
         member.delete()
 
 
@@ -128,20 +128,20 @@ def send(invitation: Invitation, link: str) -> bool:
     """Send the link by email. Return False if it was not sent and must be passed on manually."""
     if not (invitation.email and settings.EMAIL_HOST):
         return False
-    what = f"the study “{invitation.study.title}”" if invitation.study else "Handful"
+    name = f"the study “{invitation.study.title}”" if invitation.study else "Handful"
     text = (
-        f"{invitation.made_by} invites you to {what}. Open this link within {LASTS.days} days. It"
+        f"{invitation.made_by} invites you to {name}. Open this link within {LASTS.days} days. It"
         f" works only once:\n\n{link}\n"
     )
-    return mail.send(f"[Handful] Invitation to {what}", text, invitation.email)
+    return mail.send(f"[Handful] Invitation to {name}", text, invitation.email)
 
 
 def revoke(study: Study | None, pk: int, by: User) -> None:
     """Revoke an unused invitation. Raises InvitationError."""
     with transaction.atomic():
         is_open = Invitation.objects.open().filter(study=study, pk=pk).exists()
-        mine = Invitation.objects.unused().filter(pk=pk)
-        if not is_open or not mine.update(revoked_at=database_now()):
+        unused = Invitation.objects.unused().filter(pk=pk)
+        if not is_open or not unused.update(revoked_at=database_now()):
             raise InvitationError("This invitation has already been used, or has expired.")
         _log(study, "invitation revoked", by)
 
@@ -151,8 +151,8 @@ def accept(invitation: Invitation, user: User) -> None:
     with transaction.atomic():
         is_open = Invitation.objects.open().filter(pk=invitation.pk).exists()
         # If two people use a link at once, only the first one's update matches a row.
-        mine = Invitation.objects.unused().filter(pk=invitation.pk)
-        if not is_open or not mine.update(accepted_at=database_now()):
+        unused = Invitation.objects.unused().filter(pk=invitation.pk)
+        if not is_open or not unused.update(accepted_at=database_now()):
             raise InvitationError("This invitation has been used, or has expired.")
         if user.pk is None:
             user.save()
@@ -170,6 +170,6 @@ def _join(study: Study, role: str, user: User, by: User) -> None:
     _log(study, f"{user} joined the team as {role}, invited by {by}", user, user)
 
 
-def _log(study: Study | None, what: str, by: User, user: User | None = None, **change: Any) -> None:
-    topic, about = Topic.TEAM if study else Topic.ACCOUNT, str(user or "")
-    AuditEntry.objects.record(what[:200], topic, study=study, about=about, by=by, **change)
+def _log(study: Study | None, text: str, by: User, user: User | None = None, **change: Any) -> None:
+    topic, person = Topic.TEAM if study else Topic.ACCOUNT, str(user or "")
+    AuditEntry.objects.record(text[:200], topic, study=study, about=person, by=by, **change)

@@ -144,9 +144,9 @@ def _invite(request: ResearcherRequest, study: Study, show: View) -> HttpRespons
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
     token, invitation = members.invite(study, role, email, request.user)
     link = request.build_absolute_uri(reverse("invitation", args=[token]))
-    sent = members.send(invitation, link)
-    made = {"invitation": invitation, "invitation_link": link, "is_sent": sent}
-    return show(request, study, status=201, **made)
+    is_sent = members.send(invitation, link)
+    extra = {"invitation": invitation, "invitation_link": link, "is_sent": is_sent}
+    return show(request, study, status=201, **extra)
 
 
 def _revoke(request: ResearcherRequest, study: Study, show: View) -> HttpResponse:
@@ -171,13 +171,13 @@ def _end_webhook(request: ResearcherRequest, study: Study, show: View) -> HttpRe
 
 def change(form: PageForm, study: Study, by: User) -> None:
     """Apply the change in a valid form. Raises TeamError."""
-    sent = form.cleaned_data
+    data = form.cleaned_data
     if isinstance(form, MemberForm):
-        members.add_colleague(study, sent["username"], sent["role"], by)
+        members.add_colleague(study, data["username"], data["role"], by)
     elif isinstance(form, RoleForm):
-        members.change(study, sent["member"].pk, sent["role"], by, sent["was"])
+        members.change(study, data["member"].pk, data["role"], by, data["was"])
     else:
-        members.remove(study, sent["member"].pk, by)
+        members.remove(study, data["member"].pk, by)
 
 
 def _change(form: PageForm, study: Study, by: User) -> bool:

@@ -108,7 +108,7 @@ def test_a_pilot_replaces_reading_speed_in_the_announced_minutes(researcher, tas
     assert cells["piloted", 2].pilot == 30
     assert cells["short", 2].pilot == 0
     # Simulated annotators take no time, so the minimum is shown, in steps of five minutes.
-    assert cells["piloted", 2].told == 5
+    assert cells["piloted", 2].announced == 5
     assert told(draft)["piloted"] == 5
 
 
