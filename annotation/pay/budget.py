@@ -85,9 +85,9 @@ def _idle(study: Study, now: datetime | None) -> list[int]:
 
 
 def _left_unsettled(study: Study, idle: Iterable[int] = ()) -> ParticipationQuerySet:
-    left = Q(worked_seconds=None) & ~Q(status__in=LIVE)
-    begun = Exists(Turn.objects.filter(participation=OuterRef("pk")))
-    return _people(study).filter(begun, left | Q(pk__in=idle))
+    ended = Q(worked_seconds=None) & ~Q(status__in=LIVE)
+    started = Exists(Turn.objects.filter(participation=OuterRef("pk")))
+    return _people(study).filter(started, ended | Q(pk__in=idle))
 
 
 def settle_left(study: Study) -> None:
@@ -108,37 +108,37 @@ def spent(study: Study, returning: Participation | None = None, now: datetime | 
     """Return annotators' earnings and bonuses, in cents; for `returning`, only ledger entries."""
     entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
     entered = entries.aggregate(total=Sum("cents", default=0))["total"]
-    left = _left_unsettled(study, _idle(study, now))
+    unsettled = _left_unsettled(study, _idle(study, now))
     if returning is not None:
-        left = left.exclude(pk=returning.pk)
-    return entered + _still_due(left)
+        unsettled = unsettled.exclude(pk=returning.pk)
+    return entered + _still_due(unsettled)
 
 
 def reserved(
     study: Study, returning: Participation | None = None, now: datetime | None = None
 ) -> int:
     """Return what seated annotators can still earn, each up to the cap, in cents."""
-    most = ledger.cap(study)
-    if most is None:
+    cap = ledger.cap(study)
+    if cap is None:
         return 0
     live = Q(status__in=LIVE) & ~Q(pk__in=_idle(study, now))
     seated = _people(study).filter(live | Q(pk=returning.pk if returning else None))
     sums = seated.annotate(entered=ledger.WITHOUT_BONUSES).values_list("entered", flat=True)
-    return sum(max(most - earned, 0) for earned in sums)
+    return sum(max(cap - earned, 0) for earned in sums)
 
 
-def _still_due(left: ParticipationQuerySet) -> int:
+def _still_due(unsettled: ParticipationQuerySet) -> int:
     """Return what annotators who left are owed, in cents, without bonuses. Runs two queries."""
     entered = ledger.WITHOUT_BONUSES
-    unpaid = left.filter(is_paid=True).defer(*ORDERS).annotate(entered=entered)
-    last = {turn.participation_id: turn for turn in Turn.objects.latest_of(left)}
-    due = 0
+    unpaid = unsettled.filter(is_paid=True).defer(*ORDERS).annotate(entered=entered)
+    last = {turn.participation_id: turn for turn in Turn.objects.latest_of(unsettled)}
+    total = 0
     for participation in unpaid:
         worked = ledger.active_time_to(participation, last.get(participation.pk))
-        whole = ledger.amount_due(participation, worked, has_begun=True)
-        whole += ledger.for_waiting(participation, whole)
-        due += max(whole - participation.entered, 0)
-    return due
+        amount = ledger.amount_due(participation, worked, has_begun=True)
+        amount += ledger.for_waiting(participation, amount)
+        total += max(amount - participation.entered, 0)
+    return total
 
 
 def has_room(
@@ -148,17 +148,17 @@ def has_room(
 
     The result is binding only under the study's lock. Only human annotators incur costs.
     """
-    most = ledger.cap(study)
-    if study.budget is None or not most or kind != Kind.PERSON:
+    cap = ledger.cap(study)
+    if study.budget is None or not cap or kind != Kind.PERSON:
         return True
-    newcomer = 0 if returning else most
+    newcomer = 0 if returning else cap
     limit = ledger.cents(study.budget) - newcomer
-    if _at_most_taken(study, most, returning) <= limit:
+    if _at_most_taken(study, cap, returning) <= limit:
         return True
     return spent(study, returning, now) + reserved(study, returning, now) <= limit
 
 
-def _at_most_taken(study: Study, most: int, returning: Participation | None) -> int:
+def _at_most_taken(study: Study, cap: int, returning: Participation | None) -> int:
     """Return an upper bound in cents, assuming all unsettled annotators earn up to the cap."""
     live = Q(status__in=LIVE) | Q(pk=returning.pk if returning else None)
     unsettled = Q(pk__in=_left_unsettled(study).order_by().values("pk"))
@@ -168,16 +168,16 @@ def _at_most_taken(study: Study, most: int, returning: Participation | None) -> 
         earned=Max(Subquery(total.values("total")), default=0),
         open_yet=Count("pk", filter=live | unsettled),
     )
-    return sums["earned"] + most * sums["open_yet"]
+    return sums["earned"] + cap * sums["open_yet"]
 
 
-def room(study: Study, taken: int | None = None) -> int | None:
-    """Return how many more people the budget covers, or None if unlimited. `taken` is in cents."""
-    most = ledger.cap(study)
-    if study.budget is None or not most:
+def room(study: Study, committed: int | None = None) -> int | None:
+    """Return how many more people the budget covers, or None if unlimited. `committed`: cents."""
+    cap = ledger.cap(study)
+    if study.budget is None or not cap:
         return None
-    taken = spent(study) + reserved(study) if taken is None else taken
-    return max((ledger.cents(study.budget) - taken) // most, 0)
+    committed = spent(study) + reserved(study) if committed is None else committed
+    return max((ledger.cents(study.budget) - committed) // cap, 0)
 
 
 def give_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
@@ -220,11 +220,11 @@ def check_publication(study: Study, rewards: int) -> None:
     `rewards` is what the platform pays for an entire participation, in cents. The budget must
     cover all studies on Prolific before the first one is published.
     """
-    most = ledger.cap(study)
-    if most is not None and rewards > most:
+    cap = ledger.cap(study)
+    if cap is not None and rewards > cap:
         raise BudgetError(
             f"The reward, {ledger.in_currency(rewards)} {study.currency}, is above the maximum"
-            f" that the study pays one annotator, {ledger.in_currency(most)} {study.currency}."
+            f" that the study pays one annotator, {ledger.in_currency(cap)} {study.currency}."
         )
     promised = _promised(study)
     if study.budget is not None and promised > ledger.cents(study.budget):
@@ -264,15 +264,15 @@ def pause_if_due(study_id: int) -> None:
 
 def is_reached(study: Study) -> str:
     """Return a sentence if the budget cannot cover another seat in any case, otherwise ""."""
-    most = ledger.cap(study)
-    if study.budget is None or not most or not _has_free_seat(study):
+    cap = ledger.cap(study)
+    if study.budget is None or not cap or not _has_free_seat(study):
         return ""
     earned = spent(study)
-    if earned + most <= ledger.cents(study.budget):
+    if earned + cap <= ledger.cents(study.budget):
         return ""
     return (
         f"of the budget of {study.budget} {study.currency}, {ledger.in_currency(earned)} has been"
-        f" earned, and one more annotator can earn {ledger.in_currency(most)}"
+        f" earned, and one more annotator can earn {ledger.in_currency(cap)}"
     )
 
 

@@ -79,24 +79,24 @@ def holds(study: Study) -> list[Hold]:
         if completed and cents:
             amounts[of].append(cents)
     scenarios = study.scenarios.in_bulk()
-    held = {}
-    for pk, theirs in waiting.items():
-        own, scenario, completed = earned[pk]
-        others = amounts[scenario].copy()
-        if completed and own:
-            del others[bisect_left(others, own)]
-        usual = _usual(study, scenarios[scenario], others)
-        kept = tuple(each for each in theirs if pk not in released or each.at > released[pk])
-        if kept and own > TIMES * usual:
-            held[pk] = own, usual, kept
-    people = study.participations.select_related("scenario__task").in_bulk(held)
-    return [Hold(people[pk], *found) for pk, found in held.items()]
+    amounts_held = {}
+    for pk, rows in waiting.items():
+        total, scenario, completed = earned[pk]
+        other_totals = amounts[scenario].copy()
+        if completed and total:
+            del other_totals[bisect_left(other_totals, total)]
+        usual = _usual(study, scenarios[scenario], other_totals)
+        unreleased = tuple(row for row in rows if pk not in released or row.at > released[pk])
+        if unreleased and total > TIMES * usual:
+            amounts_held[pk] = total, usual, unreleased
+    people = study.participations.select_related("scenario__task").in_bulk(amounts_held)
+    return [Hold(people[pk], *values) for pk, values in amounts_held.items()]
 
 
-def _usual(study: Study, scenario: Scenario, others: list[int]) -> float:
+def _usual(study: Study, scenario: Scenario, other_totals: list[int]) -> float:
     """Return the median for others who completed, or the estimated pay if too few did."""
-    if len(others) >= OTHERS_NEEDED:
-        return statistics.median(others)
+    if len(other_totals) >= OTHERS_NEEDED:
+        return statistics.median(other_totals)
     estimate = ledger.for_time(study, timedelta(minutes=scenario.estimated_minutes))
     return max(estimate, ledger.cents(study.base_reward))
 

@@ -120,17 +120,17 @@ def amount_due(participation: Participation, worked: timedelta, has_begun: bool)
     # Consent can be repeated, so it is not paid as work. Failing the questions cannot be repeated.
     if not has_begun and participation.status != Status.SCREENED_OUT:
         return 0
-    least = cents(study.minimum_pay) if has_begun else 0
+    minimum = cents(study.minimum_pay) if has_begun else 0
     if participation.status == Status.COMPLETED:
-        least = max(least, cents(study.base_reward))
-    return max(for_time(study, worked), least)
+        minimum = max(minimum, cents(study.base_reward))
+    return max(for_time(study, worked), minimum)
 
 
-def for_waiting(participation: Participation, besides: int) -> int:
+def for_waiting(participation: Participation, other_pay: int) -> int:
     """Return the pay for waiting, in cents. Other earnings also count towards the cap."""
     waited = for_time(participation.study, waiting_time(participation))
-    most = cap(participation.study)
-    return waited if most is None else min(waited, max(most - besides, 0))
+    limit = cap(participation.study)
+    return waited if limit is None else min(waited, max(limit - other_pay, 0))
 
 
 def settle(participation: Participation) -> list[LedgerEntry]:
@@ -155,28 +155,28 @@ def settle(participation: Participation) -> list[LedgerEntry]:
 
     entered = dict(participation.ledger.order_by().values_list("kind").annotate(total=Sum("cents")))
     _enter_exits(participation, entered, enter)
-    whole = amount_due(participation, worked, participation.has_seen_an_example())
+    due = amount_due(participation, worked, participation.has_seen_an_example())
     completed = participation.status == Status.COMPLETED
     hours = f"{worked.total_seconds():.0f} s at {study.hourly_rate} {study.currency} per hour"
-    had = sum(amount for kind, amount in entered.items() if kind not in (Kind.WAITING, Kind.BONUS))
-    had += sum(entry.cents for entry in entries)
+    credited = sum(n for kind, n in entered.items() if kind not in (Kind.WAITING, Kind.BONUS))
+    credited += sum(entry.cents for entry in entries)
     if completed and not participation.submissions.filter(prolific_study__isnull=False).exists():
         base = cents(study.base_reward) - entered.get(Kind.BASE, 0)
-        enter(Kind.BASE, min(base, whole - had), "completed")
-        had += max(min(base, whole - had), 0)
-    enter(Kind.TOP_UP if completed else Kind.PARTIAL, whole - had, hours)
-    words = f"{waiting_time(participation).total_seconds():.0f} s of waiting"
-    waited = for_waiting(participation, max(whole, had))
-    enter(Kind.WAITING, waited - entered.get(Kind.WAITING, 0), words)
+        enter(Kind.BASE, min(base, due - credited), "completed")
+        credited += max(min(base, due - credited), 0)
+    enter(Kind.TOP_UP if completed else Kind.PARTIAL, due - credited, hours)
+    waiting = f"{waiting_time(participation).total_seconds():.0f} s of waiting"
+    waited = for_waiting(participation, max(due, credited))
+    enter(Kind.WAITING, waited - entered.get(Kind.WAITING, 0), waiting)
     return entries
 
 
 def _entry(
-    participation: Participation, kind: str, amount: int, reason: str, **more: Any
+    participation: Participation, kind: str, amount: int, reason: str, **fields: Any
 ) -> LedgerEntry:
     return participation.ledger.create(
         kind=kind, cents=amount, currency=participation.study.currency, reason=reason,
-        at=database_now(), **more,
+        at=database_now(), **fields,
     )  # fmt: skip
 
 
@@ -188,8 +188,8 @@ def _enter_exits(
             "submission_id", flat=True
         )
     )
-    sent = participation.submissions.filter(prolific_study__isnull=False).exclude(outcome="")
-    for submission in sent.select_related("prolific_study"):
+    submissions = participation.submissions.filter(prolific_study__isnull=False).exclude(outcome="")
+    for submission in submissions.select_related("prolific_study"):
         if submission.pk in paid_already:
             continue
         part = submission.prolific_study
@@ -257,8 +257,8 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
         # If the button was clicked twice, the second request finds the entry of the first.
         Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         lately = database_now() - SAME_BONUS_WITHIN
-        same = participation.ledger.filter(kind=Kind.BONUS, cents=amount, reason=reason, by=by)
-        if same.filter(at__gte=lately).exists():
+        earlier = participation.ledger.filter(kind=Kind.BONUS, cents=amount, reason=reason, by=by)
+        if earlier.filter(at__gte=lately).exists():
             raise ValueError(
                 "This bonus has just been entered. To pay it twice, enter a different reason."
             )
@@ -328,14 +328,14 @@ def median_wage_of(study: Study) -> float | None:
     rows: Iterable[Any] = earned.values_list(*times, "earned", named=True)
     limit = study.decision_limit
     hours = ((row.earned, row.worked_seconds + _waited(row, limit).total_seconds()) for row in rows)
-    known = [earned * 3600 / seconds for earned, seconds in hours if seconds]
-    return statistics.median(known) if known else None
+    wages = [earned * 3600 / seconds for earned, seconds in hours if seconds]
+    return statistics.median(wages) if wages else None
 
 
 def median_wage(wage_rows: Iterable[Wage]) -> float | None:
     """Return the median wage per active hour in cents, or None if there was no work."""
-    known = [wage.per_active_hour for wage in wage_rows if wage.per_active_hour is not None]
-    return statistics.median(known) if known else None
+    rates = [wage.per_active_hour for wage in wage_rows if wage.per_active_hour is not None]
+    return statistics.median(rates) if rates else None
 
 
 def in_currency(amount: int) -> str:

@@ -18,43 +18,43 @@ def promise(study: Study, minutes: Iterable[int] = ()) -> str:
         terms = {"amount": expected, "terms": promises[0]}
         promises[0] = gettext("%(amount)s (%(terms)s)") % terms
     # Translators: two promises of pay, one after the other.
-    both = gettext("%(first)s; %(second)s")
-    return reduce(lambda first, second: both % {"first": first, "second": second}, promises)
+    joined = gettext("%(first)s; %(second)s")
+    return reduce(lambda first, second: joined % {"first": first, "second": second}, promises)
 
 
 def parts(study: Study, minutes: Iterable[int] = ()) -> list[str]:
     """Return the expected pay ("" if unknown), followed by each promise."""
     if not study.is_paid:
         return ["", gettext("none (you are a volunteer)")]
-    told, currency = [""], study.currency
+    promises, currency = [""], study.currency
     if study.hourly_rate:
-        told = [_expected(study, sorted(minutes)), _rate(study)]
+        promises = [_expected(study, sorted(minutes)), _rate(study)]
     if study.base_reward:
         text = gettext("at least %(amount)s if you complete a task")
-        told.append(text % {"amount": money(study.base_reward, currency)})
+        promises.append(text % {"amount": money(study.base_reward, currency)})
     if study.minimum_pay:
         text = gettext("at least %(amount)s once you have seen one example")
-        told.append(text % {"amount": money(study.minimum_pay, currency)})
-    return told
+        promises.append(text % {"amount": money(study.minimum_pay, currency)})
+    return promises
 
 
 def _expected(study: Study, minutes: Sequence[int]) -> str:
     if not minutes or not minutes[0]:
         return ""
-    least, longest = (
-        max(for_time(study, timedelta(minutes=each)), cents(study.base_reward))
-        for each in (minutes[0], minutes[-1])
+    lowest, longest = (
+        max(for_time(study, timedelta(minutes=number)), cents(study.base_reward))
+        for number in (minutes[0], minutes[-1])
     )
-    pay = money(in_currency(least), study.currency)
-    if least != longest:
-        most = money(in_currency(longest), study.currency)
-        pay = gettext("%(least)s to %(most)s") % {"least": pay, "most": most}
+    pay = money(in_currency(lowest), study.currency)
+    if lowest != longest:
+        highest = money(in_currency(longest), study.currency)
+        pay = gettext("%(least)s to %(most)s") % {"least": pay, "most": highest}
     return gettext("about %(pay)s") % {"pay": pay}
 
 
 def _rate(study: Study) -> str:
     amount = money(study.hourly_rate, study.currency)
-    if (most := cap(study)) is None:
+    if (limit := cap(study)) is None:
         return gettext("%(amount)s per hour") % {"amount": amount}
     text = gettext("%(amount)s per hour, at most %(most)s per task")
-    return text % {"amount": amount, "most": money(in_currency(most), study.currency)}
+    return text % {"amount": amount, "most": money(in_currency(limit), study.currency)}
