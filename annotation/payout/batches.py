@@ -42,23 +42,23 @@ def unpaid(study: Study) -> QuerySet[LedgerEntry]:
 
 def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
     """Return an entry's payment method ("" if not payable yet) and its ProlificStudy's key."""
-    own = entry.submission
+    submission = entry.submission
     if not entry.participation.is_paid:
         return "", None
-    came_by = own or entry.participation.latest_submission()
+    came_by = submission or entry.participation.latest_submission()
     if came_by is not None and came_by.prolific_study_id is not None:
         if came_by.verified is None and came_by.reference:
             return "", None  # Prolific has not confirmed it yet
         if not came_by.verified or not came_by.person:
             return Method.HAND, None  # Prolific cannot pay unknown people
-    if entry.kind == Kind.SCREEN_OUT and own is not None:
-        if own.status == "SCREENED_OUT":
-            return Method.EXIT, own.prolific_study_id
+    if entry.kind == Kind.SCREEN_OUT and submission is not None:
+        if submission.status == "SCREENED_OUT":
+            return Method.EXIT, submission.prolific_study_id
         # They left without entering the code. A bonus pays them after the place was returned.
-        gone = own.status in ("RETURNED", "TIMED_OUT")
-        return _by_bonus(own) if gone else ("", own.prolific_study_id)
-    if entry.kind == Kind.BASE and own is not None and own.status in APPROVABLE:
-        return Method.APPROVAL, own.prolific_study_id
+        has_returned = submission.status in ("RETURNED", "TIMED_OUT")
+        return _by_bonus(submission) if has_returned else ("", submission.prolific_study_id)
+    if entry.kind == Kind.BASE and submission is not None and submission.status in APPROVABLE:
+        return Method.APPROVAL, submission.prolific_study_id
     if came_by is not None and came_by.prolific_study_id is not None:
         return _by_bonus(came_by)
     return Method.HAND, None
@@ -73,8 +73,8 @@ def _by_bonus(submission: Submission) -> tuple[str, int | None]:
 
 def payable(study: Study) -> list[LedgerEntry]:
     """Return unpaid entries that are not held for review (annotation/pay/holds.py)."""
-    held = {entry.pk for hold in holds.holds(study) for entry in hold.entries}
-    return [entry for entry in unpaid(study) if entry.pk not in held]
+    pks = {entry.pk for hold in holds.holds(study) for entry in hold.entries}
+    return [entry for entry in unpaid(study) if entry.pk not in pks]
 
 
 def prepared_in_words(number: int) -> str:
@@ -97,11 +97,11 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
         for entry in payable(study):
             groups[payout_route(entry)].append(entry)
         batches = []
-        for (method, prolific_study), due in sorted(groups.items(), key=str):
+        for (method, prolific_study), group in sorted(groups.items(), key=str):
             if not method:
                 continue
             by_exit = method == Method.EXIT
-            for entries in _portions(due) if method == Method.BONUS else [due]:
+            for entries in _portions(group) if method == Method.BONUS else [group]:
                 batch = PaymentBatch.objects.create(
                     study=study,
                     method=method,
@@ -118,12 +118,12 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
 
 
 def log(
-    batch: PaymentBatch, what: str, before: str | None, by: User | None = None, **more: Any
+    batch: PaymentBatch, event: str, previous: str | None, by: User | None = None, **values: Any
 ) -> None:
     AuditEntry.objects.record(
-        f"{what} ({batch.get_method_display()})", Topic.PAY, study=batch.study,
+        f"{event} ({batch.get_method_display()})", Topic.PAY, study=batch.study,
         about=f"batch {batch.pk}", by=by,
-        before={"state": before} if before else None, after={"state": batch.state, **more},
+        before={"state": previous} if previous else None, after={"state": batch.state, **values},
     )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
         by_worker[entry.participation.worker_id].append(entry)
     people = list(by_worker.values())
     return [
-        [entry for theirs in people[first : first + MAX_BONUSES] for entry in theirs]
+        [entry for rows in people[first : first + MAX_BONUSES] for entry in rows]
         for first in range(0, len(people), MAX_BONUSES)
     ]
 

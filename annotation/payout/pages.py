@@ -64,10 +64,10 @@ def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
     if action == "release":
         return _release(request, study)
     try:
-        done = _prepare(request, study) if action == "prepare" else _batch(request, study, action)
+        text = _prepare(request, study) if action == "prepare" else _batch(request, study, action)
     except (batches.PaymentError, ProlificError) as error:
         return _page(request, study, problem=str(error), status=409)
-    messages.success(request, done)
+    messages.success(request, text)
     return redirect("pay", study.name)
 
 
@@ -108,9 +108,9 @@ def _release(request: ResearcherRequest, study: Study) -> HttpResponse:
     form = ReleaseForm(request.POST)
     if not form.is_valid():
         return _page(request, study, form)
-    sent = form.cleaned_data
-    annotator = get_object_or_404(study.participations, pseudonym=sent["annotator"])
-    holds.release(annotator, sent["reason"], request.user)
+    data = form.cleaned_data
+    annotator = get_object_or_404(study.participations, pseudonym=data["annotator"])
+    holds.release(annotator, data["reason"], request.user)
     messages.success(request, f"The earnings of {annotator} can be paid.")
     return redirect("pay", study.name)
 
@@ -118,7 +118,7 @@ def _release(request: ResearcherRequest, study: Study) -> HttpResponse:
 def _page(
     request: ResearcherRequest,
     study: Study,
-    sent: ReleaseForm | None = None,
+    bound_form: ReleaseForm | None = None,
     problem: str = "",
     status: int = 422,
 ) -> HttpResponse:
@@ -131,13 +131,13 @@ def _page(
     context = {
         "study": study,
         "problem": problem,
-        "sent": sent,
+        "sent": bound_form,
         "page": page,
         "earned": ledger.in_currency(sum(wage.earned for wage in wages)),
         "paid": ledger.in_currency(sum(wage.paid for wage in wages)),
         "median": median,
         "too_low": median is not None and median < rate,
-        "holds": [_hold_row(hold, sent) for hold in on_hold],
+        "holds": [_hold_row(hold, bound_form) for hold in on_hold],
         "times": holds.TIMES,
         "batches": [
             {"batch": batch, "amount": ledger.in_currency(batch.cents)}
@@ -149,22 +149,22 @@ def _page(
         "due": ledger.in_currency(unpaid - sum(hold.waiting for hold in on_hold)),
         "states": PaymentBatch.State,
     }
-    status = status if sent or problem else 200
+    status = status if bound_form or problem else 200
     return render(request, "payout/pay.html", context, status=status)
 
 
 def _looked_up(study: Study, code: str) -> dict[str, Any]:
     owner = study.participations.filter(completion_code__iexact=code).first() if code else None
-    way_out = current_exit(owner) if owner else None
-    is_shown = way_out is not None and way_out.code.casefold() == code.casefold()
+    exit = current_exit(owner) if owner else None
+    is_shown = exit is not None and exit.code.casefold() == code.casefold()
     return {"code": code[:40], "code_owner": owner if is_shown else None}
 
 
-def _hold_row(hold: holds.Hold, sent: ReleaseForm | None) -> dict:
+def _hold_row(hold: holds.Hold, bound_form: ReleaseForm | None) -> dict:
     pseudonym = hold.participation.pseudonym
     form = ReleaseForm()
-    if sent is not None and sent.data.get("annotator") == pseudonym:
-        form = sent
+    if bound_form is not None and bound_form.data.get("annotator") == pseudonym:
+        form = bound_form
     return {
         "annotator": hold.participation,
         "form": form.in_row(pseudonym),
@@ -214,10 +214,10 @@ class PayShape(serializers.Serializer):
     batches = BatchShape(many=True)
 
 
-def as_record(study: Study, done: str = "") -> dict[str, Any]:
-    made = study.payment_batches.annotate(cents=Sum("payments__entry__cents", default=0))
+def as_record(study: Study, message: str = "") -> dict[str, Any]:
+    stored = study.payment_batches.annotate(cents=Sum("payments__entry__cents", default=0))
     return {
-        "done": done,
+        "done": message,
         "due": [
             {
                 "annotator": entry.participation.pseudonym,
@@ -228,7 +228,7 @@ def as_record(study: Study, done: str = "") -> dict[str, Any]:
             }
             for entry in batches.unpaid(study)
         ],
-        "batches": BatchShape(made, many=True).data,
+        "batches": BatchShape(stored, many=True).data,
     }
 
 
@@ -280,8 +280,8 @@ class Pay(StudyTwin):
             case "prepare":
                 if study.prolific_studies.exclude(external_id=None).exists():
                     sync(study)
-                made = batches.prepare(study, request.user)
-                return as_record(study, batches.prepared_in_words(len(made)))
+                prepared = batches.prepare(study, request.user)
+                return as_record(study, batches.prepared_in_words(len(prepared)))
             case "release":
                 return as_record(study, self._release(study, data, request))
         act(self.action, data["batch"], request.user)

@@ -67,22 +67,22 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
     references = _references(list(submissions.values()), batch, client)
     waiting = {reference: submissions[pk] for pk, reference in references.items()}
     lost = [submissions[pk] for pk in submissions if pk not in references]
-    shown = _statuses(batch, client)
-    due = [reference for reference in waiting if shown.get(reference, "ACTIVE") in TO_APPROVE]
+    statuses = _statuses(batch, client)
+    due = [reference for reference in waiting if statuses.get(reference, "ACTIVE") in TO_APPROVE]
     refused: dict[str, str] = {}
     for first in range(0, len(due), MAX_APPROVALS):
         refused |= _ask_for(due[first : first + MAX_APPROVALS], client)
-    shown = _statuses(batch, client) if due else shown
-    gone = []
+    statuses = _statuses(batch, client) if due else statuses
+    refusals = []
     for reference, submission in list(waiting.items()):
-        status = shown.get(reference, "")
+        status = statuses.get(reference, "")
         if status == "APPROVED":
             Submission.objects.filter(pk=submission.pk).update(status=status)
         elif reference in refused or (status and status not in TO_APPROVE):
             # Returned, timed out or refused, so no money was moved.
             batch.payments.filter(entry__submission=submission).delete()
-            why = refused.get(reference) or status.lower().replace("_", " ")
-            gone.append(f"{submission.participation} ({why})")
+            reason = refused.get(reference) or status.lower().replace("_", " ")
+            refusals.append(f"{submission.participation} ({reason})")
             with suppress(ProlificError):  # otherwise, the next run will sync it
                 sync_submission(reference, client)
         else:
@@ -92,16 +92,16 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
         batch.store(state=State.CANCELLED)
     elif not waiting and not lost:
         _paid(batch)
-    _tell(gone, list(waiting.values()), lost)
+    _tell(refusals, list(waiting.values()), lost)
     return batch
 
 
-def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) -> None:
+def _tell(refusals: list[str], waiting: list[Submission], lost: list[Submission]) -> None:
     """Raise PaymentError if some of a batch's submissions weren't approved."""
     sentences = []
-    if gone:
+    if refusals:
         sentences.append(
-            f"Some submissions were not approved: {'; '.join(gone)}. Prepare a new payment for"
+            f"Some submissions were not approved: {'; '.join(refusals)}. Prepare a new payment for"
             " these."
         )
     if waiting:
@@ -151,8 +151,8 @@ def _references(
             lost.append(submission)
     if lost:
         listed = {
-            submission_key(ProlificAdapter.platform, shown): shown
-            for shown in _statuses(batch, client)
+            submission_key(ProlificAdapter.platform, reference): reference
+            for reference in _statuses(batch, client)
         }
         references |= {
             submission.pk: listed[submission.key] for submission in lost if submission.key in listed
@@ -175,12 +175,12 @@ def _study_there(batch: PaymentBatch) -> str:
 
 def _statuses(batch: PaymentBatch, client: Client) -> dict[str, str]:
     """Return each submission's status on Prolific, by ID. Malformed rows are skipped."""
-    shown = {}
-    for told in client.submissions(_study_there(batch)):
+    statuses = {}
+    for data in client.submissions(_study_there(batch)):
         with suppress(ProlificError):
-            row = Row.read(told)
-            shown[row.session] = row.status
-    return shown
+            row = Row.read(data)
+            statuses[row.session] = row.status
+    return statuses
 
 
 def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
@@ -188,8 +188,8 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
         return _look_up(batch, client)
     if not batch.external_id:
         # Setting up bonuses pays nothing. If the response is lost, they are set up again.
-        there = _study_there(batch)
-        batch.store(external_id=client.prepare_bonuses(there, bonus_lines(batch)))
+        study_id = _study_there(batch)
+        batch.store(external_id=client.prepare_bonuses(study_id, bonus_lines(batch)))
     if not _claim(batch, State.PREPARED, State.PAYING):
         raise PaymentError(SOMEBODY_ELSE)
     # From here on, the batch may have been paid. Look it up before any other request.
@@ -216,13 +216,13 @@ def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
 
 def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
     """Find out whether requested bonuses arrived. After a long time, request them again."""
-    due = _by_submission(batch)
-    references = _references([submission for submission, _cents in due], batch, client)
-    if lost := [submission for submission, _cents in due if submission.pk not in references]:
+    amounts = _by_submission(batch)
+    references = _references([submission for submission, _cents in amounts], batch, client)
+    if lost := [submission for submission, _cents in amounts if submission.pk not in references]:
         raise PaymentError(f"Batch {batch.pk} was being paid: {_cannot_be_found(lost)}")
     arrived = [
         _has_arrived(submission, references[submission.pk], cents, batch, client)
-        for submission, cents in due
+        for submission, cents in amounts
     ]
     if all(arrived):
         return _paid(batch)
@@ -239,10 +239,10 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
         )
     # Nothing arrived for so long that the request must have been lost. Set up the bonuses again
     # with a new ID, unless another process has already done so and will pay them.
-    same = PaymentBatch.objects.filter(
+    unchanged = PaymentBatch.objects.filter(
         pk=batch.pk, state=State.PAYING, paying_since=batch.paying_since
     )
-    if not same.update(external_id="", state=State.PREPARED):
+    if not unchanged.update(external_id="", state=State.PREPARED):
         raise PaymentError(SOMEBODY_ELSE)
     batch.refresh_from_db()
     return _pay_bonuses(batch, client)
@@ -252,27 +252,27 @@ def _has_arrived(
     submission: Submission, reference: str, cents: int, batch: PaymentBatch, client: Client
 ) -> bool:
     """Return whether Prolific shows this bonus in addition to those paid earlier."""
-    shown = client.submission(reference).get("bonus_payments") or []
-    if not isinstance(shown, list) or not all(isinstance(each, int | float) for each in shown):
-        raise undocumented(f"list of the bonuses of {submission}", shown)
+    bonuses = client.submission(reference).get("bonus_payments") or []
+    if not isinstance(bonuses, list) or not all(isinstance(each, int | float) for each in bonuses):
+        raise undocumented(f"list of the bonuses of {submission}", bonuses)
     earlier = PaymentBatch.objects.filter(
         study=batch.study, method=Method.BONUS, state=State.PAID,
         prolific_study=batch.prolific_study,
     )  # fmt: skip
-    before = sum(
+    paid_before = sum(
         amount
-        for other in earlier
-        for paid, amount in _by_submission(other)
+        for earlier_batch in earlier
+        for paid, amount in _by_submission(earlier_batch)
         if paid.pk == submission.pk
     )
-    return sum(shown) >= before + cents
+    return sum(bonuses) >= paid_before + cents
 
 
 def _paid(batch: PaymentBatch) -> PaymentBatch:
-    before = batch.state
+    previous = batch.state
     with transaction.atomic():
         batch.store(state=State.PAID, paid_at=database_now())
-        batches.log(batch, "pay batch paid", before)
+        batches.log(batch, "pay batch paid", previous)
     return batch
 
 
