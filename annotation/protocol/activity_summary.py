@@ -95,7 +95,7 @@ def signs(answers: Sequence[Answered]) -> Signs:
         seconds=math.fsum(times),
         active_seconds=math.fsum(answer.active_seconds for answer in answers),
         median_seconds=median,
-        too_fast=sum(each.seconds < max(limit, each.words / READ_AT_MOST) for each in answers),
+        too_fast=sum(given.seconds < max(limit, given.words / READ_AT_MOST) for given in answers),
         modal_share=(max(Counter(annotated).values()) / len(annotated) if annotated else None),
         longest_run=max((len(list(run)) for _answer, run in groupby(annotated)), default=0),
         longest_absence=max(gaps, default=0.0),
@@ -105,7 +105,7 @@ def signs(answers: Sequence[Answered]) -> Signs:
         checks=len(checks),
         checks_passed=sum(answer.s1 == 1 for answer in checks),
         s1={step: summary(scores) for step, scores in s1.items()},
-        **{name: sum(each.signs[place] for each in answers) for place, name in enumerate(SIGNS)},
+        **{name: sum(given.signs[place] for given in answers) for place, name in enumerate(SIGNS)},
     )
 
 
@@ -116,11 +116,11 @@ def for_participation(participation: Participation) -> Signs:
 
 def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[Answered]]]:
     """Yield (participation, answers in order), AT_ONCE at a time, without upstream answers."""
-    words = {}
-    shown = Turn.objects.filter(participation__in=people).values("example")
-    texts = Example.objects.filter(pk__in=shown)
+    counts = {}
+    examples = Turn.objects.filter(participation__in=people).values("example")
+    texts = Example.objects.filter(pk__in=examples)
     for pk, context, question in texts.values_list("pk", "context", "question").iterator(2000):
-        words[pk] = word_count([*context, question])
+        counts[pk] = word_count([*context, question])
     keys = sorted(people)
     for few in (keys[first : first + AT_ONCE] for first in range(0, len(keys), AT_ONCE)):
         turns = Turn.objects.filter(participation__in=few, answer__isnull=False)
@@ -143,18 +143,18 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
                     step=step,
                     shown_at=shown_at,
                     submitted_at=submitted_at,
-                    words=words[example],
+                    words=counts[example],
                     answer=label or "\n".join(filter(None, [spans.get(turn, ""), *(values or [])])),
                     active_seconds=active,
                     blurs=blurs or 0,
                     away_seconds=away or 0.0,
                     pastes=pastes or 0,
-                    signs=tuple(sign or 0 for sign in own),
+                    signs=tuple(sign or 0 for sign in signs),
                     s1=s1,
                 )
                 for (
                     _pk, turn, step, shown_at, submitted_at, example, label, values, active, s1,
-                    blurs, away, pastes, *own,
+                    blurs, away, pastes, *signs,
                 ) in group
             ]  # fmt: skip
 

@@ -53,10 +53,10 @@ def end(participation: Participation, answered: Turn) -> None:
 
 
 def begin(
-    participation: Participation, after: Turn, channel: str, until: datetime | None = None
+    participation: Participation, previous: Turn, channel: str, until: datetime | None = None
 ) -> Turn | None:
     """Show the first test example. Return None if the part ends. The caller must hold the lock."""
     if participation.part and seats.ends_before(participation, 0):
         seats.end_part(participation)
         return None
-    return participation.show(Step.ANNOTATION, 0, channel, after, until)
+    return participation.show(Step.ANNOTATION, 0, channel, previous, until)

@@ -77,24 +77,24 @@ def submit(
         participation = Participation.objects.lock(token)
         check_channel(channel, participation.kind, participation.scenario.design)
         current = participation.latest_turn()
-        asked = current if current is not None and current.pk == turn_id else None
-        if asked is None:
-            asked = participation.turns.select_related("example", "answer").get(pk=turn_id)
-        if asked.given is not None:
-            _same_or_conflict(asked, fields)
+        turn = current if current is not None and current.pk == turn_id else None
+        if turn is None:
+            turn = participation.turns.select_related("example", "answer").get(pk=turn_id)
+        if turn.given is not None:
+            _same_or_conflict(turn, fields)
             return participation, current
         if participation.status != Status.WORKING:
             raise Conflict(Conflict.GIVEN_UP)
-        following = store_answer(asked, _read(asked, fields), channel)
-        store_reports(asked, fields)
-        if asked.is_revealed or asked.awaits_confidence:
-            return participation, asked
-        if following is None and asked.step == Step.ANCHOR:
-            following = annotation_step.after_anchors(participation, asked, channel)
-        elif following is None and asked.step == Step.SCREENING:
-            following = qualification.after_judged_step(participation, asked, channel)
+        following = store_answer(turn, _read(turn, fields), channel)
+        store_reports(turn, fields)
+        if turn.is_revealed or turn.awaits_confidence:
+            return participation, turn
+        if following is None and turn.step == Step.ANCHOR:
+            following = annotation_step.after_anchors(participation, turn, channel)
+        elif following is None and turn.step == Step.SCREENING:
+            following = qualification.after_judged_step(participation, turn, channel)
         elif following is None:
-            annotation_step.end(participation, asked)
+            annotation_step.end(participation, turn)
         return participation, following
 
 
@@ -117,10 +117,10 @@ def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
 def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
     """Raise Conflict unless the fields repeat the turn's stored answer."""
     try:
-        again = _read(turn, fields)
+        given = _read(turn, fields)
     except AnswerError:
-        again = None
-    if again != turn.answer.as_given():
+        given = None
+    if given != turn.answer.as_given():
         raise Conflict(Conflict.ALREADY_REVEALED if turn.is_revealed else Conflict.ALREADY_RECORDED)
 
 
@@ -180,21 +180,21 @@ def report_problem(token: str, turn_id: int, text: str, channel: str) -> Partici
         check_channel(channel, participation.kind, participation.scenario.design)
         if not participation.is_live:
             raise Turn.DoesNotExist
-        told = {"text": " ".join(text.split()), "reported_at": database_now()}
+        report = {"text": " ".join(text.split()), "reported_at": database_now()}
         turn = participation.turns.get(pk=turn_id)
-        ProblemReport.objects.get_or_create(turn=turn, defaults=told)
+        ProblemReport.objects.get_or_create(turn=turn, defaults=report)
         return participation
 
 
 class RunError(ValueError):
     """Raised if the run was not stored. `code` is for programs; users see the message."""
 
-    def __init__(self, code: str, sentence: str):
-        super().__init__(sentence)
+    def __init__(self, code: str, message: str):
+        super().__init__(message)
         self.code = code
 
 
-def note(token: str, told: Mapping[str, Any]) -> bool:
+def note(token: str, report: Mapping[str, Any]) -> bool:
     """Store a run's report if it has none yet. Raises Participation.DoesNotExist, RunError."""
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -202,11 +202,11 @@ def note(token: str, told: Mapping[str, Any]) -> bool:
             raise RunError("no_model", "Only a model's run can be reported.")
         if participation.status not in (Status.COMPLETED, Status.SCREENED_OUT):
             raise RunError("not_finished", "A run can be reported only after it has ended.")
-        template = hashlib.sha256(told["template"].encode()).hexdigest()
+        template = hashlib.sha256(report["template"].encode()).hexdigest()
         model = ModelAnnotator.objects.get(worker=participation.worker_id)
         if template != model.prompt_hash:
             raise RunError("template", "The template does not match the hash sent when joining.")
-        _run, is_new = ModelRun.objects.get_or_create(participation=participation, defaults=told)
+        _run, is_new = ModelRun.objects.get_or_create(participation=participation, defaults=report)
         return is_new
 
 
@@ -253,12 +253,12 @@ def store_reports(turn: Turn, fields: Mapping[str, str]) -> None:
 
 def _reported(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
     """Add the counts in these fields to the stored counts."""
-    before = getattr(turn, "activity", None)
+    activity = getattr(turn, "activity", None)
     counts = {}
     for name, limit in REPORTED.items():
         text = fields.get(name, "0")
-        more = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-        counts[name] = min((getattr(before, name) if before else 0) + more, limit)
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+        counts[name] = min((getattr(activity, name) if activity else 0) + number, limit)
     return counts
 
 

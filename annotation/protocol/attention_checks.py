@@ -32,7 +32,7 @@ def import_checks(task: Task, path: Path) -> Split:
         raise FormatError(path.name, None, None, str(error)) from None
     if "error" in reply:
         raise FormatError(*reply["error"])
-    records = [Record(**each) for each in reply["records"]]  # with lists for tuples
+    records = [Record(**item) for item in reply["records"]]  # with lists for tuples
     if task.splits.filter(kind=Split.Kind.CHECK).exists():
         raise FormatError(path.name, None, None, f"{task} already has attention checks")
     for number, record in enumerate(records, start=1):
@@ -62,24 +62,24 @@ def mix_in(participation: Participation, seed: str) -> None:
     The context of a check gives the answer, so checks are not asked without contexts.
     """
     is_alone = participation.scenario.hides_context
-    wanted = 0 if is_alone else participation.study.attention_checks
+    number = 0 if is_alone else participation.study.attention_checks
     pool = list(
         Example.objects.filter(
             split__task=participation.scenario.task, split__kind=Split.Kind.CHECK
         ).order_by("position").values_list("pk", flat=True)
     )  # fmt: skip
-    if not wanted or not pool:
+    if not number or not pool:
         return
     rng = random.Random(seed)
-    chosen = rng.sample(pool, min(wanted, len(pool)))
+    checks = rng.sample(pool, min(number, len(pool)))
     order = list(participation.annotation_order)
-    stretch = len(order) / len(chosen)
+    stretch = len(order) / len(checks)
     slack = max(stretch - 1, 0)
-    places = [1 + int(index * stretch + rng.random() * slack) for index in range(len(chosen))]
-    for place, check in sorted(zip(places, chosen, strict=True), reverse=True):
+    places = [1 + int(index * stretch + rng.random() * slack) for index in range(len(checks))]
+    for place, check in sorted(zip(places, checks, strict=True), reverse=True):
         order.insert(place, check)
     participation.annotation_order = order
-    participation.checks = chosen
+    participation.checks = checks
 
 
 def results(participation: Participation) -> tuple[int, int]:

@@ -56,8 +56,8 @@ def undecided(study: Study) -> set[int]:
     if study.rehearsal:
         return set()
     decided = Decision.objects.filter(_BY_HAND, participation=OuterRef("pk"))
-    shown = ScoreShown.objects.filter(participation=OuterRef("pk"))
-    people = study.participations.filter(~Exists(decided), ~Exists(shown), kind=Kind.PERSON)
+    score_shown = ScoreShown.objects.filter(participation=OuterRef("pk"))
+    people = study.participations.filter(~Exists(decided), ~Exists(score_shown), kind=Kind.PERSON)
     return set(people.order_by().values_list("pk", flat=True))
 
 

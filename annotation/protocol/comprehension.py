@@ -22,8 +22,8 @@ from tasks.clock import database_now
 
 
 def is_open(participation: Participation) -> bool:
-    asked = bool(participation.study.comprehension_questions.strip())
-    return asked and participation.comprehended_at is None
+    has_questions = bool(participation.study.comprehension_questions.strip())
+    return has_questions and participation.comprehended_at is None
 
 
 def answer(token: str, given: Mapping[str, str]) -> list[int]:

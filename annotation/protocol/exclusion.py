@@ -58,16 +58,16 @@ def decide_together(
     study: Study, pseudonyms: Iterable[str], in_analysis: bool, reason: str, by: User | None
 ) -> None:
     """Decide on all annotators or none, each with its own decision. Raises CannotExclude."""
-    wanted, problems = list(dict.fromkeys(pseudonyms)), {}
+    names, problems = list(dict.fromkeys(pseudonyms)), {}
     with transaction.atomic():
         Study.objects.locked().get(pk=study.pk)
-        named = {p.pseudonym: p for p in study.participations.filter(pseudonym__in=wanted)}
-        for name in wanted:
-            if name not in named:
+        by_name = {p.pseudonym: p for p in study.participations.filter(pseudonym__in=names)}
+        for name in names:
+            if name not in by_name:
                 problems[name] = f"The annotator {name} does not exist in this study."
                 continue
             try:
-                decide(named[name], in_analysis, reason, by)
+                decide(by_name[name], in_analysis, reason, by)
             except ExclusionError as error:
                 problems[name] = f"{name}: {error}"
         if problems:
@@ -105,11 +105,11 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
             at=database_now(),
             score_seen=blinding.is_seen(locked, by),
         )
-        what = "excluded from the analysis"
+        event = "excluded from the analysis"
         if in_analysis:
-            what = "kept in the analysis" if keeps else "included in the analysis again"
+            event = "kept in the analysis" if keeps else "included in the analysis again"
         AuditEntry.objects.record(
-            what, Topic.PEOPLE, study=locked.study, about=locked.pseudonym, by=by,
+            event, Topic.PEOPLE, study=locked.study, about=locked.pseudonym, by=by,
             before={"in_analysis": was_in}, after={"in_analysis": in_analysis},
         )  # fmt: skip
 

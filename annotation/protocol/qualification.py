@@ -48,30 +48,30 @@ class Verdict:
 
 
 def verdict(
-    rule: str, threshold: float | None, own: float, others: Sequence[float], step: str = "training"
+    rule: str, threshold: float | None, score: float, peers: Sequence[float], step: str = "training"
 ) -> Verdict:
     """Apply a rule to a mean S1 in `step`, compared with the rest of the group (x 100).
 
     The threshold is in points, or in standard deviations (ddof 1) across the others.
     """
     if rule == Qualification.MINIMUM:
-        words = f"{step} S1 {own:.1f}, at least {threshold:g} is required"
-        return Verdict(own >= (threshold or 0) - ROUNDING, words)
+        reason = f"{step} S1 {score:.1f}, at least {threshold:g} is required"
+        return Verdict(score >= (threshold or 0) - ROUNDING, reason)
     if rule not in OTHERS_NEEDED:
         return Verdict(True, "this study has no screening rule")
     needed = OTHERS_NEEDED[Qualification(rule)]
-    if len(others) < needed:
-        words = f"{step} S1 {own:.1f}; {len(others)} others so far, {needed} are needed"
-        return Verdict(True, words, provisional=True)
-    mean = statistics.mean(others)
-    below = mean - own
+    if len(peers) < needed:
+        reason = f"{step} S1 {score:.1f}; {len(peers)} others so far, {needed} are needed"
+        return Verdict(True, reason, provisional=True)
+    mean = statistics.mean(peers)
+    below = mean - score
     if rule == Qualification.POINTS_BELOW:
-        words = f"{step} S1 {own:.1f}, {below:.1f} points below the mean {mean:.1f} of"
-        return Verdict(below <= (threshold or 0) + ROUNDING, f"{words} {len(others)} others")
-    spread = statistics.stdev(others)
+        reason = f"{step} S1 {score:.1f}, {below:.1f} points below the mean {mean:.1f} of"
+        return Verdict(below <= (threshold or 0) + ROUNDING, f"{reason} {len(peers)} others")
+    spread = statistics.stdev(peers)
     allowed = (threshold or 0) * spread
-    words = f"{step} S1 {own:.1f}; the {len(others)} others have {mean:.1f} ± {spread:.1f}"
-    return Verdict(below <= allowed + ROUNDING, words)
+    reason = f"{step} S1 {score:.1f}; the {len(peers)} others have {mean:.1f} ± {spread:.1f}"
+    return Verdict(below <= allowed + ROUNDING, reason)
 
 
 def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
@@ -105,15 +105,15 @@ def judge(participation: Participation) -> Verdict:
     means = judged_means(study)
     if participation.pk not in means:
         return Verdict(True, "no completed step to judge by")
-    own = means.pop(participation.pk)
-    others = [mean for scenario, kind, mean in means.values() if (scenario, kind) == own[:2]]
-    return _apply(study, own[2], others, participation.scenario.shots)
+    judged = means.pop(participation.pk)
+    peers = [mean for scenario, kind, mean in means.values() if (scenario, kind) == judged[:2]]
+    return _apply(study, judged[2], peers, participation.scenario.shots)
 
 
-def _apply(study: Study, own: float, others: Sequence[float], shots: int) -> Verdict:
+def _apply(study: Study, score: float, peers: Sequence[float], shots: int) -> Verdict:
     """Apply the study's rule. The reason names the judged step."""
     step = "training" if shots else "screening"
-    return verdict(study.qualification, study.qualification_threshold, own, others, step)
+    return verdict(study.qualification, study.qualification_threshold, score, peers, step)
 
 
 def after_judged_step(participation: Participation, turn: Turn, channel: str) -> Turn | None:
@@ -168,16 +168,16 @@ def decide_together(
     study: Study, pseudonyms: Iterable[str], passes: bool, reason: str, by: User
 ) -> None:
     """Apply a decision to all of these waiting workers or to none. Raises CannotDecide."""
-    wanted = list(dict.fromkeys(pseudonyms))
+    names = list(dict.fromkeys(pseudonyms))
     with transaction.atomic():
         # Lock in a fixed order, so that two concurrent decisions cannot deadlock.
-        named = study.participations.filter(pseudonym__in=wanted).order_by("pk")
-        locked = {seat.pseudonym: seat for seat in named.select_for_update(no_key=True)}
+        waiting = study.participations.filter(pseudonym__in=names).order_by("pk")
+        locked = {seat.pseudonym: seat for seat in waiting.select_for_update(no_key=True)}
         problems = {
             name: f"The annotator {name} does not exist in this study."
             if name not in locked
             else f"{name} is not waiting: {locked[name].get_status_display()}."
-            for name in wanted
+            for name in names
             if name not in locked or locked[name].status != Status.WAITING
         }
         if problems:
@@ -195,8 +195,8 @@ def end_of_wait(participation: Participation) -> datetime | None:
 def move_on(token: str) -> Participation:
     """Admit a waiting participation if the time limit has passed. The page polls for this."""
     participation = Participation.objects.select_related("study").get(token=token)
-    until = end_of_wait(participation)
-    if participation.status != Status.WAITING or until is None or until > database_now():
+    end = end_of_wait(participation)
+    if participation.status != Status.WAITING or end is None or end > database_now():
         return participation
     minutes = participation.study.decision_minutes
     return decide(token, True, f"no decision within {minutes} minutes")
@@ -243,13 +243,13 @@ def flagged_again(study: Study) -> dict[int, str]:
     for pk, shots in passed.values_list("pk", "scenario__shots"):
         if pk not in means:
             continue
-        scenario, kind, own = means[pk]
-        others = [
+        scenario, kind, score = means[pk]
+        peers = [
             mean
-            for other, (of, its_kind, mean) in means.items()
-            if other != pk and (of, its_kind) == (scenario, kind)
+            for other_pk, (of, its_kind, mean) in means.items()
+            if other_pk != pk and (of, its_kind) == (scenario, kind)
         ]
-        now = _apply(study, own, others, shots)
+        now = _apply(study, score, peers, shots)
         if not now.passes:
             reasons[pk] = f"would now be screened out: {now.reason}"
     return reasons

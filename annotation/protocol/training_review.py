@@ -34,8 +34,8 @@ class Mistake:
         self.count += 1
         if turn not in self.turns:
             self.turns.insert(0, turn)
-        told = [(other.given, other.gold) for other in self.instances]
-        if (finding.given, finding.gold) not in told:
+        pairs = [(instance.given, instance.gold) for instance in self.instances]
+        if (finding.given, finding.gold) not in pairs:
             self.instances = [finding, *self.instances][:EXAMPLES]
         if rule is not None and rule not in self.rules:
             self.rules.append(rule)
@@ -53,14 +53,14 @@ def commonest(participation: Participation) -> list[Mistake]:
             groups.setdefault(key, Mistake(*key)).add(
                 finding, None if finding.is_on_boundaries else rule, turn
             )
-    found = sorted(groups.values(), key=lambda mistake: -mistake.count)[:SHOWN]
-    told = set[Turn]()
-    for place, mistake in enumerate(found):
+    mistakes = sorted(groups.values(), key=lambda mistake: -mistake.count)[:SHOWN]
+    used = set[Turn]()
+    for place, mistake in enumerate(mistakes):
         # Choose SHOWN turns in total. A turn is used twice only if a mistake has no other turn.
-        others = [turn for turn in mistake.turns if turn not in told] or mistake.turns
-        mistake.turns = others[: 1 if place else SHOWN - len(found) + 1]
-        told.update(mistake.turns)
-    return found
+        unused = [turn for turn in mistake.turns if turn not in used] or mistake.turns
+        mistake.turns = unused[: 1 if place else SHOWN - len(mistakes) + 1]
+        used.update(mistake.turns)
+    return mistakes
 
 
 def _mistakes(turn: Turn, card: Card) -> Iterator[Finding]:
@@ -68,8 +68,8 @@ def _mistakes(turn: Turn, card: Card) -> Iterator[Finding]:
         return
     example, given = turn.example, turn.answer.as_given()
     comparison = compare_answer(card, example, given, example.gold)
-    said = findings_on(card, example, given, comparison, example.gold)
-    yield from (finding for finding in said if finding.is_mistake)
+    findings = findings_on(card, example, given, comparison, example.gold)
+    yield from (finding for finding in findings if finding.is_mistake)
 
 
 def is_due(participation: Participation, turn: Turn) -> bool:

@@ -45,21 +45,21 @@ from tasks.comparison import Comparison, compare_answer
 from tasks.models import Example, Split
 
 
-def order_examples(examples: Sequence[tuple[int, Hashable]], how: str, seed: str) -> list[int]:
+def order_examples(examples: Sequence[tuple[int, Hashable]], order: str, seed: str) -> list[int]:
     """Order example IDs without using gold, because the order would reveal it.
 
     The published NER files ask three questions in a row about each sentence, and at most two of
     their answers are empty, so neighbours reveal each other (docs/protocol.md#orders). The
     default order separates them. `examples` are (ID, context) in file order; examples with
-    equal contexts belong together. `how` is one of Study.Order. `seed` determines the shuffle.
+    equal contexts belong together. `order` is one of Study.Order. `seed` determines the shuffle.
     """
-    if how == Study.Order.FILE_ORDER:
+    if order == Study.Order.FILE_ORDER:
         return [example for example, _context in examples]
     rng = random.Random(seed)
     of_context: dict[Hashable, list[int]] = defaultdict(list)
     for example, context in examples:
         of_context[context].append(example)
-    if how == Study.Order.CONTEXTS_TOGETHER:
+    if order == Study.Order.CONTEXTS_TOGETHER:
         groups = list(of_context.values())
         rng.shuffle(groups)
         return [example for group in groups for example in group]
@@ -143,9 +143,9 @@ def _set_orders(participation: Participation) -> None:
     participation.save(update_fields=["upstream_order", *ORDERS])
 
 
-def _draw(examples: Iterable[Example], how: str, seed: str) -> list[int]:
+def _draw(examples: Iterable[Example], order: str, seed: str) -> list[int]:
     contexts = [(example.pk, tuple(example.context)) for example in examples]
-    return order_examples(contexts, how, seed)
+    return order_examples(contexts, order, seed)
 
 
 def go_on(
@@ -227,14 +227,14 @@ def other_kinds(turn: Turn) -> dict[str, str]:
     card = participation.scenario.task.card
     if turn.step != Step.TRAINING or turn.given is None or not card.question_types:
         return {}
-    asked = (
+    pool = (
         Q(split=turn.example.split_id)
         | Q(split__task=participation.scenario.task_id, split__kind=Split.Kind.TEST)
         | Q(pk__in=participation.checks)
     )
-    others = Example.objects.filter(asked, context=turn.example.context).exclude(pk=turn.example_id)
+    related = Example.objects.filter(pool, context=turn.example.context).exclude(pk=turn.example_id)
     kinds = {
-        text: card.question_type(example.question) for example in others for text in example.gold
+        text: card.question_type(example.question) for example in related for text in example.gold
     }
-    answered = Answer.objects.filter(turn__participation=participation, turn__example__in=others)
-    return kinds if answered.count() == len(others) else {}
+    answered = Answer.objects.filter(turn__participation=participation, turn__example__in=related)
+    return kinds if answered.count() == len(related) else {}

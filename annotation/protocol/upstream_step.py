@@ -23,10 +23,10 @@ def may_begin(participation: Participation) -> bool:
         names += cross_task.training(scenario.study)[scenario.arm][0]
         if _has_met_a_text(participation):
             return False
-        taken, _is_new = ArmTaken.objects.get_or_create(
+        assigned, _is_new = ArmTaken.objects.get_or_create(
             study_id=scenario.study_id, worker_key=key, defaults={"arm": scenario.arm}
         )
-        if taken.arm != scenario.arm:
+        if assigned.arm != scenario.arm:
             return False
     if Exposure.objects.filter(worker_key=key, task_name__in=names).exists():
         return False
@@ -37,8 +37,8 @@ def may_begin(participation: Participation) -> bool:
 
 def _has_met_a_text(participation: Participation) -> bool:
     """Return whether the worker has already seen text from the study in any task (by hash)."""
-    shown = Turn.objects.filter(participation__worker=participation.worker_id)
-    contexts = shown.values_list("example__context", flat=True)
+    turns = Turn.objects.filter(participation__worker=participation.worker_id)
+    contexts = turns.values_list("example__context", flat=True)
     met = {text for context in contexts for text in cross_task.texts_of(context)}
     if not met:
         return False
