@@ -53,17 +53,17 @@ class SimulationForm(PageForm):
 @signed_in("GET", "POST")
 def robots(request: ResearcherRequest, name: str) -> HttpResponse:
     study = study_of(request, name, right_to("robots"))
-    sent_before = rehearsal_job.jobs_of(study)
-    first = {"policy": sent_before[0].parameters["policy"]} if sent_before else {}
+    earlier = rehearsal_job.jobs_of(study)
+    first = {"policy": earlier[0].parameters["policy"]} if earlier else {}
     form = SimulationForm(request.POST or None, initial=first)
     if request.method == "POST" and not is_shown_again(request) and form.is_valid():
-        sent = form.cleaned_data
+        data = form.cleaned_data
         try:
             with transaction.atomic():  # no rehearsal without annotators
                 if not study.rehearsal:
                     study = rehearsal_job.rehearsal_of(study, request.user)
                 rehearsal_job.start(
-                    study, sent["policy"], sent["number"], sent["seed"] or 0, request.user
+                    study, data["policy"], data["number"], data["seed"] or 0, request.user
                 )
             return redirect("robots", study.name)
         except (rehearsal_job.NoRehearsal, DesignError) as error:
@@ -73,7 +73,7 @@ def robots(request: ResearcherRequest, name: str) -> HttpResponse:
     status = 422 if form.is_bound and form.errors else 200
     context: dict[str, Any] = {
         "study": study, "form": form, "free": rehearsal_job.free_seats(study),
-        "jobs": sent_before, "admitted": rehearsal_job.admitted(study),
+        "jobs": earlier, "admitted": rehearsal_job.admitted(study),
         "waiting": study.participations.filter(kind=Kind.SIMULATED, status=Status.WAITING).count(),
     }  # fmt: skip
     return render(request, "simulation/simulated_annotators.html", context, status=status)
@@ -113,15 +113,15 @@ class Simulate(ApiView):
     )
     def post(self, request: Request, name: str) -> Response:
         study = study_of(request, name, right_to("robots"))
-        sent = as_object(request.data)
-        check_known(sent, self.SimulateBody().fields)
-        body = self.SimulateBody(data=sent)
-        if not body.is_valid():
-            raise Unprocessable(body.errors)
-        wanted = body.validated_data
+        body = as_object(request.data)
+        check_known(body, self.SimulateBody().fields)
+        serializer = self.SimulateBody(data=body)
+        if not serializer.is_valid():
+            raise Unprocessable(serializer.errors)
+        options = serializer.validated_data
         try:
             job = rehearsal_job.start(
-                study, wanted["policy"], wanted.get("number"), wanted["seed"], request.user
+                study, options["policy"], options.get("number"), options["seed"], request.user
             )
         except rehearsal_job.NoRehearsal as error:
             raise Conflict(str(error)) from None

@@ -37,9 +37,9 @@ class NoRehearsal(Exception):
 
 
 def free_seats(study: Study) -> int:
-    held = Participation.objects.holding_seats(database_now(), study)
-    taken = held.filter(kind=Kind.SIMULATED).count()
-    return sum(scenario.seats for scenario in study.scenarios.all()) - taken
+    seated = Participation.objects.holding_seats(database_now(), study)
+    number = seated.filter(kind=Kind.SIMULATED).count()
+    return sum(scenario.seats for scenario in study.scenarios.all()) - number
 
 
 def admitted(study: Study) -> list[Participation]:
@@ -50,20 +50,20 @@ def admitted(study: Study) -> list[Participation]:
         if job.state in (Job.State.WAITING, Job.State.RUNNING)
         for pk in job.parameters.get("goes_on", ())
     }
-    chosen = study.participations.filter(
+    working = study.participations.filter(
         kind=Kind.SIMULATED, status=Status.WORKING,
         decisions__about=Decision.About.QUALIFICATION, decisions__outcome=True,
         decisions__by__isnull=False,
     )  # fmt: skip
-    return list(chosen.exclude(pk__in=walked).distinct().order_by("pk"))
+    return list(working.exclude(pk__in=walked).distinct().order_by("pk"))
 
 
 def rehearsal_of(study: Study, by: User) -> Study:
     """Clone a study as a rehearsal and open it. Raises DesignError."""
     changes = {"name": lifecycle.free_name(study, "rehearsal"), "rehearsal": True}
-    made = lifecycle.clone(study, by, changes)
-    lifecycle.change_status(made, "open", by)
-    return made
+    clone = lifecycle.clone(study, by, changes)
+    lifecycle.change_status(clone, "open", by)
+    return clone
 
 
 def start(study: Study, policy: str, number: int | None, seed: int, by: User) -> Job:

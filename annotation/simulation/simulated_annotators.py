@@ -122,14 +122,14 @@ class Knowledge:
         self._known: dict[tuple[Any, ...], Known] = {}
         self._majority: dict[str, str] = {}
         # Correct answers to the comprehension questions, as form data.
-        asked = screening.parse(study.comprehension_questions)
+        questions = screening.parse(study.comprehension_questions)
         self.of_instructions = {
             f"question-{number}": str(question.right)
-            for number, question in enumerate(asked, start=1)
+            for number, question in enumerate(questions, start=1)
         }
         self.arms = {
-            arm: Counter(dict.fromkeys(tasks, each))
-            for arm, (tasks, each) in cross_task.training(study).items()
+            arm: Counter(dict.fromkeys(tasks, examples))
+            for arm, (tasks, examples) in cross_task.training(study).items()
         }
         trains = set(study.upstream_tasks.values_list("pk", flat=True))
         tasks = list(study.tasks.all())
@@ -138,13 +138,13 @@ class Knowledge:
             rows = Example.objects.filter(split__task=task)
             fields = rows.values_list("pk", "context", "question", "gold", "options", "split__kind")
             for pk, context, question, gold, options, kind in fields:
-                shown = card.selectable_question(question)
+                selectable = card.selectable_question(question)
                 is_alone = study.context_free_annotators and kind == Split.Kind.TEST
                 for segments in (context, []) if is_alone else (context,):
                     key = (card.title, card.wording(question), *sorted(options), *segments)
                     steps = task.pk in trains, task in tasks and kind == Split.Kind.TRAIN
-                    known = Known(gold, segments, shown, card, options, *steps, pk)
-                    self._known[key] = known
+                    item = Known(gold, segments, selectable, card, options, *steps, pk)
+                    self._known[key] = item
             if not card.is_highlighted:
                 golds = rows.filter(split__kind=Split.Kind.TEST).values_list("gold", flat=True)
                 common = Counter(gold[0] for gold in golds if gold).most_common(1)
@@ -185,7 +185,7 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     if name == "gold":
         return gold
     if name in ("empty", "majority"):
-        return lambda known, rng: empty(known, knowledge)
+        return lambda item, rng: empty(item, knowledge)
     if name == "random":
         return at_random
     if name.startswith("transfer:"):
@@ -209,8 +209,8 @@ def noisy(probability: float, rng: random.Random, spread: float = 0.02) -> Polic
 
     Its SD between annotators is `spread`: by default a few points, as among humans.
     """
-    own = min(1.0, max(0.0, rng.gauss(probability, spread)))
-    return lambda known, rng: gold(known, rng) if rng.random() < own else mistaken(known, rng)
+    chance = min(1.0, max(0.0, rng.gauss(probability, spread)))
+    return lambda item, rng: gold(item, rng) if rng.random() < chance else mistaken(item, rng)
 
 
 def contextual(name: str, rng: random.Random) -> Policy:
@@ -219,10 +219,10 @@ def contextual(name: str, rng: random.Random) -> Policy:
     Raises ValueError.
     """
     try:
-        own, alone = (noisy(float(number), rng) for number in name.split(":")[1:])
+        with_context, alone = (noisy(float(number), rng) for number in name.split(":")[1:])
     except ValueError:
         raise ValueError(f"unknown policy {name!r}: expected contextual:P:ALONE") from None
-    return lambda known, rng: (own if known.segments else alone)(known, rng)
+    return lambda item, rng: (with_context if item.segments else alone)(item, rng)
 
 
 def copying(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
@@ -244,10 +244,10 @@ def copying(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     if rng.random() >= among:
         return honest
 
-    def answer(known: Known, rng: random.Random) -> Choice:
-        if known.example not in predicted or rng.random() >= copies:
-            return honest(known, rng)
-        return gold(replace(known, gold=predicted[known.example]), rng)
+    def answer(item: Known, rng: random.Random) -> Choice:
+        if item.example not in predicted or rng.random() >= copies:
+            return honest(item, rng)
+        return gold(replace(item, gold=predicted[item.example]), rng)
 
     return answer
 
@@ -262,8 +262,8 @@ def transferring(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     try:
         share, parts = name.split(":")[1:]
         right = float(share)
-        named = [part.rpartition("=") for part in parts.split(",")]
-        gains = {arm: float(gain) for arm, _mark, gain in named}
+        pairs = [part.rpartition("=") for part in parts.split(",")]
+        gains = {arm: float(gain) for arm, _mark, gain in pairs}
     except ValueError:
         right, gains = math.nan, {}
     chances = [right, *(right * (1 + gain) for gain in gains.values())]
@@ -273,76 +273,76 @@ def transferring(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
         )
     if unknown := {arm.partition("@")[0] for arm in gains} - knowledge.arms.keys() - {""}:
         raise ValueError(f"policy {name!r}: the study has no arm {', '.join(sorted(unknown))}")
-    own, seen, shown = rng.gauss(right, 0.02), Counter[str](), set[int]()  # annotators differ
+    base, tasks, ids = rng.gauss(right, 0.02), Counter[str](), set[int]()  # annotators differ
 
-    def answer(known: Known, rng: random.Random) -> Choice:
-        seen.update([known.card.name] * known.is_upstream)
-        shown.update([known.example] * known.is_training)
-        arm = next((arm for arm, trained in knowledge.arms.items() if trained == seen), "")
-        gain = gains.get(arm, gains.get("", 0)) if seen else 0
-        gain = gains.get(f"{arm}@{len(shown)}", gain)
-        chance = own * (1 + gain)
-        return gold(known, rng) if rng.random() < chance else mistaken(known, rng)
+    def answer(item: Known, rng: random.Random) -> Choice:
+        tasks.update([item.card.name] * item.is_upstream)
+        ids.update([item.example] * item.is_training)
+        arm = next((arm for arm, trained in knowledge.arms.items() if trained == tasks), "")
+        gain = gains.get(arm, gains.get("", 0)) if tasks else 0
+        gain = gains.get(f"{arm}@{len(ids)}", gain)
+        chance = base * (1 + gain)
+        return gold(item, rng) if rng.random() < chance else mistaken(item, rng)
 
     return answer
 
 
-def gold(known: Known, rng: random.Random) -> Choice:
-    if not known.card.is_highlighted:
-        return [], known.card.kind.right(known.gold)
-    chosen: list[spans.Span] = []
-    wanted = known.gold[:1] if known.card.gold_rule == "any_of" else known.gold
-    for text in dict.fromkeys(wanted):
-        places = spans.occurrences(text, known.segments, known.question, known.card.granularity)
-        free = [place for place in places if not any(map(place.overlaps, chosen))]
-        chosen += free[:1]
-    if known.card.typed:
-        marked = {span.text for span in chosen}
-        typed = [text for text in wanted if text not in marked]
-        return (chosen, typed) if chosen or typed else (_allowed([], known), [])
-    return _allowed(chosen, known), []
+def gold(item: Known, rng: random.Random) -> Choice:
+    if not item.card.is_highlighted:
+        return [], item.card.kind.right(item.gold)
+    selected: list[spans.Span] = []
+    answers = item.gold[:1] if item.card.gold_rule == "any_of" else item.gold
+    for text in dict.fromkeys(answers):
+        places = spans.occurrences(text, item.segments, item.question, item.card.granularity)
+        free = [place for place in places if not any(map(place.overlaps, selected))]
+        selected += free[:1]
+    if item.card.typed:
+        marked = {span.text for span in selected}
+        typed = [text for text in answers if text not in marked]
+        return (selected, typed) if selected or typed else (_allowed([], item), [])
+    return _allowed(selected, item), []
 
 
-def empty(known: Known, knowledge: Knowledge) -> Choice:
+def empty(item: Known, knowledge: Knowledge) -> Choice:
     """Return the trivial baseline: always "no answer", or always the majority label.
 
     If an answer is required, return the first word of the text, the first option, or the most
     common number or string.
     """
-    if known.card.no_answer:
+    if item.card.no_answer:
         return [], []
-    if not known.card.is_highlighted:
-        return [], known.card.kind.trivial(known.options, knowledge.majority(known.card))
-    return _allowed([], known), []
+    if not item.card.is_highlighted:
+        return [], item.card.kind.trivial(item.options, knowledge.majority(item.card))
+    return _allowed([], item), []
 
 
-def at_random(known: Known, rng: random.Random) -> Choice:
+def at_random(item: Known, rng: random.Random) -> Choice:
     """Return a random label, option, number or words. Half are "no answer", where allowed."""
-    if known.card.no_answer and rng.random() < 0.5:
+    if item.card.no_answer and rng.random() < 0.5:
         return [], []
-    if not known.card.is_highlighted:
-        return [], known.card.kind.at_random(known, rng)
-    return [_random_span(known, rng)], []
+    if not item.card.is_highlighted:
+        return [], item.card.kind.at_random(item, rng)
+    return [_random_span(item, rng)], []
 
 
-def mistaken(known: Known, rng: random.Random) -> Choice:
-    if not known.card.is_highlighted:
-        return [], known.card.kind.mistaken(known, rng)
-    right, _typed = gold(known, rng)
+def mistaken(item: Known, rng: random.Random) -> Choice:
+    if not item.card.is_highlighted:
+        return [], item.card.kind.mistaken(item, rng)
+    right, _typed = gold(item, rng)
     if not right:  # without gold to highlight, nothing can be shifted
-        return [_random_span(known, rng)], []
-    how = rng.choice(["slip", "miss", "extra"])
-    if how == "slip" or (how == "extra" and known.card.max_spans == 1):
+        return [_random_span(item, rng)], []
+    error = rng.choice(["slip", "miss", "extra"])
+    if error == "slip" or (error == "extra" and item.card.max_spans == 1):
         index = rng.randrange(len(right))
-        return _apart([*right[:index], *right[index + 1 :], _slipped(right[index], known, rng)]), []
-    if how == "miss":
-        return _allowed(right[1:], known), []
-    return _apart([*right, _random_span(known, rng)]), []
+        return _apart([*right[:index], *right[index + 1 :], _slipped(right[index], item, rng)]), []
+    if error == "miss":
+        return _allowed(right[1:], item), []
+    return _apart([*right, _random_span(item, rng)]), []
 
 
-def _slipped(span: spans.Span, known: Known, rng: random.Random) -> spans.Span:
-    text = known.text_of(span)
-    cut = tokens(text, known.card.granularity)
+def _slipped(span: spans.Span, item: Known, rng: random.Random) -> spans.Span:
+    text = item.text_of(span)
+    cut = tokens(text, item.card.granularity)
     first = next(i for i, (start, _end) in enumerate(cut) if start == span.start)
     last = next(i for i, (_start, end) in enumerate(cut) if end == span.end)
     moves = [(first - 1, last), (first, last + 1)]
@@ -356,31 +356,31 @@ def _slipped(span: spans.Span, known: Known, rng: random.Random) -> spans.Span:
     return spans.Span(span.segment, start, stop, text[start:stop])
 
 
-def _random_span(known: Known, rng: random.Random) -> spans.Span:
-    segment = rng.randrange(len(known.segments))
-    text = known.segments[segment]
-    cut = tokens(text, known.card.granularity)
+def _random_span(item: Known, rng: random.Random) -> spans.Span:
+    segment = rng.randrange(len(item.segments))
+    text = item.segments[segment]
+    cut = tokens(text, item.card.granularity)
     first = rng.randrange(len(cut))
     last = min(len(cut) - 1, first + rng.choice([0, 0, 1, 2]))
     start, end = cut[first][0], cut[last][1]
     return spans.Span(segment, start, end, text[start:end])
 
 
-def _allowed(chosen: list[spans.Span], known: Known) -> list[spans.Span]:
+def _allowed(selected: list[spans.Span], item: Known) -> list[spans.Span]:
     """Return the spans, or the first word if an answer is required but spans are missing."""
-    if chosen or known.card.no_answer:
-        return chosen
-    start, end = tokens(known.segments[0], known.card.granularity)[0]
-    return [spans.Span(0, start, end, known.segments[0][start:end])]
+    if selected or item.card.no_answer:
+        return selected
+    start, end = tokens(item.segments[0], item.card.granularity)[0]
+    return [spans.Span(0, start, end, item.segments[0][start:end])]
 
 
-def _apart(chosen: list[spans.Span]) -> list[spans.Span]:
+def _apart(selected: list[spans.Span]) -> list[spans.Span]:
     """Drop spans that overlap an earlier span, because the highlighter would replace it."""
-    kept: list[spans.Span] = []
-    for span in chosen:
-        if not any(map(span.overlaps, kept)):
-            kept.append(span)
-    return kept
+    apart: list[spans.Span] = []
+    for span in selected:
+        if not any(map(span.overlaps, apart)):
+            apart.append(span)
+    return apart
 
 
 # The run -----------------------------------------------------------------------------------------
@@ -397,9 +397,9 @@ def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str)
     rng, is_right = random.Random(seed), False
     decide = policy_of(policy, knowledge, rng)
     page = lxml.html.fromstring(site.get(address))
-    begun = page.xpath("//a[contains(@class, 'main-action')][starts-with(@href, '/work/')]/@href")
-    if begun:
-        page = lxml.html.fromstring(site.get(begun[0]))
+    links = page.xpath("//a[contains(@class, 'main-action')][starts-with(@href, '/work/')]/@href")
+    if links:
+        page = lxml.html.fromstring(site.get(links[0]))
     # The form that continues, from Start to the next task; at the end, there is none.
     while (form := next((f for f in page.forms if _path(f).endswith(LEADING)), None)) is not None:
         fields, path = dict(form.form_values()), _path(form)
@@ -410,8 +410,8 @@ def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str)
         if path.endswith("/answer/"):
             turn = page.xpath("descendant-or-self::section[@id='turn']")[0]
             yield "annotation" if turn.get("data-step") == "check" else turn.get("data-step")
-            own, is_right = _answer(page, decide, knowledge, rng)
-            fields |= own
+            answer, is_right = _answer(page, decide, knowledge, rng)
+            fields |= answer
         if path.endswith("/confidence/"):
             fields["confidence"] = str(confidence_of(policy, is_right, rng))
         html = site.post(form.action, fields, htmx="hx-post" in form.attrib)
@@ -452,16 +452,16 @@ def _answer(
     title = page.xpath("descendant-or-self::section[@id='turn']/@data-title")[0]
     boxes = page.xpath("descendant::*[@data-options]//span[@translate='no']")
     options = [box.text_content() for box in boxes]
-    known = knowledge.lookup(title, question, segments, options)
-    chosen, texts = decide(known, rng)
-    given = [*texts, *(span.text for span in chosen)]
-    is_right = score(given, known.gold, known.card.gold_rule).s1 == 1
-    if not known.card.is_highlighted:
-        fields = known.card.kind.fields(options, texts) if texts else {"no_answer": "1"}
+    item = knowledge.lookup(title, question, segments, options)
+    selected, texts = decide(item, rng)
+    given = [*texts, *(span.text for span in selected)]
+    is_right = score(given, item.gold, item.card.gold_rule).s1 == 1
+    if not item.card.is_highlighted:
+        fields = item.card.kind.fields(options, texts) if texts else {"no_answer": "1"}
         return fields, is_right
     payload = {
         "v": 1,
-        "no_answer": not chosen and not texts,
+        "no_answer": not selected and not texts,
         "spans": [
             (
                 {"field": "question"}
@@ -469,7 +469,7 @@ def _answer(
                 else {"field": "context", "index": s.segment}
             )
             | {"start": s.start, "end": s.end}
-            for s in sorted(chosen)
+            for s in sorted(selected)
         ],
     }
     answer = json.dumps(payload, separators=(",", ":"))
