@@ -138,12 +138,10 @@ class Facts(StudyRecord):
         tests = Example.objects.filter(split__task__in=self.tasks, split__kind=Split.Kind.TEST)
         by_task = tests.order_by().values_list("split__task__name")
         contexts = dict(by_task.annotate(n=Count("context", distinct=True)))
-        grouped = self.analysed.groupby(["task", "shots"])["score"]
+        scores = self.analysed.groupby(["task", "shots"])["score"].agg(list)
         return {
-            (task, k): "one context"
-            if contexts[task] < 2
-            else why_no_interval(list(grouped.get_group((task, k))))
-            for task, k in self.cells
+            cell: "one context" if contexts[cell[0]] < 2 else why_no_interval(scores[cell])
+            for cell in self.cells
         }
 
     @cached_property
