@@ -291,9 +291,8 @@ def load_card(path: Path) -> Card:
     try:
         data = tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise CardError(
-            f"{path.name}: not UTF-8 (byte {error.start + 1}): save the file as UTF-8"
-        ) from None
+        problem = f"{path.name}: not UTF-8 (byte {error.start + 1}): save the file as UTF-8"
+        raise CardError(problem) from None
     except tomllib.TOMLDecodeError as error:
         raise CardError(f"{path.name}: not valid TOML: {error}") from None
     except RecursionError:

@@ -29,9 +29,8 @@ def begin(name: str, content: Iterable[bytes], reading: Reading, owner: Any) -> 
     except FormatError as error:
         raise UploadError(str(error)) from None
     if not uploads.is_plain(name):
-        raise UploadError(
-            "The file name is too long or contains invalid characters. Rename the file."
-        )
+        problem = "The file name is too long or contains invalid characters. Rename the file."
+        raise UploadError(problem)
     with uploads.new_upload(owner) as upload:
         folder = uploads.folder_of(upload) / FOLDER
         folder.mkdir(parents=True)

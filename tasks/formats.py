@@ -224,9 +224,8 @@ def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Rec
         first, *first.others = wrong
         raise first
     if not records:
-        raise FormatError(
-            path.name, None, None, "the file is empty; expected one example on each line"
-        )
+        problem = "the file is empty; expected one example on each line"
+        raise FormatError(path.name, None, None, problem)
     return records
 
 
@@ -309,9 +308,8 @@ def json_object(
             raise FormatError(file, line, field, "the field is missing")
     for field in data:
         if field not in required and field not in optional:
-            raise FormatError(
-                file, line, field[:100], f"unknown field; expected {', '.join(required)}"
-            )
+            problem = f"unknown field; expected {', '.join(required)}"
+            raise FormatError(file, line, field[:100], problem)
     return data
 
 
@@ -322,9 +320,8 @@ def storable_text(value: Any, file: str, line: int, field: str) -> str:
     if "\0" in value:
         raise FormatError(file, line, field, "contains U+0000, which a database cannot store")
     if any("\ud800" <= character <= "\udfff" for character in value):
-        raise FormatError(
-            file, line, field, "contains an unpaired surrogate, which is not a valid character"
-        )
+        problem = "contains an unpaired surrogate, which is not a valid character"
+        raise FormatError(file, line, field, problem)
     return value
 
 

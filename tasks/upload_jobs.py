@@ -25,9 +25,8 @@ def _own_card(upload: TaskUpload) -> Path | None:
     """Return the task.toml among the files, or None for a CLUES card. Raises CardError."""
     path = folder_of(upload) / "task.toml"
     if upload.card_name and path.exists():
-        raise CardError(
-            f"task.toml: you also chose the {upload.card_name} card; remove one of them"
-        )
+        problem = f"task.toml: you also chose the {upload.card_name} card; remove one of them"
+        raise CardError(problem)
     if upload.card_name:
         return None
     if not path.exists():

@@ -26,9 +26,8 @@ class TeamError(ValueError):
 def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
     """Add a user who shares a study with `by` (usernames are not public). Raises TeamError."""
     if not _is_colleague(username, by):
-        raise TeamError(
-            f"You share no study with an account named {username!r}. Invite them with a link."
-        )
+        problem = f"You share no study with an account named {username!r}. Invite them with a link."
+        raise TeamError(problem)
     return add(study, username, role, by)
 
 

@@ -79,9 +79,8 @@ def _of_inspect(path: Path) -> tuple[str, bytes]:
     """Convert an Inspect log with one epoch. It may be named like a prediction file."""
     log = _log(path)
     if log.status != "success":
-        raise FormatError(
-            path.name, None, "status", f"its status is {log.status}; run it again with eval-retry"
-        )
+        problem = f"its status is {log.status}; run it again with eval-retry"
+        raise FormatError(path.name, None, "status", problem)
     samples = log.samples or []
     if not samples:
         raise FormatError(path.name, None, "samples", "the log contains no samples")
@@ -99,9 +98,8 @@ def _log(path: Path) -> Any:
     try:
         return read_eval_log(path)
     except Exception as error:  # the readers of the log raise various exceptions
-        raise FormatError(
-            path.name, None, None, f"Inspect cannot read this log ({str(error)[:200]})"
-        ) from None
+        problem = f"Inspect cannot read this log ({str(error)[:200]})"
+        raise FormatError(path.name, None, None, problem) from None
 
 
 def _predicted(path: Path, sample: Any) -> list[str]:
@@ -111,7 +109,6 @@ def _predicted(path: Path, sample: Any) -> list[str]:
             f"sample {sample.id} has several epochs; use one (epochs=1)",
         )  # fmt: skip
     if sample.error is not None:
-        raise FormatError(
-            path.name, None, "error", f"sample {sample.id} ended with an error; run it again"
-        )
+        problem = f"sample {sample.id} ended with an error; run it again"
+        raise FormatError(path.name, None, "error", problem)
     return texts_of(sample.output.completion)

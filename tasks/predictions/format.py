@@ -82,9 +82,8 @@ def parse(
         fields = json_object(text, filename, line, FIELDS)
         identity = example_id(fields["id"], filename, line)
         if identity not in required and identity not in ignored:
-            raise FormatError(
-                filename, line, "id", f"{identity!r} is not the id of a test example of this task"
-            )
+            problem = f"{identity!r} is not the id of a test example of this task"
+            raise FormatError(filename, line, "id", problem)
         if identity in predicted:
             raise FormatError(
                 filename, line, "id",
