@@ -284,8 +284,11 @@ LENIENT = ("max_spans", "question_selectable")
 
 def load_card(path: Path) -> Card:
     """Read a task.toml. Raises CardError with the file, and the line or key."""
-    with path.open("rb") as file:
-        content = file.read(MAX_BYTES + 1)
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise CardError(f"{path.name}: {error.strerror}") from None
     if len(content) > MAX_BYTES:
         raise CardError(f"{path.name}: larger than {MAX_BYTES // 1000} kB, the limit for a card")
     try:

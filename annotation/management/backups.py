@@ -49,6 +49,8 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
     """
     if path.exists():
         raise CommandError(f"{path} already exists; a backup never overwrites another.")
+    if not path.parent.is_dir():
+        raise CommandError(f"{path.parent} is not a folder.")
     age = _age() if recipient else None
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=path.parent) as folder:
         database = Path(folder) / DATABASES[connection.vendor]

@@ -70,7 +70,7 @@ class Drawn:
     unused: list[int]
 
 
-def draw(items: Sequence[Drawable], plan: Plan) -> Drawn:
+def draw(items: Sequence[Drawable], plan: Plan, file: str = "") -> Drawn:
     """Draw the sets from items, which are (unique key, label, stratum).
 
     The test set and the training splits are disjoint. Within a split, smaller sets are subsets
@@ -82,7 +82,7 @@ def draw(items: Sequence[Drawable], plan: Plan) -> Drawn:
     needed = plan.test + plan.splits * sizes[-1]
     if needed > len(items):
         raise DatasetError(
-            "", "", "",
+            file, "", "",
             f"{len(items):,} different examples, but {needed:,} are needed: {plan.test:,} for the"
             f" test and {plan.splits} x {sizes[-1]:,} for training; lower --test, --splits or"
             " --shots",
@@ -187,7 +187,7 @@ def make(path: Path, spec: TaskSpec) -> Made:
     table = read(path, spec.reading)
     mapped = _with_question(map_rows(table, columns))
     items = mapped.items
-    sets = draw([(item.key, item.label, item.stratum) for item in items], spec.plan)
+    sets = draw([(item.key, item.label, item.stratum) for item in items], spec.plan, path.name)
     card, defaults = spec.card, list[str]()
     if card is None:
         places = {place for numbers in sets.trains.values() for place in numbers}

@@ -45,8 +45,6 @@ def decoded(path: Path, encoding: str = "") -> str:
     name = encoding or marked or "utf-8"
     try:
         return data.decode(name).removeprefix("\ufeff")
-    except LookupError:
-        raise DatasetError(path.name, "", "", f"unknown encoding {name!r}") from None
     except UnicodeError as error:
         start = getattr(error, "start", 0)
         line = data.count(b"\n", 0, start) + 1
@@ -55,6 +53,8 @@ def decoded(path: Path, encoding: str = "") -> str:
             f"not valid {name.upper()} (byte {start + 1} of the file); save the file as UTF-8, or"
             " set --encoding, such as windows-1252",
         ) from None  # fmt: skip
+    except (LookupError, ValueError):
+        raise DatasetError(path.name, "", "", f"unknown encoding {name!r}") from None
 
 
 def read_delimited(

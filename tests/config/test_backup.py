@@ -217,6 +217,11 @@ def test_an_encrypted_backup_needs_its_identity(running, empty, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
+def test_a_backup_into_a_missing_folder_is_refused(tmp_path):
+    with pytest.raises(CommandError, match="missing is not a folder"):
+        backups.write(tmp_path / "missing" / "backup.tar")
+
+
 @pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.SYMTYPE])
 def test_a_backup_with_a_file_outside_its_folder_is_refused(kind, tmp_path):
     """A path or a link outside the folder, on every supported version of Python."""

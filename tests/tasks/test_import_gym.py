@@ -158,6 +158,11 @@ def test_an_impossible_import_stores_nothing_and_names_the_place(tmp_path, files
     assert not Split.objects.exists()
 
 
+def test_a_folder_without_tasks_is_refused(tmp_path):
+    with pytest.raises(CommandError, match="contains no folder of a task"):
+        run(str(tmp_path))
+
+
 def test_a_blank_text_is_reported_with_the_line_of_the_gym_file(tmp_path):
     lines = "premise: x [SEP] hypothesis: y\tyes\npremise: x [SEP] hypothesis:  \tno\n"
     parts = (f"{seed}_{part}" for seed in (13, 21) for part in reader.PARTS)

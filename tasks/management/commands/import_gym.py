@@ -95,6 +95,8 @@ class Command(BaseCommand):
             for note in findings.of_partition(selected, present):
                 self.stdout.write(note)
             names = [name for name in selected.all if name in present]
+        if not names:
+            raise CommandError(f"{folder} contains no folder of a task.")
         try:
             return [self._see(folder, name) for name in names]
         except FormatError as error:

@@ -1,6 +1,7 @@
 """From a file to a task and out again, by the commands."""
 
 import json
+from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -387,7 +388,8 @@ REFUSED = {
     "unknown kind": ({"kind": "buttons"}, [], "unknown kind of answer 'buttons'"),
     "no column": ({"gold": ["label"]}, [], "column label: column not found; the columns"),
     "no gold": ({"gold": []}, [], "set the text column (--text) and the gold column (--gold)"),
-    "too few": ({"test": 50}, [], "60 different examples, but 62 are needed"),
+    "too few": ({"test": 50}, [], "moods.csv: 60 different examples, but 62 are needed"),
+    "no card": ({"card": Path("nope.toml")}, [], "nope.toml: No such file or directory"),
     "empty text": ({}, [{"text": " ", "mood": "bad"}], "moods.csv, line 62, column text: is empty"),
     "no label": ({}, [{"text": "x", "mood": ""}], "line 62, column mood: has no label; fill it in"),
     "blank label": ({}, [{"text": "x", "mood": " "}], "line 62, column mood: has no label; fill"),

@@ -119,6 +119,7 @@ def test_encoding_separator_and_missing_header_are_as_declared(tmp_path):
     how = Reading(encoding="windows-1252", delimiter="bar", no_header=True)
     assert texts(read(path, how), "1", "2") == [("Käse", "gut"), ("Müll", "schlecht")]
     assert "unknown encoding 'klingon'" in refusal(path, encoding="klingon")
+    assert "unknown encoding 'a\\x00'" in refusal(path, encoding="a\0")
     assert "--sheet is not valid for csv" in refusal(path, sheet="A")
 
 
