@@ -155,9 +155,13 @@ def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int
         "annotations_creators": ["crowdsourced" if "person" in kinds else "machine-generated"],
         "tags": ["human-evaluation", "few-shot"],
     }
-    # JSON is valid YAML.
-    head = "".join(f"{key}: {json.dumps(value)}\n" for key, value in front_matter.items())
-    return f"---\n{head}---\n{text}"
+    # JSON is valid YAML, except for characters that JSON escapes in pairs.
+    is_ascii = max(str(front_matter)) <= "\uffff"
+    lines = (
+        f"{key}: {json.dumps(value, ensure_ascii=is_ascii)}\n"
+        for key, value in front_matter.items()
+    )
+    return f"---\n{''.join(lines)}---\n{text}"
 
 
 def _table(rows: Iterator[tuple[str, ...]]) -> str:

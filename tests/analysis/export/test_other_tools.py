@@ -8,6 +8,7 @@ import json
 from io import StringIO
 
 import pytest
+import yaml
 from django.core.management import CommandError, call_command
 
 from analysis.export import answered
@@ -129,6 +130,15 @@ def test_the_hf_folder_has_a_split_for_each_step_and_a_card(study, tmp_path):
     assert "person: " in card
     assert "simulated: " in card
     assert "This folder contains the gold answers of the test examples" in card
+
+
+@pytest.mark.django_db
+def test_the_card_keeps_every_character_of_the_title(researcher, tmp_path):
+    title = 'Ünter \U0001f642: # | "a" \\b'
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], title=title)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    head = (export(study, tmp_path / "hf", "hf") / "README.md").read_text().split("---\n")[1]
+    assert yaml.safe_load(head)["pretty_name"] == title
 
 
 @pytest.mark.parametrize("form", ["lm-eval", "hf"])
