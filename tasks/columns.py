@@ -15,10 +15,12 @@ SHOWN_X_100 = frozenset({"S1 x 100", "score x 100", "points", "percent", "%"})
 def points(value: float | None) -> str:
     """Format S1 x 100 or a similar number.
 
-    >>> points(83.651), points(math.nan)
-    ('83.7', '–')
+    >>> points(83.651), points(math.nan), points(-1e-15)
+    ('83.7', '–', '0.0')
     """
-    return NOTHING if value is None or not math.isfinite(value) else f"{value:.1f}"
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    return f"{value if abs(value) > 1e-9 else 0:.1f}"  # never -0.0 because of rounding
 
 
 def two_digits(value: float) -> str:

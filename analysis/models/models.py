@@ -105,12 +105,12 @@ class Row:
         if average is None:
             have = sum(not math.isnan(score.mean) for score in self.scores)
             return f"{self}: no aggregate, with scores on {have} of {len(self.tasks)} tasks."
+        over = f"{self}: mean over {average.tasks} task{'s' if average.tasks > 1 else ''}"
         if math.isnan(average.sd_of_sum):
-            return f"{self}: mean over {average.tasks} tasks; a task has no SD."
+            return f"{over}; a task has no SD."
         return (
-            f"{self}: mean over {average.tasks} tasks; SD of this average"
-            f" {average.sd_of_average:.2f}, SD of the sum (as the CLUES README prints it)"
-            f" {average.sd_of_sum:.2f}{self._with_covariance}."
+            f"{over}; SD of this average {average.sd_of_average:.2f}, SD of the sum (as the CLUES"
+            f" README prints it) {average.sd_of_sum:.2f}{self._with_covariance}."
         )
 
     @property

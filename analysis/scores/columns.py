@@ -88,10 +88,10 @@ def plain(value: Any) -> Any:
 def signed_points(value: float) -> str:
     """Format a difference in points.
 
-    >>> signed_points(2)
-    '+2.0'
+    >>> signed_points(2), signed_points(-1e-15)
+    ('+2.0', '+0.0')
     """
-    return f"{value:+.1f}" if math.isfinite(value) else NOTHING
+    return f"{value if abs(value) > 1e-9 else 0:+.1f}" if math.isfinite(value) else NOTHING
 
 
 def between(ends: Sequence[Any], form: Callable[[float], str] = points) -> str:

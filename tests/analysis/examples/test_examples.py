@@ -240,6 +240,7 @@ def test_the_most_frequent_answer_may_be_tied(ada, researcher):
     say(study, 0, ["Rio"], [])
     page = read(ada, study, example)
     assert facts(page)["Most frequent answer"] == "1 of 2 (50 %), each of 2 answers"
+    assert "over the 1 pair of 2 annotators" in page.text_content()
 
 
 def test_unchosen_labels_are_listed_too(ada, researcher):
@@ -375,7 +376,7 @@ def test_training_examples_and_foreign_examples_are_not_found(client, ada, study
 def test_a_study_without_answers_says_so(ada, researcher):
     empty = factories.make_study(researcher, factories.make_task())
     page = ada.get(reverse("examples", args=[empty.name])).content.decode()
-    assert "No annotator has completed" in page
+    assert "No annotator in the analysis has completed" in page
 
 
 def test_the_gold_audit_reads_texts_only_where_all_scores_are_equal(

@@ -188,6 +188,13 @@ def test_shots_of_models_only_get_a_table(researcher, study):
     assert [shots for shots, _name in rows_of(study)] == [0, 2, 4]
 
 
+def test_the_aggregate_of_one_task_is_over_one_task(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    factories.predict(researcher, "toy", study.tasks.get(), 2, 1)
+    said = rows_of(study)[2, "toy, uploaded"].aggregate_explanation
+    assert said == "toy, uploaded: mean over 1 task; a task has no SD."
+
+
 @pytest.mark.long
 def test_an_aggregate_needs_every_task(researcher):
     first, second = (factories.make_task(name=name, splits=2) for name in ("one", "two"))
