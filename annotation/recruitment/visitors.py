@@ -194,13 +194,15 @@ def participation_of(token: str) -> Participation:
 
 
 def language_of(request: HttpRequest) -> str:
-    """Return the language of the URL's study, or English by default, before any access check."""
+    """Return the language of the URL's study, or of the browser if a link leads to none."""
     captured = request.resolver_match.kwargs if request.resolver_match else {}
+    is_link = not {"token", "code"}.isdisjoint(captured)
+    fallback = translation.get_language_from_request(request) if is_link else "en"
     if "token" in captured:
         rows = Participation.objects.filter(token=captured["token"])
-        return rows.values_list("study__interface_language", flat=True).first() or "en"
+        return rows.values_list("study__interface_language", flat=True).first() or fallback
     adapter = platform_adapters.adapter_at(captured["code"]) if "code" in captured else None
-    return adapter.study.interface_language if adapter else "en"
+    return adapter.study.interface_language if adapter else fallback
 
 
 def admit(address: str) -> bool:

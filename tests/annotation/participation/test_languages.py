@@ -1,4 +1,4 @@
-"""The annotators' pages speak the language of their study; nothing else does."""
+"""The annotators' pages speak the language of their study, or of the browser if there is none."""
 
 import pytest
 from django.test import Client
@@ -31,6 +31,14 @@ def test_the_language_of_the_browser_is_ignored(researcher, client):
     study = factories.make_study(researcher, factories.make_task())
     address = reverse("landing", args=[study.link_code])
     assert language(client.get(address, headers={"Accept-Language": "de"})) == "en"
+
+
+@pytest.mark.parametrize("name", ["landing", "work"])
+def test_a_link_to_no_study_is_answered_in_the_language_of_the_browser(db, client, name):
+    address = reverse(name, args=["no-such-link"])
+    page = client.get(address, headers={"Accept-Language": "de"})
+    assert (page.status_code, language(page)) == (404, "de")
+    assert language(client.get(address, headers={"Accept-Language": "xx"})) == "en"
 
 
 def test_every_page_of_an_annotator_is_in_the_language(german, client):
