@@ -457,6 +457,19 @@ def test_a_marked_text_with_several_spaces_in_a_row_keeps_them(desk):
     assert moved(words, one.page.evaluate(WORDS)) == []
 
 
+@pytest.mark.parametrize("size", VIEWPORTS)
+def test_the_personal_link_and_its_button_are_in_one_row_of_the_drawer(open_browser, put, size):
+    page = open_browser(viewport={"width": size[0], "height": size[1]})
+    Desk(page, put("Oslo."))
+    page.locator("#help summary").first.click()
+    field, button = page.locator("#resume-link"), page.locator("[data-copy-button]")
+    link, copy = field.bounding_box(), button.bounding_box()
+    assert copy["x"] >= link["x"] + link["width"] + 4
+    assert copy["y"] < link["y"] + link["height"]
+    after = page.locator(".copy + p").bounding_box()
+    assert after["y"] >= copy["y"] + copy["height"] + 8
+
+
 def test_a_sentence_about_an_answer_is_24_px_high(desk):
     one = desk("Lima and Oslo.", gold=["Oslo"])
     one.word("Lima").dblclick()
