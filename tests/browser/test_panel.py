@@ -470,6 +470,13 @@ def test_the_personal_link_and_its_button_are_in_one_row_of_the_drawer(open_brow
     assert after["y"] >= copy["y"] + copy["height"] + 8
 
 
+def test_the_frame_of_the_typed_answer_leaves_its_label_free(desk):
+    page = desk("Oslo.", gold=["Oslo"], typed=True, no_answer=False).page
+    label = page.locator("label[for=typed]").bounding_box()
+    frame = 5  # px: the outline and its offset
+    assert label["y"] + label["height"] + frame <= page.locator("#typed").bounding_box()["y"]
+
+
 def test_a_sentence_about_an_answer_is_24_px_high(desk):
     one = desk("Lima and Oslo.", gold=["Oslo"])
     one.word("Lima").dblclick()
