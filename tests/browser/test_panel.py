@@ -457,6 +457,20 @@ def test_a_marked_text_with_several_spaces_in_a_row_keeps_them(desk):
     assert moved(words, one.page.evaluate(WORDS)) == []
 
 
+def test_a_question_that_takes_the_focus_has_no_frame_of_a_control(labels):
+    page = labels.page
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=reveal]")
+    after_the_guard(page)
+    page.keyboard.press("Enter")
+    labels.ready()
+    question = page.locator("#question")
+    expect(question).to_be_focused()
+    expect(question).to_have_css("outline-color", "rgba(0, 0, 0, 0)")
+    expect(question).not_to_have_css("box-shadow", "none")
+
+
 @pytest.mark.parametrize("size", VIEWPORTS)
 def test_the_personal_link_and_its_button_are_in_one_row_of_the_drawer(open_browser, put, size):
     page = open_browser(viewport={"width": size[0], "height": size[1]})
