@@ -142,8 +142,8 @@ class Flagged:
 
     @property
     def in_words(self) -> str:
-        """Return the counts as text, such as "too fast 3, shared browser 2"."""
-        return ", ".join(f"{label} {count}" for label, count in self.by_flag)
+        """Return the counts as text, such as "too fast: 3, shared browser: 2"."""
+        return ", ".join(f"{label}: {count}" for label, count in self.by_flag)
 
 
 def for_completed(study: Study) -> Flagged:

@@ -258,7 +258,7 @@ def test_flags_are_counted_for_completed_people(ada, study):
     assert flagged.by_flag == [("too fast", 3), ("shared browser", 2)]
     shown = poll(ada, study).content.decode()
     assert f'href="{reverse("people", args=[study.name])}?show=flagged">3 of 3</a>' in shown
-    assert "too fast 3, shared browser 2" in shown
+    assert "Too fast: 3, shared browser: 2" in shown
 
 
 def test_flags_of_simulated_annotators_are_not_counted(study, two):

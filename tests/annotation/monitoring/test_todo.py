@@ -52,7 +52,7 @@ def test_six_hours_without_arrivals_are_reported(study):
 
 def test_money_to_pay_and_flags_are_required_actions(study):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
-    assert needs(study) == {"pay": "5.00 USD to pay", "flags": "1 person flagged"}
+    assert needs(study) == {"pay": "5.00 USD to pay", "flags": "1 annotator flagged"}
 
 
 @pytest.mark.long
