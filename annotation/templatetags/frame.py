@@ -63,12 +63,8 @@ def moment(at: datetime | None, shape: str = "Y-m-d H:i") -> str:
     return format_html('<time datetime="{}">{} {}</time>', at.isoformat(), shown, own.tzname())
 
 
-@register.filter
-def money(cents: float | None) -> str:
-    """Format cents in currency units, or None as ""."""
-    return "" if cents is None else ledger.in_currency(int(cents))
-
-
+# Formats cents in currency units, and None as "".
+register.filter("money", lambda cents: "" if cents is None else ledger.in_currency(int(cents)))
 register.filter("change_in_words", audit_log.in_words)
 register.filter("duration", in_words)
 
@@ -82,8 +78,9 @@ def section(context: dict[str, Any]) -> str:
     return "studies" if first in of_studies else first
 
 
-# Matches 12, 83.7 ± 0.6, 28.4 to 100.0, 3 of 4, < .001, -8.8, 12 min, and – for no value.
-_NUMBER = re.compile(r"[-−+±<≤>≥≈ ]*\.?\d[^a-zA-Z]*( ?(to|of|min|s|h|USD|GBP|EUR)\b[^a-zA-Z]*)*|–")
+# Matches 12, 83.7 ± 0.6, 28.4 to 100.0, 3 of 4, < .001, -8.8, 12 min, – for no value, 8 (n=5).
+_UNIT = r"( ?(to|of|min|s|h|USD|GBP|EUR)\b[^a-zA-Z]*)*"
+_NUMBER = re.compile(rf"([-−+±<≤>≥≈ ]*\.?\d[^a-zA-Z]*?{_UNIT}|–)( ?\([^()]*\))?")
 
 
 @register.filter

@@ -17,6 +17,7 @@ from tests import factories
     [
         ("12", True), ("83.7 ± 0.6", True), ("28.4 to 100.0", True), ("3 of 4", True),
         ("< .001", True), ("-8.8", True), ("12 min", True), ("–", True),
+        ("84.0 ± 11.9 (n=5)", True), ("– (fewer than five annotators)", True),
         ("MNLI v1", False), ("2 golds differ", False), ("", False), ("people", False),
         ("0 shots against 10", False),
     ],
