@@ -130,7 +130,7 @@ def for_study(study: Study, address: str, parameters: QueryDict) -> Menu:
     tabs, subtabs, views = [], [], []
     for name, pages in TABS.items():
         allowed = [p for p in pages if p.right in study.rights and p.unless not in missing]
-        current = next((page for page in allowed if page.holds(address)), None)
+        current = next((page for page in pages if page.holds(address)), None)
         tabs += [link(page, name, current is not None) for page in allowed[:1]]
         if current is None:
             continue

@@ -136,6 +136,7 @@ def test_a_draft_has_no_data_page_and_its_form_has_tabs(ada, researcher):
     assert "Data" not in all_links(ada, draft)
     edited = ada.post(reverse("study_edit", args=[draft.name])).content.decode()
     assert marked(edited) == [("Design", "true"), ("Design", "true")]
+    assert marked(page(ada, reverse("robots", args=[draft.name]))) == [("Design", "true")]
 
 
 @pytest.mark.long
