@@ -20,7 +20,8 @@ from tasks.columns import cells, on_page
 def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = of_kind(request, name)
     tables = {name: table.page(study, kind) for name, table in upstream.OF_ARMS.items()}
-    published = cross_task.published()
+    if not study.is_cross_task:
+        raise Http404
     context |= {
         "tables": tables,
         "of_learners": [tables[table.name] for table in learners.TABLES],
@@ -29,7 +30,7 @@ def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
         "question": cross_task.QUESTION,
         "published": {
             "columns": on_page(cross_task.PUBLISHED),
-            "cells": cells(cross_task.PUBLISHED, published),
+            "cells": cells(cross_task.PUBLISHED, cross_task.published()),
         },
     }
     return render(request, "cross_task/cross_task.html", context)

@@ -139,6 +139,11 @@ def test_a_draft_has_no_data_page_and_its_form_has_tabs(ada, researcher):
     assert marked(page(ada, reverse("robots", args=[draft.name]))) == [("Design", "true")]
 
 
+def test_only_cross_task_studies_have_a_page_of_gains(ada, study):
+    address = reverse("analysis", args=[study.name], query={"show": "cross_task"})
+    assert ada.get(address).status_code == 404
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("role", [Role.ANALYST, Role.PAYER])
 def test_the_tabs_offer_only_pages_the_role_may_open(client, study, other_researcher, role):
