@@ -227,7 +227,7 @@ BLOCKS: dict[str, type[Paragraph | Grid | Picture]] = {
 
 def parameters(study: Study) -> dict[str, Any]:
     people = study.participations.filter(status=Status.COMPLETED).order_by("pk")
-    files = compared_files.every(study).order_by("pk")
+    files = compared_files.all_files(study).order_by("pk")
     return findings.parameters(study, Kind.PERSON, people) | {
         "version": [VERSION, settings.VERSION],
         "pictures": can_draw(),

@@ -49,7 +49,7 @@ def state(study: Study) -> str:
     activity = models.Activity.objects.filter(turn__participation__study=study).aggregate(
         Count("pk"), Max("last_at"), Sum("blurs"), Sum("pastes")
     )
-    files = (compared_files.every(study) | compared_files.for_overlap(study)).order_by("pk")
+    files = (compared_files.all_files(study) | compared_files.for_overlap(study)).order_by("pk")
     made_of = [
         VERSION, study.manifest_hash, study.title, study.status, list(seats),
         [sorted(rows.aggregate(n=Count("pk"), last=Max("pk")).items()) for rows in grown],

@@ -179,7 +179,7 @@ def wages_rows(study: Study) -> Iterator[Row]:
 
 
 def predictions_rows(study: Study) -> Iterator[Row]:
-    rows = Prediction.objects.filter(file__in=compared_files.every(study).order_by())
+    rows = Prediction.objects.filter(file__in=compared_files.all_files(study).order_by())
     return rows.order_by("file", "example__position").values_list(
         "file__model__name", "file__task__name", "file__task__version", "file__shots",
         "file__split_number", "file__arm", "example__source_id", "example__content_hash",

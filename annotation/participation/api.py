@@ -190,7 +190,7 @@ class OwnQuestions(Work):
         participation, given = current(request), parse(bodies.OwnBody, request)["answers"]
         is_over = participation.status == Status.COMPLETED
         moment = OwnAnswer.Moment.AFTER if is_over else OwnAnswer.Moment.BEFORE
-        questions = own_questions.asked(participation, moment)
+        questions = own_questions.unanswered(participation, moment)
         ids = {question.id for question in questions}
         if questions and (unknown := sorted(set(given) - ids)):
             raise Unfit({f"answers.{name}": ["This question does not exist."] for name in unknown})

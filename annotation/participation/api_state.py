@@ -58,8 +58,8 @@ def state_of(participation: Participation, turn: Turn | None = None) -> dict[str
     if turn is None:
         return participant | _outside(participation)
     if card := upstream_step.card_shown_after(participation, turn):
-        shown = _instructions(participation.scenario, next_instructions(participation, card))
-        return participant | {"step": "instructions", "leads_to": "continue"} | shown
+        instructions = _instructions(participation.scenario, next_instructions(participation, card))
+        return participant | {"step": "instructions", "leads_to": "continue"} | instructions
     return participant | _at_turn(participation, turn_page(participation, turn))
 
 
@@ -141,7 +141,7 @@ def _questions(participation: Participation, moment: str) -> list[dict[str, Any]
             "id": question.id, "text": question.text, "kind": question.kind,
             "required": question.is_required, "options": list(question.options),
         }
-        for question in own_questions.asked(participation, moment)
+        for question in own_questions.unanswered(participation, moment)
     ]  # fmt: skip
 
 

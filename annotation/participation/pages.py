@@ -235,7 +235,7 @@ def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
 @worker_page("POST")
 def custom_questions(request: access.PageRequest, token: str) -> HttpResponse:
     participation = visitors.participation_of(token)
-    form = OwnForm(own_questions.asked(participation, OwnAnswer.Moment.BEFORE), request.POST)
+    form = OwnForm(own_questions.unanswered(participation, OwnAnswer.Moment.BEFORE), request.POST)
     if not form.is_valid():
         return _state(request, participation, form, status=422)
     own_questions.answer(token, OwnAnswer.Moment.BEFORE, form.answers())
@@ -390,8 +390,8 @@ def _state(
         "resume_url": request.build_absolute_uri(address),
     }
     if turn is not None and card is None:
-        form_data = request.POST.dict() if error else {}
-        page = turn_page(participation, turn, error=error, notice=notice, sent=form_data)
+        fields = request.POST.dict() if error else {}
+        page = turn_page(participation, turn, error=error, notice=notice, fields=fields)
         return render_turn(request, page, status, **shared)
     if request.htmx:
         return HttpResponseClientRedirect(address)

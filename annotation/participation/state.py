@@ -91,7 +91,7 @@ def page_outside_turns(participation: Participation) -> dict:
     if participation.status == Status.ARRIVED:
         return consent_page(study, reverse("consent", args=[token]))
     if participation.status == Status.WORKING:
-        if questions := own_questions.asked(participation, OwnAnswer.Moment.BEFORE):
+        if questions := own_questions.unanswered(participation, OwnAnswer.Moment.BEFORE):
             return questions_page(questions, reverse("own_questions", args=[token]))
         return _instructions(participation)
     if participation.status == Status.WAITING:
@@ -211,7 +211,7 @@ def exit_form(participation: Participation, *data: Any) -> ExitForm | None:
     """Return a form with the unanswered final questions, or None if all are answered."""
     asks = participation.study.exit_questionnaire
     asks = asks and not ExitAnswers.objects.filter(participation=participation).exists()
-    questions = own_questions.asked(participation, OwnAnswer.Moment.AFTER)
+    questions = own_questions.unanswered(participation, OwnAnswer.Moment.AFTER)
     return ExitForm(asks, questions, *data) if asks or questions else None
 
 
@@ -320,8 +320,8 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
     card, example = page.card, page.example
     try:
         given = card.kind.read(card, example, fields)
-    except AnswerError as problem:
-        return replace(page, error=translated(problem.sentence), sent=dict(fields.items())), 422
+    except AnswerError as error:
+        return replace(page, error=translated(error.sentence), fields=dict(fields.items())), 422
     comparison = compare_answer(card, example, given, example.gold)
     return replace(page, reveal=reveal_page(card, example, given, comparison)), 200
 

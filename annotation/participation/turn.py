@@ -256,10 +256,10 @@ class TurnPage:
     advances: bool = False
     # Whether the page refuses pasted text in typed answers.
     refuses_pastes: bool = False
-    # What is wrong with the answer in `sent`, and a notice about what happened to it.
+    # What is wrong with the answer in `fields`, and a notice about what happened to it.
     error: str = ""
     notice: str = ""
-    sent: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str] = field(default_factory=dict)
     back_url: str = ""  # for the preview of an import
     bar: object | None = None  # navigation of the preview of a study
 
@@ -285,7 +285,7 @@ class TurnPage:
     def form(self, csrf_token: str) -> SafeString:
         """Return the cached form shared by all, or "" if it has a message or an earlier answer."""
         place, card, example = self.place, self.card, self.example
-        extras = self.error or self.notice or self.sent or self.back_url
+        extras = self.error or self.notice or self.fields or self.back_url
         if extras or self.state != "question" or place.begins_test or self.progress.is_milestone:
             return SafeString()
         texts = (example.question, *example.context), tuple(example.options)
@@ -308,7 +308,7 @@ class TurnPage:
         return _filled(turn, {TIME: time, FORM: form, TOKEN: self.token, KEY: self.key})
 
     @property
-    def where(self) -> str:
+    def title(self) -> str:
         """Return the window title: step and position, and the verdict after an answer."""
         title = self.place.title
         return VERDICTS[self.reveal.verdict] % {"where": title} if self.reveal else title
@@ -320,9 +320,9 @@ class TurnPage:
     @property
     def options(self) -> list[tuple[str, bool]]:
         """Return (option, whether the submitted answer selects it) for each option."""
-        form_data = self.sent
+        fields = self.fields
         return [
-            (text, form_data.get("option") == str(place) or form_data.get(f"option-{place}") == "1")
+            (text, fields.get("option") == str(place) or fields.get(f"option-{place}") == "1")
             for place, text in enumerate(self.example.options)
         ]
 

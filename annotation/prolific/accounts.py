@@ -34,7 +34,7 @@ def account_of(user: User) -> ProlificAccount | None:
 
 
 class Token(NamedTuple):
-    words: str
+    label: str
     problem: str
 
 

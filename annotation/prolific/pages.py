@@ -83,13 +83,13 @@ class NewPanel(StudyPost):
     faults: ClassVar = {NameTaken: "name"}
 
     def form(self, study: Study, data: Any, files: Any = None) -> PanelForm:
-        self.sent = PanelForm(data, instance=Panel(study=study))
-        return self.sent
+        self.bound_form = PanelForm(data, instance=Panel(study=study))
+        return self.bound_form
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> Panel:
         try:
             with transaction.atomic():
-                return self.sent.save()
+                return self.bound_form.save()
         except IntegrityError:
             raise NameTaken("This study already has a platform with this name.") from None
 
@@ -168,7 +168,7 @@ def page(request: ResearcherRequest, name: str) -> HttpResponse:
 def _page(
     request: ResearcherRequest,
     study: Study,
-    sent: OnPage | None = None,
+    bound: OnPage | None = None,
     draft: ProlificStudy | None = None,
     problem: str = "",
     status: int = 422,
@@ -179,13 +179,13 @@ def _page(
     of_drafts = token_of(account_of(request.user))
     first = study.prolific_studies.select_related("account__owner").first()
     preset = panel.PRESETS.get(request.GET.get("preset", ""), panel.PRESETS["other"])
-    forms = {draft.pk: sent} if draft else {}
+    forms = {draft.pk: bound} if draft else {}
     tried = {request.GET.get("panel", ""): request.GET.get("query")}
     forecasts = _forecasts(request, study)
     proposed = {name: getattr(preset, name) for name in panel.PRESET_FIELDS}
     context = {
         "study": study,
-        "sent": sent,
+        "sent": bound,
         "problem": problem,
         "links": [
             (label, address(code), note)
@@ -211,8 +211,8 @@ def _page(
         **forecasts,
         "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
     }
-    context |= by_key(PanelForm(initial=proposed | {"name": preset.title}), PlanForm(), sent=sent)
-    status = status if sent or problem else 200
+    context |= by_key(PanelForm(initial=proposed | {"name": preset.title}), PlanForm(), sent=bound)
+    status = status if bound or problem else 200
     return render(request, "prolific/platforms.html", context, status=status)
 
 
@@ -300,7 +300,7 @@ def prolific_sync(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 panel_new = posts.page(
-    NewPanel, _page, to=lambda _request, done, name: redirect("panel_visit", name, done.pk)
+    NewPanel, _page, to=lambda _request, panel, name: redirect("panel_visit", name, panel.pk)
 )
 prolific_plan = posts.page(Plan, _page, to="platforms")
 

@@ -15,7 +15,7 @@ from annotation.study.own_questions import AFTER, BEFORE, OwnQuestion, of_moment
 WHILE = {BEFORE: Status.WORKING, AFTER: Status.COMPLETED}
 
 
-def asked(participation: Participation, moment: str) -> list[OwnQuestion]:
+def unanswered(participation: Participation, moment: str) -> list[OwnQuestion]:
     """Return the questions for this moment, unless the worker has already answered them."""
     declared = participation.study.own_questions
     if not declared.strip() or participation.kind != Kind.PERSON:
@@ -40,7 +40,7 @@ def answer(token: str, moment: str, given: Mapping[str, str]) -> None:
                 question=question.id,
                 answer=given.get(question.id, ""),
             )
-            for question in asked(participation, moment)
+            for question in unanswered(participation, moment)
         )
 
 

@@ -102,7 +102,7 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
             raise Conflict(gettext("First, please answer the question about consent."))
         if participation.status != Status.WORKING or participation.turns.exists():
             return
-        if own_questions.asked(participation, OwnAnswer.Moment.BEFORE):
+        if own_questions.unanswered(participation, OwnAnswer.Moment.BEFORE):
             raise Conflict(gettext("First, please answer the questions before the instructions."))
         if comprehension.is_open(participation):
             raise Conflict(gettext("First, please answer the questions about the instructions."))

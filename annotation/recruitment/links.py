@@ -181,7 +181,7 @@ def links_with_states(study: Study) -> list[tuple[PersonalLink, str]]:
     links: Sequence[PersonalLink] = list(study.personal_links.order_by("pk"))
     keys = {worker_key(PersonalLinkAdapter.platform, link.code): link.pk for link in links}
     participations = study.participations.filter(
-        PersonalLinkAdapter.named("worker__platform")
+        PersonalLinkAdapter.query("worker__platform")
     ).order_by("pk")
     states = {
         keys[key]: STATES[Status(status)]

@@ -176,17 +176,17 @@ class Budget(StudyPost):
         return f"The budget is now {data['amount']} {study.currency}."
 
 
-def sections(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
+def sections(study: Study, bound_form: OnPage | None = None) -> dict[str, Any]:
     spent, reserved = budget.spent(study), budget.reserved(study)
     context = {
-        "sent": sent,
+        "sent": bound_form,
         "rules": study.access_rules.select_related("made_by", "ended_by"),
         "spent": ledger.in_currency(spent),
         "reserved": ledger.in_currency(reserved),
         "room": budget.room(study, spent + reserved),
     }
     blank = (RuleForm(study), SwitchesForm(instance=study), SeatsForm(study), BudgetForm(study))
-    return context | by_key(*blank, sent=sent)
+    return context | by_key(*blank, sent=bound_form)
 
 
 class LinksForm(PageForm):

@@ -104,7 +104,7 @@ class PanelAdapter(PlatformAdapter):
         self.platform, self.label = self.platform + panel.name, panel.name
 
     @classmethod
-    def named(cls, field: str) -> Q:
+    def query(cls, field: str) -> Q:
         return Q((f"{field}__startswith", cls.platform))
 
     @classmethod

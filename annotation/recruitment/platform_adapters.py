@@ -74,7 +74,7 @@ class PlatformAdapter:
     own_codes: bool = False  # IDs are Handful's codes or model names, so case-sensitive
 
     @classmethod
-    def named(cls, field: str) -> Q:
+    def query(cls, field: str) -> Q:
         """Return a condition that `field` is one of this class's platforms."""
         return Q((field, cls.platform))
 
@@ -137,7 +137,7 @@ def source_of(platform: str) -> str:
 
 def of_adapters_with(trait: str, field: str) -> Q:
     """Return a condition that `field` is the platform of an adapter with this attribute."""
-    return reduce(or_, (adapter.named(field) for adapter in ADAPTERS if getattr(adapter, trait)))
+    return reduce(or_, (adapter.query(field) for adapter in ADAPTERS if getattr(adapter, trait)))
 
 
 def adapter_of(submission: Submission) -> PlatformAdapter:

@@ -343,17 +343,17 @@ class Team(StudyTwin):
             raise Unprocessable({"action": [f"Expected one of {', '.join(ACTIONS)}."]})
         if action == "add":
             fields = {k: v for k, v in body.items() if k != "action"}
-            self.sent = MemberForm(form_bodies.as_form_data(fields))
-            return self.sent
+            self.bound_form = MemberForm(form_bodies.as_form_data(fields))
+            return self.bound_form
         member = study.members.filter(user__username=str(username)).first()
         if member is None:
             raise Unprocessable({"username": ["This person is not a member of the team."]})
         fields = {"member": member.pk}
         if action == "change":
             fields |= {"was": member.role, "role": body.get("role")}
-        self.sent = ACTIONS[action](study, form_bodies.as_form_data(fields))
-        return self.sent
+        self.bound_form = ACTIONS[action](study, form_bodies.as_form_data(fields))
+        return self.bound_form
 
     def do(self, study: Study, data: dict[str, Any], request: Request) -> dict[str, str]:
-        team_pages.change(self.sent, study, request.user)
+        team_pages.change(self.bound_form, study, request.user)
         return {"done": "The team was changed."}

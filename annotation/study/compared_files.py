@@ -44,7 +44,7 @@ def for_overlap(study: Study) -> PredictionFileQuerySet:
     return files(study) | _of_team(study, witness=True).filter(arm__in=CELL_ARMS)
 
 
-def every(study: Study) -> PredictionFileQuerySet:
+def all_files(study: Study) -> PredictionFileQuerySet:
     return files(study) | of_arms(study)
 
 

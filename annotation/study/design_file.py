@@ -162,8 +162,8 @@ def task_named(name: str) -> Task:
             f" as {name}@1."
         )
     if task is None:
-        known = ", ".join(t.name for t in Task.objects.latest_versions()) or "none yet"
-        raise DesignFileError(f"The task {name} does not exist. Imported: {known}.")
+        listed = ", ".join(t.name for t in Task.objects.latest_versions()) or "none yet"
+        raise DesignFileError(f"The task {name} does not exist. Imported: {listed}.")
     return task
 
 
@@ -240,12 +240,12 @@ def _value(path: str, key: str, value: Any) -> Any:
     field = Study.design_field(FIELDS[key])
     if value in ("", None) and field.null:  # TOML has no null
         return None
-    types, words = next(held for kind, held in WRITTEN.items() if isinstance(field, kind))
-    words = "a list of names" if key == "metrics" else words
+    types, expected = next(entry for kind, entry in WRITTEN.items() if isinstance(field, kind))
+    expected = "a list of names" if key == "metrics" else expected
     if key == "arms":
         return _arms(path, value)
     if key == "audience":  # its keys are checked with the design
-        types, words = (dict,), "a table, [audience]"
+        types, expected = (dict,), "a table, [audience]"
     right = isinstance(value, types) and (bool in types or not isinstance(value, bool))
     if right and list in types:
         right = all(type(item) is (str if key == "metrics" else int) for item in value)
@@ -260,5 +260,5 @@ def _value(path: str, key: str, value: Any) -> Any:
         except OverflowError:
             right = False
     if not right:
-        raise DesignFileError(f"{path}: {key}: expected {words}.")
+        raise DesignFileError(f"{path}: {key}: expected {expected}.")
     return value

@@ -188,12 +188,12 @@ def _change(form: PageForm, study: Study, by: User) -> bool:
     return form.is_valid()
 
 
-def section(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
+def section(study: Study, bound_form: OnPage | None = None) -> dict[str, Any]:
     rows = []
     for member in study.members.select_related("user"):
         form = RoleForm(study)
-        if isinstance(sent, RoleForm) and sent.data.get("member") == str(member.pk):
-            form = sent
+        if isinstance(bound_form, RoleForm) and bound_form.data.get("member") == str(member.pk):
+            form = bound_form
         rows.append((member, form.in_row(member)))
     context: dict[str, Any] = {"rows": rows}
     context["webhooks"] = study.webhooks.select_related("made_by").annotate(
@@ -203,4 +203,4 @@ def section(study: Study, sent: OnPage | None = None) -> dict[str, Any]:
         ),
     )
     context["waiting"] = Invitation.objects.open().filter(study=study)
-    return context | by_key(MemberForm(), InviteForm(), sent=sent)
+    return context | by_key(MemberForm(), InviteForm(), sent=bound_form)

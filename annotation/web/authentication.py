@@ -82,16 +82,16 @@ class HoldsParticipation(BasePermission):
 class Documented(OpenApiAuthenticationExtension):
     target_class: Any = TokenAuthentication
     name = "token"
-    words = "A token from API tokens on the page Your account."
+    description = "A token from API tokens on the page Your account."
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": self.words}
+        return {"type": "http", "scheme": "bearer", "description": self.description}
 
 
 class DocumentedParticipation(Documented):
     target_class = ParticipationToken
     name = "participation"
-    words = "The token of one participation, from POST /api/v1/join/CODE/."
+    description = "The token of one participation, from POST /api/v1/join/CODE/."
 
 
 class PerHolder(SimpleRateThrottle):

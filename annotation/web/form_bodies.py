@@ -116,10 +116,10 @@ FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
 ]
 
 
-def fields_of(form: FormClass, **more: serializers.Field) -> dict[str, Any]:
-    """Return a form's fields as serializer fields. `more` adds to them or replaces some."""
+def fields_of(form: FormClass, **extra: serializers.Field) -> dict[str, Any]:
+    """Return a form's fields as serializer fields. `extra` adds to them or replaces some."""
     fields = {name: _field(field) for name, field in form.base_fields.items()}
-    return {name: field for name, field in (fields | more).items() if field is not None}
+    return {name: field for name, field in (fields | extra).items() if field is not None}
 
 
 def _field(field: forms.Field) -> serializers.Field:
