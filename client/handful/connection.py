@@ -165,14 +165,14 @@ class Connection(AbstractContextManager["Connection"]):
                 reply = self.http.request(method, address, **content)
             except httpx.TransportError as error:
                 if is_last or not (repeatable or isinstance(error, httpx.ConnectError)):
-                    raise NotReachable(self._nobody(error)) from None
+                    raise NotReachable(self._unreachable(error)) from None
                 self.sleep(pause(attempt))
                 continue
             certain = reply.status_code in NOT_DONE and _code(reply) != DATABASE_AWAY
             may_pass = certain or (repeatable and reply.status_code in NOT_DONE | PERHAPS_DONE)
             if is_last or not may_pass:
-                return self._answered(reply)
-            self.sleep(told_pause(reply.headers.get("Retry-After"), attempt))
+                return self._checked_reply(reply)
+            self.sleep(retry_pause(reply.headers.get("Retry-After"), attempt))
         raise AssertionError("the last attempt returns or raises")
 
     @contextmanager
@@ -181,12 +181,12 @@ class Connection(AbstractContextManager["Connection"]):
             with self.http.stream("GET", address) as reply:
                 if not reply.is_success:
                     reply.read()
-                    self._answered(reply)
+                    self._checked_reply(reply)
                 yield reply
         except httpx.TransportError as error:
-            raise NotReachable(self._nobody(error)) from None
+            raise NotReachable(self._unreachable(error)) from None
 
-    def _answered(self, reply: httpx.Response) -> httpx.Response:
+    def _checked_reply(self, reply: httpx.Response) -> httpx.Response:
         if reply.is_success or reply.status_code == httpx.codes.NOT_MODIFIED:
             return reply
         if reply.is_redirect:
@@ -204,7 +204,7 @@ class Connection(AbstractContextManager["Connection"]):
             )
         raise ApiError(problem, reply.status_code)
 
-    def _nobody(self, error: httpx.TransportError) -> str:
+    def _unreachable(self, error: httpx.TransportError) -> str:
         return f"{self.server} does not respond ({error or type(error).__name__})"
 
     def _page_url(self, address: str) -> str:
@@ -235,7 +235,7 @@ def pause(attempt: int) -> float:
     return min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * random.uniform(0.75, 1.25)
 
 
-def told_pause(retry_after: str | None, attempt: int) -> float:
+def retry_pause(retry_after: str | None, attempt: int) -> float:
     """Return the seconds requested by Retry-After (a number or HTTP date), or else `pause`."""
     if retry_after is None:
         return pause(attempt)
