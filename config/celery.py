@@ -62,7 +62,7 @@ app.conf.update(
 
 
 @signals.setup_logging.connect
-def _leave_the_log(**_kwargs: object) -> None:
+def _keep_log_handlers(**_kwargs: object) -> None:
     """Stop Celery from installing its own log handlers, which would log secret links."""
 
 
@@ -104,7 +104,7 @@ def tick() -> None:
 
 
 @signals.worker_init.connect
-def _refuse_what_does_not_fit(**_kwargs: object) -> None:
+def _check_installation(**_kwargs: object) -> None:
     """Check the data folder and the keys before a worker starts, as `run_jobs` does."""
     from annotation import key_check
     from tasks import installation

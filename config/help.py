@@ -122,7 +122,7 @@ def rendered(file: str) -> Page:
         elif token.tag == "h2":
             contents.append((anchor, heading))
     for token in tokens:
-        _lead_home(token.children or [], posixpath.dirname(file))
+        _rewrite_links(token.children or [], posixpath.dirname(file))
     html = nh3.clean(
         parser.renderer.render(tokens, parser.options, {}),
         tags=TAGS,
@@ -157,18 +157,18 @@ def _headings(tokens: Sequence[Token]) -> list[tuple[str, Token]]:
     return anchored
 
 
-def _lead_home(tokens: Sequence[Token], folder: str) -> None:
+def _rewrite_links(tokens: Sequence[Token], folder: str) -> None:
     for token in tokens:
         if token.type == "image":
-            token.attrSet("src", _leads_to(str(token.attrGet("src")), folder))
+            token.attrSet("src", _link_target(str(token.attrGet("src")), folder))
         elif token.type == "link_open":
-            target = _leads_to(str(token.attrGet("href")), folder)
+            target = _link_target(str(token.attrGet("href")), folder)
             token.attrSet("href", target)
             if not target:
                 del token.attrs["href"]
 
 
-def _leads_to(target: str, folder: str) -> str:
+def _link_target(target: str, folder: str) -> str:
     """Resolve a link in a document in that folder. Return "" if its target isn't served."""
     if re.match(r"[a-z]+:|#", target):
         return target

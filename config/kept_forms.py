@@ -108,7 +108,7 @@ class SignIn(LoginView):
         if not self.request.user.is_authenticated:  # a second factor is still required
             self.request.session[SALT] = packed
             return response
-        return _to_send_again(self.request, form_input, 200)
+        return _resend_page(self.request, form_input, 200)
 
 
 class SecondStep(AuthenticateView):
@@ -119,7 +119,7 @@ class SecondStep(AuthenticateView):
         form_input = unpack(self.request.session.pop(SALT, ""))
         if form_input is None or not self.request.user.is_authenticated:
             return response
-        return _to_send_again(self.request, form_input, 200)
+        return _resend_page(self.request, form_input, 200)
 
 
 def sign_in_page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
@@ -130,7 +130,7 @@ def sign_in_page(request: HttpRequest, status: int, **context: Any) -> HttpRespo
     return render(request, SignIn.template_name, context, status=status)
 
 
-def _to_send_again(request: HttpRequest, form_input: Kept, status: int) -> HttpResponse:
+def _resend_page(request: HttpRequest, form_input: Kept, status: int) -> HttpResponse:
     return render(request, "web/kept_form.html", {"kept": form_input}, status=status)
 
 
@@ -177,10 +177,10 @@ def _sign_in_instead(request: HttpRequest, response: HttpResponse) -> HttpRespon
         to = redirect_to_login(htmx.current_url_abs_path or request.path)
         return HttpResponseClientRedirect(to["Location"])
     form_input = keep(request) if request.method == "POST" else None
-    return _asked_to_sign_in(request, form_input) if form_input else response
+    return _sign_in_form(request, form_input) if form_input else response
 
 
-def _asked_to_sign_in(request: HttpRequest, form_input: Kept) -> HttpResponse:
+def _sign_in_form(request: HttpRequest, form_input: Kept) -> HttpResponse:
     response = sign_in_page(request, 401, kept=pack(form_input), next=form_input.page)
     # HTTP requires this header with 401. Browsers ignore unknown schemes and show no prompt.
     response["WWW-Authenticate"] = 'Form realm="Handful"'
@@ -191,27 +191,27 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Show a form again with a new token if it was sent from our own page with an old token."""
     origin = f"{request.scheme}://{request.get_host()}"
     if HtmxDetails(request) or request.headers.get("Origin") != origin:
-        return _not_sent(request, reason)
+        return _csrf_error(request, reason)
     if request.path == resolve_url(settings.LOGIN_URL):
-        return _signed_in_twice(request)
+        return _stale_sign_in(request)
     form_input = keep(request) if is_of_researchers(request.path_info) else None
     if form_input is None:
-        return _not_sent(request, reason)
+        return _csrf_error(request, reason)
     if request.user.is_authenticated:
-        return _to_send_again(request, form_input, 403)
-    return _asked_to_sign_in(request, form_input)
+        return _resend_page(request, form_input, 403)
+    return _sign_in_form(request, form_input)
 
 
-def _not_sent(request: HttpRequest, reason: str) -> HttpResponse:
+def _csrf_error(request: HttpRequest, reason: str) -> HttpResponse:
     with translation.override(visitors.language_of(request)):
         return django_csrf_failure(request, reason)
 
 
-def _signed_in_twice(request: HttpRequest) -> HttpResponse:
+def _stale_sign_in(request: HttpRequest) -> HttpResponse:
     """Handle a sign-in form from before the user signed in or out in another tab."""
     form_input = unpack(request.POST.get("kept", ""))
     if not request.user.is_authenticated:
         return sign_in_page(request, 403, is_stale=True)
     if form_input is not None:
-        return _to_send_again(request, form_input, 403)
+        return _resend_page(request, form_input, 403)
     return render(request, "web/signed_in_already.html", status=403)

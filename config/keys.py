@@ -50,18 +50,18 @@ def _make(path: Path) -> None:
 def private_folder(path: Path) -> Path:
     """Create a folder that only this user can access. It contains personal links and hashes."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _only_ours(path, 0o700)
+    _restrict_mode(path, 0o700)
     return path
 
 
 def private_file(path: Path) -> Path:
     """Create a file that only this user can access, unless it exists."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    _only_ours(path, 0o600)
+    _restrict_mode(path, 0o600)
     return path
 
 
-def _only_ours(path: Path, mode: int) -> None:
+def _restrict_mode(path: Path, mode: int) -> None:
     info = path.stat()
     if info.st_mode & 0o077 and info.st_uid == os.geteuid():
         path.chmod(mode)

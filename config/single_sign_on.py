@@ -57,7 +57,7 @@ class SingleSignOn(DefaultSocialAccountAdapter):
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Return True if this person gets an account. Raises ImmediateHttpResponse if not."""
-        if reason := _why_no_account(sociallogin):
+        if reason := _refusal_reason(sociallogin):
             raise refused(request, reason)
         return True
 
@@ -76,7 +76,7 @@ class SingleSignOn(DefaultSocialAccountAdapter):
         raise refused(request, "The sign-in was cancelled, or the provider reported an error.")
 
 
-def _why_no_account(sociallogin: SocialLogin) -> str:
+def _refusal_reason(sociallogin: SocialLogin) -> str:
     """Return why no account is created for this person, or ""."""
     address = next((row.email for row in sociallogin.email_addresses if row.verified is True), "")
     if awaits_first_owner():
