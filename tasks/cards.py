@@ -113,7 +113,7 @@ def _entries(part: type[Any]) -> Callable[[Any], Wrong]:
             return
         names = []
         for index, entry in enumerate(value):
-            yield from ((f"[{index}]", wrong) for wrong in _only(entry, keys, ()))
+            yield from ((f"[{index}]", wrong) for wrong in _key_problems(entry, keys, ()))
             for key in keys:
                 if key in entry:
                     texts = (
@@ -305,7 +305,7 @@ def load_card(path: Path) -> Card:
 
 def parse_card(data: dict[str, Any], source: str) -> Card:
     """Build a card from its keys. Raises CardError, where `source` names the file."""
-    wrong = [f"{source}: {problem}" for problem in _only(data, REQUIRED, OPTIONAL)]
+    wrong = [f"{source}: {problem}" for problem in _key_problems(data, REQUIRED, OPTIONAL)]
     wrong += [
         f"{source}: key {name}{within}: {expected}"
         for name, key in KEYS.items()
@@ -353,7 +353,7 @@ def _contradictions(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "test_seed", "only valid together with test_of"
 
 
-def _only(
+def _key_problems(
     data: dict[str, Any], required: tuple[str, ...], optional: tuple[str, ...]
 ) -> Iterator[str]:
     """Yield a sentence for each missing or unknown key. A misspelt key is reported only once."""

@@ -223,14 +223,14 @@ def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
 
 
 def lines(report: dict[str, Any]) -> list[str]:
-    return [*_sizes_told(report), *warnings(report), *_bounds_told(report)]
+    return [*_sizes_text(report), *warnings(report), *_bounds_text(report)]
 
 
 def counts(report: dict[str, Any]) -> list[str]:
-    return [*_sizes_told(report), *_bounds_told(report)]
+    return [*_sizes_text(report), *_bounds_text(report)]
 
 
-def _sizes_told(report: dict[str, Any]) -> list[str]:
+def _sizes_text(report: dict[str, Any]) -> list[str]:
     sentences = [origin(report["made_from"])] if "made_from" in report else []
     sentences += report.get("made_from", {}).get("notes", [])
     return sentences + [
@@ -277,7 +277,7 @@ def warnings(report: dict[str, Any]) -> list[str]:
     return sentences
 
 
-def _bounds_told(report: dict[str, Any]) -> list[str]:
+def _bounds_text(report: dict[str, Any]) -> list[str]:
     if report["baseline"] is None:
         sentences = [f"Trivial baseline: {report['baseline_name']}"]
     else:

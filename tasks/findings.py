@@ -168,11 +168,11 @@ def _of_span(
     nearest = max(
         touched, key=lambda place: min(place.end, span.end) - max(place.start, span.start)
     )
-    kind, surplus = _against(span, nearest)
+    kind, surplus = _difference(span, nearest)
     return finding(kind, gold=(nearest.text,), surplus=surplus)
 
 
-def _against(span: Span, place: Span) -> tuple[Kind, tuple[str, ...]]:
+def _difference(span: Span, place: Span) -> tuple[Kind, tuple[str, ...]]:
     """Return how a highlight differs from an overlapping answer, and its superfluous words."""
     prefix = span.text[: max(0, place.start - span.start)].strip()
     suffix = span.text[len(span.text) - max(0, span.end - place.end) :].strip()

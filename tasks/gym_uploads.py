@@ -123,7 +123,7 @@ def _import(job: Job, number: int) -> dict[str, Any]:
     name, kind, digest = job.parameters["tasks"][number]
     sample = job.parameters["sample"]
     try:
-        source = making.see(folder_of(upload) / name).answered_by(kind)
+        source = making.read_source(folder_of(upload) / name).answered_by(kind)
         if source.digest != digest:
             raise jobs.JobError(f"{name}: the files differ from those that were checked.")
         task = making.make(source, Sample(**sample) if sample else None)

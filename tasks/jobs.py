@@ -164,14 +164,14 @@ def advance(job: Job) -> None:
     At least one chunk runs, unless its lease is taken. `job` is refreshed with the outcome.
     """
     if send is not None:
-        _send_word(job, send)
+        _enqueue(job, send)
         return
     end = time.monotonic() + POLL
     while run_chunk(job) and time.monotonic() < end:
         pass
 
 
-def _send_word(job: Job, send: Callable[[int, int], None]) -> None:
+def _enqueue(job: Job, send: Callable[[int, int], None]) -> None:
     """Enqueue the next chunk if it isn't running or enqueued already.
 
     The row records the time, so that polls don't enqueue it repeatedly. A later poll or tick

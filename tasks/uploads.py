@@ -240,7 +240,7 @@ def parts(file: UploadedFile, max_files: int = MAX_FILES) -> Iterator[tuple[str,
                 f"{name}: not accepted; it contains {len(archive.infolist()):,} files, and at most"
                 f" {max_files:,} are accepted."
             )
-        members = [member for member in archive.infolist() if _is_wanted(member, name)]
+        members = [member for member in archive.infolist() if _is_accepted(member, name)]
         if sum(member.file_size for member in members) > MAX_BYTES:
             problem = f"{name}: not accepted; its contents are larger than the limit. {TOO_LARGE}"
             raise UploadError(problem)
@@ -248,7 +248,7 @@ def parts(file: UploadedFile, max_files: int = MAX_FILES) -> Iterator[tuple[str,
             yield PurePosixPath(member.filename).name, _content(archive, member)
 
 
-def _is_wanted(member: zipfile.ZipInfo, archive: str) -> bool:
+def _is_accepted(member: zipfile.ZipInfo, archive: str) -> bool:
     """Return whether to unpack a ZIP member. Raises UploadError for suspicious members."""
     path = PurePosixPath(member.filename)
     odd = not path.parts or path.is_absolute() or ".." in path.parts

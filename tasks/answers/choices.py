@@ -20,9 +20,9 @@ from tasks.answers.kind import (
     Prompt,
     Rule,
     Texts,
-    another,
     enough_gold,
-    nothing,
+    missing_answer,
+    other_choice,
     says_no_answer,
 )
 from tasks.sentences import sentence
@@ -109,10 +109,10 @@ class Label(Kind):
         return [rng.choice(example.card.labels).name]
 
     def mistaken(self, example: KnownExample, rng: random.Random) -> list[str]:
-        return another([label.name for label in example.card.labels], example.gold, rng)
+        return other_choice([label.name for label in example.card.labels], example.gold, rng)
 
 
-def words_of(names: Sequence[str]) -> dict[str, str]:
+def label_texts(names: Sequence[str]) -> dict[str, str]:
     """Return a card's default texts, which list the labels if there are only a few."""
     if len(names) > LISTED:
         return dict(Label.default_texts)
@@ -141,7 +141,7 @@ MENTIONED = sentence("Which of these are mentioned?")
 MAX_OPTIONS = 100  # per example
 LONGEST_OPTION = 2_000  # characters
 FIELD = "option-"
-OF_EXAMPLE: Rule = (lambda p, known: set(p) - known, "are not options of their example: {named}")
+OF_EXAMPLE: Rule = (lambda p, listed: set(p) - listed, "are not options of their example: {named}")
 
 
 class Option(Kind):
@@ -173,7 +173,7 @@ class Option(Kind):
         if says_no_answer(card, fields, bool(place)):
             return NO_ANSWER
         if not place:
-            raise nothing(
+            raise missing_answer(
                 card,
                 sentence("Choose one of the options."),
                 sentence("Choose one of the options, or “No answer”."),
@@ -195,7 +195,7 @@ class Option(Kind):
         return [rng.choice(example.options)]
 
     def mistaken(self, example: KnownExample, rng: random.Random) -> list[str]:
-        return another(example.options, example.gold, rng)
+        return other_choice(example.options, example.gold, rng)
 
 
 class Options(Kind):
@@ -245,7 +245,7 @@ class Options(Kind):
         if says_no_answer(card, fields, bool(texts)):
             return NO_ANSWER
         if not texts:
-            raise nothing(
+            raise missing_answer(
                 card,
                 sentence("Choose at least one of the options."),
                 sentence("Choose at least one of the options, or “No answer”."),

@@ -140,7 +140,7 @@ class Kind:
         return texts
 
 
-def another(names: Sequence[str], gold: Sequence[str], rng: random.Random) -> list[str]:
+def other_choice(names: Sequence[str], gold: Sequence[str], rng: random.Random) -> list[str]:
     return [rng.choice([name for name in names if name not in gold] or list(names))]
 
 
@@ -157,7 +157,7 @@ def says_no_answer(card: "Card", fields: Mapping[str, str], is_given: bool) -> b
     return True
 
 
-def nothing(card: "Card", alone: Sentence, or_none: Sentence) -> AnswerError:
+def missing_answer(card: "Card", alone: Sentence, or_none: Sentence) -> AnswerError:
     """Return the error for a missing answer, which depends on whether "no answer" is allowed."""
     return AnswerError("nothing_chosen", or_none if card.no_answer else alone)
 

@@ -21,7 +21,7 @@ from tasks.answers.kind import (
     Rule,
     Texts,
     enough_gold,
-    nothing,
+    missing_answer,
     says_no_answer,
 )
 from tasks.sentences import Sentence, counted, sentence
@@ -83,7 +83,7 @@ class Number(Kind):
         if says_no_answer(card, fields, bool(typed)):
             return NO_ANSWER
         if not typed:
-            raise nothing(
+            raise missing_answer(
                 card,
                 sentence("Enter a number."),
                 sentence("Enter a number, or choose “No answer”."),
@@ -304,7 +304,7 @@ def _read_text(card: "Card", fields: Mapping[str, str]) -> GivenAnswer:
     if says_no_answer(card, fields, bool(text)):
         return NO_ANSWER
     if not text:
-        raise nothing(
+        raise missing_answer(
             card, sentence("Type an answer."), sentence("Type an answer, or choose “No answer”.")
         )
     if len(text) > card.longest_text:

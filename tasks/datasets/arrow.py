@@ -32,7 +32,7 @@ def read_parquet(path: Path) -> Table:
     """Read rows from a Parquet file. Raises DatasetError."""
     from pyarrow import parquet
 
-    with _by_arrow(path.name), parquet.ParquetFile(path) as file:
+    with _arrow_errors(path.name), parquet.ParquetFile(path) as file:
         metadata = file.metadata
         groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
         _check_size(path.name, metadata.num_rows, sum(group.total_byte_size for group in groups))
@@ -57,16 +57,16 @@ def read_folder(path: Path, *, part: str = "") -> Table:
     features = _features(texts.document(path / INFO), INFO)
     tables = []
     for name in _data_files(path):
-        with _by_arrow(f"{path.name}/{name}"):
+        with _arrow_errors(f"{path.name}/{name}"):
             _check_size(f"{path.name}/{name}", 0, (path / name).stat().st_size)
             with pyarrow.OSFile(str(path / name)) as file, pyarrow.ipc.open_stream(file) as stream:
                 tables.append(stream.read_all())
-    with _by_arrow(path.name):
+    with _arrow_errors(path.name):
         return _table(path.name, pyarrow.concat_tables(tables), features)
 
 
 @contextmanager
-def _by_arrow(name: str) -> Iterator[None]:
+def _arrow_errors(name: str) -> Iterator[None]:
     """Convert pyarrow's errors to DatasetError with the file name."""
     import pyarrow
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from tasks.answer_keys import LABEL, LONG_TEXT, LONGEST_TEXTS, OPTIONS, SPANS
 from tasks.answers import Kind
-from tasks.answers.choices import LISTED, NO_EXAMPLE, alternatives, defined, words_of
+from tasks.answers.choices import LISTED, NO_EXAMPLE, alternatives, defined, label_texts
 from tasks.answers.typed import guide, longest
 from tasks.cards import Card, CardError, parse_card
 from tasks.datasets.mapping import Item, Mapped, question_of
@@ -44,7 +44,7 @@ def card_of(
     if unknown:
         problem = f"unknown label {unknown[0]} (--define); the labels are: {alternatives(names)}"
         raise CardError(problem)
-    data = _usual(name, mapped, names)
+    data = _default_keys(name, mapped, names)
     if columns.answer.name == LONG_TEXT:
         data |= guide([gold for item in trained for gold in item.records[0].gold])
     language = card_keys.get("language", data["language"])
@@ -71,16 +71,16 @@ def card_of(
     return parse_card({**data, **card_keys}, "the card"), defaults
 
 
-def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
+def _default_keys(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
     columns = mapped.columns
     answer = columns.answer
     data: dict[str, Any] = {"name": name, "title": name, "answer": answer.name}
     if answer.name == LABEL:
-        data |= {"family": "classification", **words_of(names)}
+        data |= {"family": "classification", **label_texts(names)}
         if len(names) <= LISTED or columns.question or columns.ask:
             del data["question"]
     elif answer.name != SPANS:
-        data |= _beside_the_text(mapped, answer)
+        data |= _other_texts(mapped, answer)
     else:
         target = f"every part that is {alternatives(names)}" if names else "the answer"
         empty = " If there is none, choose “No answer”." if names or columns.no_answer else ""
@@ -102,7 +102,7 @@ def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
     }
 
 
-def _beside_the_text(mapped: Mapped, answer: Kind) -> dict[str, Any]:
+def _other_texts(mapped: Mapped, answer: Kind) -> dict[str, Any]:
     """Return default texts for a chosen or typed answer, and the limits its gold requires."""
     data: dict[str, Any] = dict(answer.default_texts)
     data["family"] = "generation" if answer.name in LONGEST_TEXTS else "classification"

@@ -80,7 +80,7 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
         items.append(item)
     if unlabelled:
         notes.append(f"{unlabelled:,} rows without a label were skipped")
-    items, warnings = _each_once(table, items)
+    items, warnings = _distinct_items(table, items)
     types = tuple(map(columns.name_of, columns.labels)) if columns.kind == "spans" else ()
     return Mapped(columns, items, types, [*table.notes, *notes, *warnings])
 
@@ -122,13 +122,13 @@ def _rows_of_values(table: Table, columns: Columns, is_labelled: bool) -> dict[s
     for row in table.rows:
         if is_labelled:
             spans = kinds.labelled(table, row, plain, _texts(table, row, columns))
-            found = [span.label for span in spans]
+            labels = [span.label for span in spans]
         else:
             try:
-                found = list(read_gold(table, row, plain, ())[0].gold)
+                labels = list(read_gold(table, row, plain, ())[0].gold)
             except Unlabelled:
                 continue
-        for label in found:
+        for label in labels:
             first.setdefault(label, row)
     return first
 
@@ -155,9 +155,9 @@ def _check_labels(
         if not name.strip() or len(name) > LONGEST_LABEL or len(name.splitlines()) > 1:
             expected = f"is not a single line of 1 to {LONGEST_LABEL} characters; check the column"
             raise table.error(row, column, f"the label {name[:60]!r} {expected}")
-        if (other := alike.setdefault(_folded(name), place)) != place:
-            alike_names = f"the labels {names[other]!r} and {name!r} differ only in case or spaces"
-            later = max(filter(None, (row, rows.get(labels[other]))), default=None)
+        if (first := alike.setdefault(_folded(name), place)) != place:
+            alike_names = f"the labels {names[first]!r} and {name!r} differ only in case or spaces"
+            later = max(filter(None, (row, rows.get(labels[first]))), default=None)
             raise table.error(later, column, f"{alike_names}; use one spelling in the file")
 
 
@@ -215,7 +215,7 @@ def _folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _each_once(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
+def _distinct_items(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
     """Return distinct texts from their first rows. Drop texts whose rows disagree on gold."""
     alike: dict[str, list[Item]] = {}
     for item in items:

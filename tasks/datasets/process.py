@@ -122,16 +122,16 @@ def gym(folder: str, only: list[str] | None) -> dict[str, Any]:
         if only is not None and path.name not in only:
             continue
         try:
-            source = making.see(path)
+            source = making.read_source(path)
         except FormatError as error:
             tasks.append({"error": str(error)})
             continue
         gym_tasks.append(source.task)
-        tasks.append(_described(source))
+        tasks.append(_description(source))
     return {"tasks": tasks, "shared": shared_inputs(gym_tasks)}
 
 
-def _described(source: making.Source) -> dict[str, Any]:
+def _description(source: making.Source) -> dict[str, Any]:
     task, kind = source.task, source.kind
     lines = making.kept_lines(task)
     return {
@@ -165,7 +165,7 @@ def gym_make(folder: str, kinds: dict[str, str], sample: dict[str, int] | None) 
     errors = []
     for name, kind in kinds.items():
         try:
-            making.make(making.see(Path(folder) / name).answered_by(kind), selection)
+            making.make(making.read_source(Path(folder) / name).answered_by(kind), selection)
         except (FormatError, CardError) as error:
             errors.append(str(error))
     return {"errors": errors}

@@ -19,7 +19,7 @@ from tasks.answer_keys import (
     SPANS,
 )
 from tasks.answers import KINDS
-from tasks.answers.choices import defined, words_of
+from tasks.answers.choices import defined, label_texts
 from tasks.answers.typed import canonical, guide, longest
 from tasks.cards import LONGEST_LABEL, Card, parse_card
 from tasks.formats import Record
@@ -188,7 +188,7 @@ def _segments(names: Sequence[str]) -> list[str]:
 
 def _label(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     names = sorted({gold for line in lines for gold in line.golds})
-    return {**words_of(names), "labels": [defined(name) for name in names]}
+    return {**label_texts(names), "labels": [defined(name) for name in names]}
 
 
 def _spans(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:

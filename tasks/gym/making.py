@@ -65,7 +65,7 @@ class Made:
     made_from: dict[str, Any]
 
 
-def see(folder: Path) -> Source:
+def read_source(folder: Path) -> Source:
     """Read a folder. Raises FormatError, including if the Gym has no task with that name."""
     published = catalogue.tasks().get(folder.name)
     if published is None:

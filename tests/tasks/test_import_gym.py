@@ -91,7 +91,7 @@ def test_span_tasks_have_questions_and_sets_are_split():
 @pytest.mark.real_data
 def test_a_drawn_test_depends_on_the_seed_and_states_the_total():
     def drawn(seed: int) -> list[str]:
-        made = making.make(making.see(GYM / "glue-rte"), making.Sample(20, seed))
+        made = making.make(making.read_source(GYM / "glue-rte"), making.Sample(20, seed))
         assert (made.card.test_of, made.card.test_seed) == (60, seed)
         test = next(file for file in made.files if file.kind == "test")
         return [record.id for record in test.records]
@@ -102,7 +102,7 @@ def test_a_drawn_test_depends_on_the_seed_and_states_the_total():
     assert "cls/nli, scored there by ACC; answered by label" in out
     assert Task.objects.get().test_split.examples.count() == 20
     # Fewer than asked for: all of them, and no sample.
-    made = making.make(making.see(GYM / "glue-rte"), making.Sample(61, 5))
+    made = making.make(making.read_source(GYM / "glue-rte"), making.Sample(61, 5))
     assert made.card.test_of is None
 
 
@@ -168,7 +168,7 @@ def test_a_blank_text_is_reported_with_the_line_of_the_gym_file(tmp_path):
     parts = (f"{seed}_{part}" for seed in (13, 21) for part in reader.PARTS)
     folder = write(tmp_path, "glue-rte", dict.fromkeys(parts, lines))
     with pytest.raises(FormatError, match="glue-rte_2_13_dev.tsv, line 2, field context"):
-        making.make(making.see(folder))
+        making.make(making.read_source(folder))
 
 
 @pytest.mark.long
@@ -176,7 +176,7 @@ def test_a_blank_text_is_reported_with_the_line_of_the_gym_file(tmp_path):
 def test_all_33_real_tasks_can_be_imported():
     kinds = set()
     for folder in sorted(path for path in GYM.iterdir() if path.is_dir()):
-        seen = making.see(folder)
+        seen = making.read_source(folder)
         made = making.make(seen)
         kinds.add(made.card.answered_by)
         assert made.card.answered_by == seen.kind.name

@@ -13,7 +13,7 @@ from tasks.formats import FormatError
 from tasks.importing import CLUES, ImportResult, import_task, read_clues
 
 
-def tell(command: BaseCommand, result: ImportResult) -> None:
+def print_result(command: BaseCommand, result: ImportResult) -> None:
     if not result.created:
         command.stdout.write(f"{result.task}: unchanged")
         return
@@ -73,6 +73,6 @@ class Command(BaseCommand):
                 refused.append(name)
                 self.stderr.write(f"{name}: not imported: {error}")
                 continue
-            tell(self, import_task(card, files, rechain, owner=account(owner)))
+            print_result(self, import_task(card, files, rechain, owner=account(owner)))
         if refused:
             raise CommandError(f"Not imported: {', '.join(refused)}. Fix them and try again.")

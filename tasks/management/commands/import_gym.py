@@ -12,7 +12,7 @@ from tasks.formats import FormatError
 from tasks.gym import catalogue, findings, making, reader
 from tasks.gym.making import Made, Sample, Source, make
 from tasks.importing import import_task
-from tasks.management.commands.import_clues import account, add_owner, tell
+from tasks.management.commands.import_clues import account, add_owner, print_result
 from tasks.management.commands.make_task import pairs
 
 
@@ -52,7 +52,7 @@ class Command(BaseCommand):
             for source, task in self._make(sources, pairs(options["kind"], "--kind"), sample):
                 self._describe(source)
                 result = import_task(task.card, task.files, owner=owner, made_from=task.made_from)
-                tell(self, result)
+                print_result(self, result)
         for note in findings.shared_inputs([source.task for source in sources]):
             self.stdout.write(note)
         action = "read" if options["dry_run"] else "imported"
@@ -98,15 +98,15 @@ class Command(BaseCommand):
         if not names:
             raise CommandError(f"{folder} contains no folder of a task.")
         try:
-            return [self._see(folder, name) for name in names]
+            return [self._read_source(folder, name) for name in names]
         except FormatError as error:
             raise CommandError(str(error)) from None
 
-    def _see(self, folder: Path, name: str) -> Source:
+    def _read_source(self, folder: Path, name: str) -> Source:
         """Read one task. Raises FormatError, or CommandError for a missing folder."""
         if name in catalogue.tasks() and not (folder / name).is_dir():
             raise CommandError(f"{name}: folder not found in {folder.name}.")
-        return making.see(folder / name)
+        return making.read_source(folder / name)
 
     def _describe(self, source: Source) -> None:
         task, published, kind = source.task, source.published, source.kind

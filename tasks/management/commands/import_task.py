@@ -10,7 +10,7 @@ from tasks import data_report, images
 from tasks.cards import CardError, load_card
 from tasks.formats import FormatError, read_folder
 from tasks.importing import import_task
-from tasks.management.commands.import_clues import account, add_owner, tell
+from tasks.management.commands.import_clues import account, add_owner, print_result
 from tasks.models import Image
 
 
@@ -38,4 +38,4 @@ class Command(BaseCommand):
             wrong = "\n".join(error.sentences)
             raise CommandError(f"Nothing was imported: {wrong}") from None
         files = data_report.rechained(files) if rechain else files
-        tell(self, import_task(card, files, rechain, owner=account(owner)))
+        print_result(self, import_task(card, files, rechain, owner=account(owner)))

@@ -18,7 +18,7 @@ from tasks.datasets.making import Made, Plan, TaskSpec, make, name_of
 from tasks.datasets.reading import READERS, Reading
 from tasks.formats import FormatError
 from tasks.importing import import_task
-from tasks.management.commands.import_clues import account, add_owner, tell
+from tasks.management.commands.import_clues import account, add_owner, print_result
 from tasks.metrics import METRICS
 from tasks.models import PredictionFile
 from tasks.predictions.completions import prediction_lines
@@ -129,7 +129,7 @@ class Command(BaseCommand):
             task = make(file, self._spec(file, options))
         except (FormatError, CardError) as error:
             raise CommandError(f"Nothing was imported: {error}") from None
-        self._say(task)
+        self._print_summary(task)
         if options["dry_run"]:
             for record in task.files[0].records[:10]:
                 self.stdout.write(json.dumps(making.line(record), ensure_ascii=False))
@@ -169,7 +169,7 @@ class Command(BaseCommand):
         is_logged = file.name.startswith("samples_") or reading.format == "lm-eval"
         return [harness.TARGET] if is_logged else []
 
-    def _say(self, task: Made) -> None:
+    def _print_summary(self, task: Made) -> None:
         source = task.made_from
         self.stdout.write(
             f"{source['file']} ({source['format']}): {source['different_texts']:,} different texts;"
@@ -218,7 +218,7 @@ class Command(BaseCommand):
         except (PredictionsError, ValidationError) as error:
             messages = error.problems if isinstance(error, PredictionsError) else error.messages
             raise CommandError(f"Nothing was imported: {'; '.join(messages)}") from None
-        tell(self, result)
+        print_result(self, result)
         if model:
             file: Any = PredictionFile.objects.with_scores().get(pk=stored.pk)
             self.stdout.write(f"{file}: S1 {100 * file.mean_s1:.2f} over {file.examples} examples")
