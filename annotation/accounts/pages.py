@@ -167,11 +167,9 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if invite is None:
         return render(request, "accounts/invitation.html", status=404)
     if isinstance(request.user, User):
-        return (
-            _accept(request, invite, request.user)
-            if request.method == "POST"
-            else _page(request, invite)
-        )
+        if request.method == "POST":
+            return _accept(request, invite, request.user)
+        return _page(request, invite)
     form = AccountForm(request.POST or None, initial={"email": invite.email})
     if request.method == "GET" or not form.is_valid():
         return _page(request, invite, form, 422 if request.method == "POST" else 200)
@@ -193,11 +191,8 @@ def _accept(request: HttpRequest, invite: Invitation, user: User) -> HttpRespons
 def _page(
     request: HttpRequest, invite: Invitation, form: AccountForm | None = None, status: int = 200
 ) -> HttpResponse:
-    context = {
-        "invitation": invite,
-        "form": form,
-        "sign_in": f"{reverse('login')}?next={request.path}",
-    }
+    sign_in = f"{reverse('login')}?next={request.path}"
+    context = {"invitation": invite, "form": form, "sign_in": sign_in}
     return render(request, "accounts/invitation.html", context, status=status)
 
 

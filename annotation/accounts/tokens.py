@@ -124,10 +124,8 @@ def tokens(request: ResearcherRequest, show: View) -> HttpResponse:
 
 def section(owner: User, form: PageForm | None = None) -> dict[str, Any]:
     now = database_now()
-    rows = [
-        (token, token.is_over(now))
-        for token in ApiToken.objects.filter(owner=owner).select_related("study")
-    ]
+    tokens = ApiToken.objects.filter(owner=owner).select_related("study")
+    rows = [(token, token.is_over(now)) for token in tokens]
     accounts = ProlificAccount.objects.filter(owner=owner).exclude(token="")
     return {"rows": rows, "accounts": accounts} | by_key(TokenForm(owner), sent=form)
 

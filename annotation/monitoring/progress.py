@@ -295,8 +295,7 @@ def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
         active.select_related("scenario__task")
         .defer("checks", "scenario__task__card_data")
         .annotate(
-            step=Subquery(turns.values("step")[:1]),
-            position=Subquery(turns.values("position")[:1]),
+            step=Subquery(turns.values("step")[:1]), position=Subquery(turns.values("position")[:1])
         )
         .order_by("-last_active_at", "-pk")[:SHOWN_AT_WORK]  # type: ignore[misc]  # annotated
     )

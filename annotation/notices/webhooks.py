@@ -117,8 +117,7 @@ def events_of(webhook: Webhook) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for entry in study.events.filter(at__gte=since):
         event = next((e for prefix, e in LOGGED.items() if entry.what.startswith(prefix)), None)
         if event is not None:
-            record = {"what": entry.what, "at": entry.at.isoformat()}
-            yield event, f"entry {entry.pk}", record
+            yield event, f"entry {entry.pk}", {"what": entry.what, "at": entry.at.isoformat()}
     jobs = Job.objects.filter(parameters__study=study.pk, touched_at__gte=since)
     for job in jobs.filter(state__in=(Job.State.DONE, Job.State.FAILED)):
         data: dict[str, Any] = {
