@@ -102,7 +102,7 @@ def test_the_kind_with_results_is_shown_and_named_correctly(ada, study):
 def test_without_completions_it_shows_a_notice_and_no_zeros(ada, study):
     assert so_far.for_study(study) is None
     shown = overview(ada, study)
-    assert "once an annotator has completed a task" in shown
+    assert "once an annotator in the analysis has completed a task" in shown
     assert "result-plot" not in shown
 
 
