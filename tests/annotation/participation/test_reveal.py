@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 
+import lxml.html
 import pytest
 from django.db import connection
 from django.urls import reverse
@@ -268,6 +269,20 @@ def test_words_for_screen_readers_leave_the_direction_to_the_text(client, names)
     said = re.findall(r"data-said lang=[^>]*>", reply)
     assert said
     assert all('dir="auto"' in each for each in said)
+
+
+def test_a_revealed_text_has_the_white_space_of_the_example_alone(client, names):
+    seat = names(rows("train"), OTHER)
+    sent = factories.fields_for(seat.latest_turn().example, ["Ann", "Bo"])
+    reply = client.post(
+        reverse("answer", args=[seat.token]),
+        {"turn": seat.latest_turn().pk, **sent},
+        headers={"HX-Request": "true"},
+    )
+    (text,) = lxml.html.fromstring(reply.content).xpath("//*[contains(@class, 'turn-text')]")
+    for part in text.xpath(".//*[@data-said]"):
+        part.drop_tree()
+    assert text.text_content() == TEXT
 
 
 def test_boundary_mistakes_quote_no_definition_of_the_kind(client, names):
