@@ -172,7 +172,8 @@ def test_the_side_panel_of_a_design_is_accessible_while_typing(page, busy):
 
 def test_latex_is_copied_by_one_click(open_browser, busy):
     page = open_browser(permissions=["clipboard-read", "clipboard-write"])
-    signed_in(page, "/studies/busy/latex/")
+    signed_in(page, "/studies/busy/report/")
+    page.goto("/studies/busy/report/?show=latex")
     with page.expect_response(re.compile(r"/latex/training\.tex")) as reply:
         page.get_by_role("button", name="Copy Training as LaTeX").click()
     expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
