@@ -7,6 +7,7 @@ import random
 import secrets
 import subprocess
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -253,10 +254,27 @@ def _lift_guards_before_the_flush(request):
         request.getfixturevalue("transactional_db")
     yield
     if transactional:
+        _wait_for_requests()
         guards.lift(connection)
         cache.clear()  # has no model, so no flush empties it
         # A flushed database counts as a new one, so release the folder for it.
         (Path(django_settings.VAR_DIR) / installation.FILE).unlink(missing_ok=True)
+
+
+def _wait_for_requests() -> None:
+    """Wait up to 5 s until no other connection runs a statement.
+
+    A server may still answer a page that was closed, and dropping triggers would deadlock with it.
+    """
+    if connection.vendor != "postgresql":
+        return
+    others = "datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'"
+    for _attempt in range(100):
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT 1 FROM pg_stat_activity WHERE {others}")
+            if cursor.fetchone() is None:
+                return
+        time.sleep(0.05)
 
 
 @pytest.fixture(scope="session")
