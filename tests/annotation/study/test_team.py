@@ -119,7 +119,6 @@ ALLOWED = [
     ("human_performance_file", ("csv",), None, READERS),
     ("training", (), None, READERS),
     ("training_table_file", (), None, READERS),
-    ("cross_task", (), None, READERS),
     ("cross_task_file", ("gains",), None, READERS),
     ("analysis", (), None, READERS),
     ("analysis_run", (), {"kind": "person"}, READERS),
@@ -201,8 +200,9 @@ ALLOWED = [
     ("api_study_models", (), None, READERS),
     ("api_leaderboard", (), None, READERS),
 ]
-# The study on Prolific is asked for after the right to it: to an owner it is not there.
+# Permission is checked before existence: this study is not on Prolific, and not cross-task.
 NOT_THERE = [
+    ("cross_task", (), None, READERS),
     ("prolific_study", (1,), {"action": "publish"}, OWNERS),
     ("robots_run", (1,), {}, OWNERS),
 ]
