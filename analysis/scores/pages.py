@@ -149,7 +149,7 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     kind = chosen_kind(request, performance.kinds(study))
     page, job_of = WORK.get(request.GET.get("work", ""), WORK[""])
     address = request.POST.get("return_to", "")  # several pages show the same work
-    if not url_has_allowed_host_and_scheme(address, None):
+    if address[:1] != "/" or not url_has_allowed_host_and_scheme(address, None):
         address = f"{reverse(page, args=[study.name])}?kind={kind}"
     job = job_of(study, kind, owner=request.user)
     return redirect(address) if job is None else poll(request, job, address)

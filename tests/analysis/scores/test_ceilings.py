@@ -153,7 +153,7 @@ def test_a_gold_is_doubtful_if_all_agree_against_it(researcher, answers, doubtfu
 def test_the_audit_is_a_page_and_a_file(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Oslo"])
     page = reverse("examples", args=[study.name], query={"show": "gold_audit"})
-    assert "No annotator has completed" in ada.get(page).content.decode()
+    assert "No annotator in the analysis has completed" in ada.get(page).content.decode()
     say(study, 0, ["Lima", "Oslo"], ["Oslo", "Lima"])
     shown = ada.get(page).content.decode()
     assert reverse("example", args=[study.name, example.pk]) in shown
