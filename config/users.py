@@ -78,9 +78,9 @@ def confirmed(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 @signed_in("GET", "POST")
 def set_password(request: ResearcherRequest) -> HttpResponse:
     """Let an account without a password set one shortly after signing in."""
-    user = request.user
-    is_late = user.last_login and database_now() - user.last_login > RECENT
-    if is_late and not user.has_usable_password():
+    if request.user.has_usable_password():
+        return redirect("password_change")
+    if (start := request.user.last_login) and database_now() - start > RECENT:
         messages.error(request, "Sign out and sign in again, then set a password.")
         return redirect("your_account")
     return account.password_set(request)
