@@ -156,9 +156,9 @@ def _card(study: Study, counts: Counter[str], kinds: Counter[str], programs: int
         "tags": ["human-evaluation", "few-shot"],
     }
     # JSON is valid YAML, except for characters that JSON escapes in pairs.
-    is_ascii = max(str(front_matter)) <= "\uffff"
+    is_escaped = max(json.dumps(front_matter, ensure_ascii=False)) <= "\uffff"
     lines = (
-        f"{key}: {json.dumps(value, ensure_ascii=is_ascii)}\n"
+        f"{key}: {json.dumps(value, ensure_ascii=is_escaped)}\n"
         for key, value in front_matter.items()
     )
     return f"---\n{''.join(lines)}---\n{text}"
