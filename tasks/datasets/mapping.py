@@ -167,10 +167,11 @@ def _texts(table: Table, row: Row, columns: Columns) -> tuple[str, ...]:
         value = table.value(row, column)
         if isinstance(value, list) and all(isinstance(token, str) for token in value):
             gold = table.value(row, columns.gold[0])
-            if isinstance(gold, list) and len(gold) != len(value):
+            if isinstance(gold, list) and len(gold) == len(value):  # tokens with tags
+                value = " ".join(value)
+            elif isinstance(gold, list) and columns.kind == "spans":
                 problem = f"{len(gold)} tags for {len(value)} tokens; expected one for each"
                 raise table.error(row, columns.gold[0], problem)
-            value = " ".join(value) if isinstance(gold, list) else value  # tokens with tags
         text = table.text(row, column, value) if value is not None else ""
         if not text.strip():
             raise table.error(row, column, "is empty; fill it in or remove the row")
