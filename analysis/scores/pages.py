@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
@@ -159,17 +159,14 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
 def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     """Show how often annotators of one kind, or `?annotator=`, make the same errors as a model."""
     study, kind, context = of_kind(request, name)
-    annotator = study.participations.filter(pseudonym=request.GET.get("annotator")).first()
+    pseudonym, people = request.GET.get("annotator"), study.participations
+    annotator = get_object_or_404(people, pseudonym=pseudonym) if pseudonym else None
     rows = overlap.table(study, kind, annotator)
     if annotator:  # as a part of the annotator's page
         of_annotator = [row for row in rows if row.participation == annotator.pk]
-        part = {
-            "anchor": "overlap",
-            "label": overlap.OVERLAP.title,
-            "columns": overlap.OF_ONE,
-        }
-        part["cells"] = table_columns.cells(overlap.OF_ONE, of_annotator)
-        return render(request, "web/_cells.html", part)
+        cells = table_columns.cells(overlap.OF_ONE, of_annotator)
+        part = {"anchor": "overlap", "label": overlap.OVERLAP.title, "columns": overlap.OF_ONE}
+        return render(request, "web/_cells.html", part | {"cells": cells})
     plan = overlap.detectable(study, rows)
     context |= {
         "table": overlap.OVERLAP.page(study, kind, rows),
