@@ -19,9 +19,9 @@ from tasks.columns import cells, on_page
 @reading
 def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = of_kind(request, name)
-    tables = {name: table.page(study, kind) for name, table in upstream.OF_ARMS.items()}
     if not study.is_cross_task:
         raise Http404
+    tables = {name: table.page(study, kind) for name, table in upstream.OF_ARMS.items()}
     context |= {
         "tables": tables,
         "of_learners": [tables[table.name] for table in learners.TABLES],
