@@ -79,9 +79,9 @@ def entry(record: logging.LogRecord) -> dict[str, str]:
 class Plain(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         parts = entry(record)
-        traceback = "\n" + parts.pop("traceback") if "traceback" in parts else ""
+        trace = "\n" + parts.pop("traceback") if "traceback" in parts else ""
         logger, message = parts.pop("logger"), parts.pop("message")
-        return f"{' '.join(parts.values())} {logger}: {message}{traceback}"
+        return f"{' '.join(parts.values())} {logger}: {message}{trace}"
 
 
 class Json(logging.Formatter):

@@ -316,15 +316,15 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
         wrong = [f"{source}: key {key}: {expected}" for key, expected in _contradictions(data)]
     if wrong:
         raise CardError(*wrong)
-    fields: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in data.items():
         part = KEYS[name].metadata["part"]
         items = [part(**entry) for entry in value] if part else value
-        fields[name] = tuple(items) if isinstance(items, list) else items
-    usual = LABEL if fields.get("labels") else SPANS
-    if fields.get("answer") == usual:
-        fields["answer"] = None  # the hash is the same if the default is written explicitly
-    card = Card(**fields)
+        values[name] = tuple(items) if isinstance(items, list) else items
+    usual = LABEL if values.get("labels") else SPANS
+    if values.get("answer") == usual:
+        values["answer"] = None  # the hash is the same if the default is written explicitly
+    card = Card(**values)
     if reason := card.misfit(card.metric):
         raise CardError(f"{source}: key metric: {reason}")
     return card

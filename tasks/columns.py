@@ -20,7 +20,7 @@ def points(value: float | None) -> str:
     """
     if value is None or not math.isfinite(value):
         return NOTHING
-    return f"{value if abs(value) > 1e-9 else 0:.1f}"  # never -0.0 because of rounding
+    return f"{value if abs(value) > 1e-9 else 0:.1f}"  # rounding errors are not -0.0
 
 
 def two_digits(value: float) -> str:

@@ -133,7 +133,7 @@ def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
     invalid. After DiskFull, the file that did not fit and the following files are missing.
     """
     refused: list[str] = []
-    names: set[str] = set()
+    stored: set[str] = set()
     try:
         with disk.full_errors():
             folder_of(upload).mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,7 @@ def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
                 try:
                     for name, content in parts(file):
                         try:
-                            _store(upload, name, content, names, sizes)
+                            _store(upload, name, content, stored, sizes)
                         except UploadError as error:
                             refused.append(str(error))
                 except UploadError as error:
@@ -171,7 +171,7 @@ def changed(upload: TaskUpload) -> None:
 
 
 def _store(
-    upload: TaskUpload, name: str, content: Iterable[bytes], names: set[str], sizes: dict[str, int]
+    upload: TaskUpload, name: str, content: Iterable[bytes], stored: set[str], sizes: dict[str, int]
 ) -> None:
     """Write one file atomically. `sizes` are those of the upload's files. Raises UploadError."""
     if is_beside(name):
@@ -183,7 +183,7 @@ def _store(
             " <task>_train_<shots>_<number>.jsonl, <task>_test.jsonl, task.toml, images, or one ZIP"
             " of these. For a single CSV, XLSX or JSONL file, use Add a task."
         )
-    if name in names:
+    if name in stored:
         raise UploadError(f"{name}: two files have this name; the first was used.")
     if name not in sizes and len(sizes) >= MAX_FILES:
         raise UploadError(f"{name}: not accepted; an upload contains at most {MAX_FILES} files.")
@@ -198,7 +198,7 @@ def _store(
         part.replace(place)
     finally:
         part.unlink(missing_ok=True)
-    names.add(name)
+    stored.add(name)
     sizes[name] = MAX_BYTES - others - space
 
 

@@ -305,7 +305,7 @@ TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
     },
     "sensitivity": (rules.COLUMNS, rules.table),
     "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),
-    "gold-audit": (gold_audit.COLUMNS, lambda *args: difficulty.doubts(*args)[1]),
+    "gold-audit": (gold_audit.COLUMNS, lambda study, kind: difficulty.doubts(study, kind)[1]),
 }
 
 

@@ -193,9 +193,9 @@ BEHAVIOUR = [
 def _behaviour(record: StudyRecord) -> list[Block]:
     errors: dict[int, list[str]] = {}
     for row in overlap.table(record.study, Kind.PERSON):
-        results = errors.setdefault(row.participation, [])
+        sentences = errors.setdefault(row.participation, [])
         if row.agrees or row.overlap.why_not:
-            results.append(f"{row.model}: {row.result}")
+            sentences.append(f"{row.model}: {row.result}")
     people = record.study.participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
     rows = [
         SimpleNamespace(

@@ -63,9 +63,9 @@ class Known:
         contexts = max(2, round(examples * self.contexts_each))
         if self.parts is None:
             return self.sd, 0.0, contexts
-        noise = self.parts.rest / contexts
-        sd = math.sqrt(self.parts.annotators + noise)
-        return sd, math.sqrt(noise) / sd if sd else 0.0, contexts
+        variance = self.parts.rest / contexts
+        sd = math.sqrt(self.parts.annotators + variance)
+        return sd, math.sqrt(variance) / sd if sd else 0.0, contexts
 
     def arms(self, difference: float, examples: int) -> dict[str, Any]:
         """Return arguments for `power.power` for this arm and one whose mean is `difference`
@@ -80,9 +80,9 @@ class Known:
         second_mean = min(max(self.mean + difference, 1 - LIMIT), LIMIT)
         binomial = self.mean * (1 - self.mean)
         factor = second_mean * (1 - second_mean) / binomial if binomial > 0 else 1.0
-        noise = min(sd**2, (share * sd) ** 2 if self.parts else binomial / examples)
-        second = (sd**2 - noise) * factor**2 + noise * factor
-        shared = math.sqrt(noise * (1 + factor) / (sd**2 + second)) if self.parts else 0.0
+        variance = min(sd**2, (share * sd) ** 2 if self.parts else binomial / examples)
+        second = (sd**2 - variance) * factor**2 + variance * factor
+        shared = math.sqrt(variance * (1 + factor) / (sd**2 + second)) if self.parts else 0.0
         return {"noise": shared, "contexts": contexts, "ratio": math.sqrt(second) / sd}
 
     def power(self, difference: float, people: int, examples: int, level: float) -> float:

@@ -209,9 +209,9 @@ def at_hand(
     job = job_of(study, kind)
     if job is not None and job.is_done:
         order = [rule.name for rule in RULES]
-        table = [findings.row_of(values) for part in job.result for values in part]
-        table.sort(key=lambda row: (order.index(row.rule), cards.place(row.task), row.shots))
-        return table, None
+        results = [findings.row_of(values) for part in job.result for values in part]
+        results.sort(key=lambda row: (order.index(row.rule), cards.place(row.task), row.shots))
+        return results, None
     if job is not None and waits:
         return [], job
     return rows(study, people(study, kind), given(study, kind)), None
@@ -252,9 +252,9 @@ def parameters(study: Study, kind: str) -> dict[str, Any]:
 def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     study, kind = findings.study_of(job), job.parameters["kind"]
     answers = given(study, kind, findings.tasks_of(job.parameters)[number])
-    table = rows(study, people(study, kind), answers)
+    results = rows(study, people(study, kind), answers)
     findings.check_inputs(job, parameters(study, kind))
-    return list(map(findings.stored_row, table))
+    return list(map(findings.stored_row, results))
 
 
 def rows(study: Study, frame: pd.DataFrame, answers: pd.DataFrame) -> list[SimpleNamespace]:

@@ -39,14 +39,14 @@ def power(
 
 
 def _power(
-    differences: np.ndarray, n: int, level: float, rests: np.ndarray, contexts: int, ratio: float
+    differences: np.ndarray, n: int, level: float, noises: np.ndarray, contexts: int, ratio: float
 ) -> np.ndarray:
-    """Return the power for several differences, each with its own `rests`."""
+    """Return the power for several differences, each with its own `noises`."""
     of_people, weights = _of_people(n, level, ratio)
     scale = math.sqrt((1 + ratio**2) / n)  # SD of the difference of two means
     critical = special.stdtrit(contexts - 1, 1 - level / 2) if contexts > 1 else 0
-    of_contexts = critical * scale * rests
-    edges = np.maximum(of_people[None], np.broadcast_to(of_contexts, rests.shape)[:, None, None])
+    of_contexts = critical * scale * noises
+    edges = np.maximum(of_people[None], np.broadcast_to(of_contexts, noises.shape)[:, None, None])
     gaps = differences[:, None, None]
     chances = special.ndtr((gaps - edges) / scale) + special.ndtr((-gaps - edges) / scale)
     return np.minimum(1, np.einsum("dsm,s->d", chances, weights) / SUMS)
@@ -98,8 +98,8 @@ def averaged_power(
     """Return the power averaged over the true SDs compatible with an SD of `sample_size` values."""
     middles = (np.arange(SDS) + 0.5) / SDS
     factors = np.sqrt((sample_size - 1) / _chi2_quantile(middles, sample_size - 1))
-    rests = np.minimum(1, noise / factors)
-    return float(_power(difference / factors, n, level, rests, contexts, ratio).mean())
+    noises = np.minimum(1, noise / factors)
+    return float(_power(difference / factors, n, level, noises, contexts, ratio).mean())
 
 
 @functools.lru_cache

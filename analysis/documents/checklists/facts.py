@@ -109,13 +109,13 @@ class Facts(StudyRecord):
         lengths = {}
         for scenario in self.manifest["scenarios"]:
             task, shots = scenario["task"], scenario["shots"]
-            cell = task, shots, scenario["split"], scenario.get("arm", "")
+            place = task, shots, scenario["split"], scenario.get("arm", "")
             training = self.training_sizes.get((task, shots, scenario["split"]), 0)
-            lengths[cell] = (
+            lengths[place] = (
                 (training if shots else screening)
                 + self.upstream.get(scenario.get("arm", ""), 0)
                 + self.test_sizes.get(task, 0)
-                + self.manifest["attention_checks"] * (cell[-1] != Arm.QUESTION)
+                + self.manifest["attention_checks"] * (place[-1] != Arm.QUESTION)
                 + self.manifest.get("anchor_examples", 0)
             )
         return lengths
@@ -123,7 +123,7 @@ class Facts(StudyRecord):
     @property
     def longest(self) -> int:
         by_task: dict[str, int] = defaultdict(int)
-        for (task, *_cell), length in self.sessions.items():
+        for (task, *_place), length in self.sessions.items():
             by_task[task] = max(by_task[task], length)
         return sum(sorted(by_task.values(), reverse=True)[: self.manifest["tasks_per_worker"]])
 
