@@ -435,6 +435,9 @@ def test_an_offset_or_a_number_of_tags_that_is_wrong_is_refused_at_the_gold(tmp_
     tagged[7]["mood"].pop()
     told = refusal(files.write_jsonl(tmp_path / "y.jsonl", tagged), kind="spans")
     assert "line 8, column mood: 2 tags for 3 tokens; expected one for each" in told
+    lists = [{"text": ["In", "Oslo", str(n)], "mood": ["happy", "sad"]} for n in range(60)]
+    told = refusal(files.write_jsonl(tmp_path / "z.jsonl", lists), kind="short-text")
+    assert "column text: expected a text, found a list" in told
 
 
 def test_a_text_is_drawn_once_and_never_with_conflicting_golds(tmp_path, db):
