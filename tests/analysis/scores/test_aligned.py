@@ -70,3 +70,8 @@ def test_a_kind_with_results_comes_before_people_without_results(ada, study):
     factories.work_through(factories.seat(study.scenarios.first()))
     assert performance.kinds(study) == [Kind.PERSON, Kind.SIMULATED]
     assert performance.kinds_of(frames.annotators(study)) == [Kind.PERSON, Kind.SIMULATED]
+
+
+def test_text_like_many_units_is_checked_at_once():
+    """An answer may be such a text. Each further word doubled the time."""
+    assert not is_number("1 " + "h " * 200 + "x")
