@@ -138,7 +138,7 @@ def people_page(
     state = progress.for_study(study)
     # So that a scenario and its task are read once, not once for each annotator.
     scenarios = {row.scenario.pk: row.scenario for row in state.seats}
-    found = ledger.with_sums(study.participations.only(*participants.SHOWN))
+    found = study.participations.only(*participants.SHOWN)
     rows = list(found.order_by("-arrived_at", "-pk"))
     for row in rows:
         row.scenario = scenarios[row.scenario_id]
@@ -165,7 +165,8 @@ def people_page(
         findings = flags.sentences(study, {person.scenario_id for person in table.page})
     participations = participants.participation_rows(study, list(table.page), findings)
     if form is not None and "again" in request.POST:
-        form.data = request.POST.dict() | {"reason": ""}  # that of an undo is not for others
+        form.data = request.POST.copy()
+        form.data["reason"] = ""  # that of an undo is not for others
     context = {
         "excluded": [p.pseudonym for p in rows if p.pseudonym in undo and not p.in_analysis],
         "study": study,
@@ -313,14 +314,14 @@ def _answer_row(turn: Turn, is_hidden: bool) -> dict[str, Any]:
     return row
 
 
-def _back_to_people(request: ResearcherRequest, _done: str, name: str, *undo: str) -> HttpResponse:
+def _back_to_people(request: ResearcherRequest, _message: str, name: str) -> HttpResponse:
+    return redirect(f"{reverse('people', args=[name], query=request.GET)}#participations")
+
+
+def _offer_undo(request: ResearcherRequest, _message: str, name: str) -> HttpResponse:
     query = request.GET.copy()
-    query.setlist("undo", undo)
+    query.setlist("undo", request.POST.getlist("annotators"))
     return redirect(f"{reverse('people', args=[name], query=query)}#participations")
-
-
-def _offer_undo(request: ResearcherRequest, message: str, name: str) -> HttpResponse:
-    return _back_to_people(request, message, name, *request.POST.getlist("annotators"))
 
 
 decide = page(decisions.Decide, annotator_page, to="participation")

@@ -40,7 +40,7 @@ COLUMNS = [
 # Fields of all listed annotators. Other fields are large, or not needed in the list.
 SHOWN = (
     "study", "scenario", "kind", "status", "pseudonym", "in_analysis", "arrived_at",
-    "completion_code", "worked_seconds", "waiting_since", "decided_at", "finished_at",
+    "completion_code",
 )  # fmt: skip
 
 FLAGGED = "flagged"
@@ -101,8 +101,9 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
     for row in counts:
         steps[row["participation"]][row["step"]] = row
     hidden = blinding.hidden(study)
-    settled = [p for p in page if p.kind == Kind.PERSON and p.worked_seconds is not None]
-    wages = {wage.participation.pk: wage for wage in ledger.wages(settled)}
+    settled = ledger.settled(study).filter(pk__in=[participation.pk for participation in page])
+    paid = settled if "pay" in study.rights else ()
+    wages = {wage.participation.pk: wage for wage in ledger.wages(paid)}
     rows = []
     for participation in page:
         by_step = steps[participation.pk]

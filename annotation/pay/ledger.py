@@ -310,14 +310,10 @@ def elapsed_seconds(participation: Participation) -> float | None:
 def settled(study: Study) -> "QuerySet[Participation]":
     """Return a study's settled human participations, with related rows for `wages`."""
     people = study.participations.filter(kind="person", worked_seconds__isnull=False)
-    # Prefetched, so that a scenario and its task are read once, not once for each person.
-    return with_sums(people.defer(*ORDERS, "signs").prefetch_related("scenario__task"))
-
-
-def with_sums(people: "QuerySet[Participation]") -> "QuerySet[Participation]":
-    """Annotate participations with what they earned, and with what of it is paid, in cents."""
     paid = Sum("ledger__cents", filter=Q(ledger__payment__batch__state="paid"), default=0)
-    return people.annotate(earned=Sum("ledger__cents", default=0), paid=paid)
+    people = people.annotate(earned=Sum("ledger__cents", default=0), paid=paid)
+    # Prefetched, so that a scenario and its task are read once, not once for each person.
+    return people.defer(*ORDERS, "signs").prefetch_related("scenario__task")
 
 
 def median_wage_of(study: Study) -> float | None:
