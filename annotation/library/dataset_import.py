@@ -243,8 +243,8 @@ class ColumnsForm(PageForm):
             for title, names in self.groups
         ]
 
-    def plan(self, reading: Reading) -> TaskSpec:
-        """Return the plan that the form describes. Raises FormatError if it is impossible."""
+    def spec(self, reading: Reading) -> TaskSpec:
+        """Return the task that the form describes. Raises FormatError if it is impossible."""
         data = self.cleaned_data
         labels = data["labels"]
         columns = Columns(
@@ -321,11 +321,11 @@ def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
         try:
             dataset_uploads.store_fields(upload, {field.name: field.value() for field in form})
             if form.is_valid():
-                plan = form.plan(Reading(**contents["reading"]))
+                spec = form.spec(Reading(**contents["reading"]))
                 if "example" not in request.POST:
-                    dataset_uploads.make(upload, plan, request.user)
+                    dataset_uploads.make(upload, spec, request.user)
                     return redirect("task_upload", upload.pk)
-                example = dataset_uploads.example(upload, plan, request.user)
+                example = dataset_uploads.example(upload, spec, request.user)
                 card = parse_card(example["card"], "the card")
                 example |= {"card": card, "question": Question(card, Example(**example["fields"]))}
         except (uploads.UploadError, FormatError, disk.DiskFull) as error:

@@ -107,9 +107,9 @@ class Datasets(ApiView):
         form = ColumnsForm(upload, _as_typed(fields))
         form_bodies.check(form)
         try:
-            plan = _with_card(form.plan(source.reading), mapping)
-            teams.check(plan.name, request.user)
-            dataset_uploads.make(upload, plan, request.user)
+            spec = _with_card(form.spec(source.reading), mapping)
+            teams.check(spec.name, request.user)
+            dataset_uploads.make(upload, spec, request.user)
         except teams.NotInTeam as error:
             raise NotAllowed(str(error)) from None
         except (uploads.UploadError, FormatError) as error:
@@ -145,8 +145,8 @@ def _label(label: Any) -> str:
     return str(label)
 
 
-def _with_card(plan: TaskSpec, mapping: dict[str, Any]) -> TaskSpec:
-    """Add card keys that do not have a form field to the plan. Raises Unprocessable."""
+def _with_card(spec: TaskSpec, mapping: dict[str, Any]) -> TaskSpec:
+    """Add card keys that do not have a form field to the specification. Raises Unprocessable."""
     card_values = {}
     for key, (kind, choices) in CARD_KEYS.items():
         if key not in mapping:
@@ -157,7 +157,7 @@ def _with_card(plan: TaskSpec, mapping: dict[str, Any]) -> TaskSpec:
             expected = f"one of {', '.join(choices)}" if choices else f"a {kind.__name__}"
             raise Unprocessable({key: [f"Expected {expected}."]})
         card_values[key] = [str(item) for item in value] if kind is list else value
-    return dataclasses.replace(plan, card_keys={**plan.card_keys, **card_values})
+    return dataclasses.replace(spec, card_keys={**spec.card_keys, **card_values})
 
 
 class GymBody(serializers.Serializer):

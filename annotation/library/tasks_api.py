@@ -208,8 +208,8 @@ class TaskTeam(TaskTwin):
     summary = "Add a user to a task's team"
     faults: ClassVar = {teams.TeamError: "username"}
 
-    def form(self, task: Task, data: dict[str, Any]) -> TaskMemberForm:
-        return TaskMemberForm(form_bodies.as_form_data(data))
+    def form(self, task: Task, body: dict[str, Any]) -> TaskMemberForm:
+        return TaskMemberForm(form_bodies.as_form_data(body))
 
     def do(self, task: Task, data: dict[str, Any], request: Request) -> dict[str, str]:
         team.add_to_task(task.name, data["username"], request.user)
@@ -223,7 +223,7 @@ class TaskArchive(TaskTwin):
     is_archived = True
     summary = "Archive or restore a task version (this affects only the list of tasks)"
 
-    def form(self, task: Task, data: dict[str, Any]) -> None:
+    def form(self, task: Task, body: dict[str, Any]) -> None:
         return None
 
     def do(self, task: Task, data: dict[str, Any], request: Request) -> dict[str, str]:
@@ -238,7 +238,7 @@ class TaskChecks(TaskTwin):
     conflicts = (checking.Busy,)
     parser_classes: ClassVar = [MultiPartParser]
 
-    def form(self, task: Task, data: dict[str, Any]) -> ChecksForm:
+    def form(self, task: Task, body: dict[str, Any]) -> ChecksForm:
         return ChecksForm({}, self.request.FILES)
 
     def do(self, task: Task, data: dict[str, Any], request: Request) -> dict[str, str]:

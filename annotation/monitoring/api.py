@@ -143,10 +143,10 @@ class Decide(PostTwin):
     step = decisions.Decide
     more_fields: ClassVar = {"about": serializers.ChoiceField(list(decisions.DECIDE))}
 
-    def form(self, annotator: Participation, data: dict[str, Any]) -> Any:
-        if str(data.get("about")) not in decisions.DECIDE:
+    def form(self, annotator: Participation, body: dict[str, Any]) -> Any:
+        if str(body.get("about")) not in decisions.DECIDE:
             raise Unprocessable({"about": [f"Expected one of {', '.join(decisions.DECIDE)}."]})
-        return super().form(annotator, data)
+        return super().form(annotator, body)
 
 
 class ShowScore(PostTwin):

@@ -94,9 +94,9 @@ def of_study(study: Study, now: datetime) -> Iterator[Event]:
         yield from _not_synced(study)
     yield from _deletion(study, now)
     for entry in study.events.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH):
-        message = "A webhook has ended because its creator is no longer an owner of this study"
+        title = "A webhook has ended because its creator is no longer an owner of this study"
         detail = "No more events are sent to its URL. If you still need them, create a new webhook."
-        yield Event(NoticeAbout.WEBHOOK, f"entry {entry.pk}", message, detail, "team", "own")
+        yield Event(NoticeAbout.WEBHOOK, f"entry {entry.pk}", title, detail, "team", "own")
     jobs = Job.objects.filter(_ENDED, parameters__study=study.pk, touched_at__gte=now - FRESH)
     yield from filter(None, map(_of_job, jobs))
 
@@ -107,12 +107,12 @@ def _arrivals(study: Study) -> Iterator[Event]:
         at = f"{first.arrived_at:%Y-%m-%d %H:%M} UTC"
         yield Event(NoticeAbout.FIRST, "study", "The first annotator has started", at, "people")
     for _event, subject, row in webhooks.filled(study):
-        message = f"All {row['seats']} seats are taken: {row['task']}, {row['shots']} shots"
-        yield Event(NoticeAbout.CELL, subject, message, page="recruit")
+        title = f"All {row['seats']} seats are taken: {row['task']}, {row['shots']} shots"
+        yield Event(NoticeAbout.CELL, subject, title, page="recruit")
     if reason := budget.notice(study):
         entry = study.events.filter(what=reason).latest("pk")
-        message = "The study paused automatically"
-        yield Event(NoticeAbout.PAUSED, f"entry {entry.pk}", message, reason)
+        title = "The study paused automatically"
+        yield Event(NoticeAbout.PAUSED, f"entry {entry.pk}", title, reason)
 
 
 def _not_synced(study: Study) -> Iterator[Event]:
@@ -131,7 +131,7 @@ def _not_synced(study: Study) -> Iterator[Event]:
 def _deletion(study: Study, now: datetime) -> Iterator[Event]:
     """Yield events before identities or a study are deleted, and again if the date changes."""
     ids_day, study_day = study.identities_until, study.answers_until
-    for day, subject, message, detail in (
+    for day, subject, title, detail in (
         (ids_day, "identities", f"Annotators' ids will be deleted after {ids_day}",
          "This happens once all annotators are paid. To keep the ids longer, change the date."),
         (study_day, "study", f"The study will be deleted after {study_day}, with all answers",
@@ -139,7 +139,7 @@ def _deletion(study: Study, now: datetime) -> Iterator[Event]:
     ):  # fmt: skip
         if day is not None and day <= now.date() + BEFORE_DELETION:
             topic = NoticeAbout.RETENTION
-            yield Event(topic, f"{subject} after {day}", message, detail, "retention", "own")
+            yield Event(topic, f"{subject} after {day}", title, detail, "retention", "own")
 
 
 _ENDED_WEBHOOKS = {"what__startswith": ENDED, "what__endswith": WITH_MAKER}
@@ -152,9 +152,9 @@ def _of_job(job: Job) -> Event | None:
     """Return the event for a job that has ended, or None if it was short and successful."""
     if not job.has_failed and job.touched_at - job.created_at < LONG_JOB:
         return None
-    message = f"A job ({job.kind.replace('_', ' ')}) {'failed' if job.has_failed else 'is done'}"
+    title = f"A job ({job.kind.replace('_', ' ')}) {'failed' if job.has_failed else 'is done'}"
     subject = f"job {job.pk} {job.state}"
-    return Event(NoticeAbout.JOB, subject, message, job.error[:400], only=job.owner_id)
+    return Event(NoticeAbout.JOB, subject, title, job.error[:400], only=job.owner_id)
 
 
 def _imports(now: datetime) -> int:

@@ -143,10 +143,10 @@ def in_range(numbers: Iterable[int]) -> str:
     ordered = sorted(numbers)
     if not ordered:
         return ""
-    fewest, largest = ordered[0], ordered[-1]
-    if fewest == largest:
-        return f"{fewest}"
-    return gettext("%(least)s to %(most)s") % {"least": fewest, "most": largest}
+    lowest, highest = ordered[0], ordered[-1]
+    if lowest == highest:
+        return f"{lowest}"
+    return gettext("%(least)s to %(most)s") % {"least": lowest, "most": highest}
 
 
 def roughly(number: int) -> int:

@@ -41,14 +41,14 @@ def parts(study: Study, minutes: Iterable[int] = ()) -> list[str]:
 def _expected(study: Study, minutes: Sequence[int]) -> str:
     if not minutes or not minutes[0]:
         return ""
-    lowest, longest = (
+    lowest, highest = (
         max(for_time(study, timedelta(minutes=number)), cents(study.base_reward))
         for number in (minutes[0], minutes[-1])
     )
     pay = money(in_currency(lowest), study.currency)
-    if lowest != longest:
-        highest = money(in_currency(longest), study.currency)
-        pay = gettext("%(least)s to %(most)s") % {"least": pay, "most": highest}
+    if lowest != highest:
+        most = money(in_currency(highest), study.currency)
+        pay = gettext("%(least)s to %(most)s") % {"least": pay, "most": most}
     return gettext("about %(pay)s") % {"pay": pay}
 
 
