@@ -79,7 +79,10 @@ def own_database(folder: Path, template: str = "") -> Iterator[dict[str, str]]:
     if connection.vendor == "sqlite":
         yield environment | {"DATABASE_URL": f"sqlite:///{folder / 'own.sqlite3'}"}
         return
-    address, name = urlsplit(os.environ["DATABASE_URL"]), f"upgrade_{secrets.token_hex(4)}"
+    address, name = (
+        urlsplit(os.environ["DATABASE_URL"]),
+        f"upgrade_{os.getpid()}_{secrets.token_hex(4)}",
+    )
     server = psycopg2.connect(os.environ["DATABASE_URL"])
     server.autocommit = True
     with server.cursor() as cursor:
