@@ -80,7 +80,7 @@ def test_several_files_are_assigned_by_their_names(ada, task):
 def test_models_and_files_are_listed_in_order(ada, researcher, task):
     for name, shots, number in (("b", 4, 1), ("a", 4, 2), ("a", 2, 5), ("a", 4, 1), ("a", 0, None)):
         factories.predict(researcher, name, task, shots, number)
-    shown = ada.get(reverse("models")).context["models"]
+    shown = ada.get(reverse("models")).context["listing"].page
     assert [(model.name, model.file_count, model.task_count) for model in shown] == [
         ("a", 4, 1),
         ("b", 1, 1),
