@@ -102,7 +102,7 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
         steps[row["participation"]][row["step"]] = row
     hidden = blinding.hidden(study)
     settled = ledger.settled(study).filter(pk__in=[participation.pk for participation in page])
-    paid = settled if "pay" in study.rights else ()
+    paid = settled.prefetch_related(None) if "pay" in study.rights else ()
     wages = {wage.participation.pk: wage for wage in ledger.wages(paid)}
     rows = []
     for participation in page:

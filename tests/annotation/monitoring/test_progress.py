@@ -441,8 +441,9 @@ def test_one_annotator_or_many_take_the_same_number_of_queries(ada, researcher):
     for scenario in (*few.scenarios.all(), *many.scenarios.all()):
         for limit in range(scenario.seats - 2):  # so that both have free seats
             factories.work_through(factories.seat(scenario), limit=2 * limit)
-    # Two have taken in other pages: people its flags, recruit the forms of seats, budget and lists.
-    pages = {"study": 22, "people": 18 + 5, "recruit": 13 + 12, "study_progress": 14}
+    # Two have taken in other pages: people its flags and earnings, recruit the forms of seats,
+    # budget and lists.
+    pages = {"study": 22, "people": 18 + 5 + 1, "recruit": 13 + 12, "study_progress": 14}
     for name, most in pages.items():
         numbers = {
             queries(ada, reverse(name, args=[study.name]), headers=HTMX) for study in (few, many)
