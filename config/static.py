@@ -1,11 +1,7 @@
-"""Static files storage with hashed names that also minifies our own files.
-
-Unused rules are removed from Pico, the largest style sheet. Imports between ES modules are
-rewritten to the hashed names.
-"""
+"""Static files storage with hashed names that also joins and minifies our own files."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.core.files.base import ContentFile, File
@@ -14,67 +10,74 @@ from rcssmin import cssmin
 from rjsmin import jsmin
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-# Parts of Pico selectors that our pages do not use (tests/config/test_static.py).
-UNUSED = re.compile(
-    r"data-tooltip|data-placement|dialog|\.modal|dropdown|role=switch|role=search|hgroup|aria-busy"
-    r"|type=(?:range|color|date|time|month|week|search)|^\[data-theme=dark|\.grid|\.container"
-    r"|\.contrast|:indeterminate|^\[role=link|^:host|aria-label=breadcrumb|aria-invalid=false"
-)
-EXCEPT = re.compile(r":not\([^()]*\)")  # a selector may exclude an unused part
-LIST = re.compile(r",(?![^(]*\))")  # commas between selectors, not those inside :is(...)
+STYLE = re.compile(r'^@import "(.+)";$', re.M)
+SCRIPT = re.compile(r'^import (?:(?:\* as )?(\{[^}]*\}|\w+) from )?"\./(.+)\.js";$', re.M)
+EXPORT = re.compile(r"^export (?=(?:function|const|class) (\w+))", re.M)
 
 
-def without_unused(css: str) -> str:
-    """Return a minified style sheet without rules that match only parts listed in UNUSED."""
-    rules = []
-    for head, body in _blocks(css):
-        if head.startswith(("@media", "@supports")):
-            inner = without_unused(body)
-            rules += [f"{head}{{{inner}}}"] if inner else []
-            continue
-        selectors = [head] if head.startswith("@") else LIST.split(head)
-        used = [selector for selector in selectors if not UNUSED.search(EXCEPT.sub("", selector))]
-        rules += [f"{','.join(used)}{{{body}}}"] if used else []
-    return "".join(rules)
+def joined_styles(name: str, read: Callable[[str], str]) -> str:
+    """Return a style sheet with the sheets that it imports. `read` returns a file's text."""
+    return STYLE.sub(lambda found: joined_styles(found[1], read), read(name))
 
 
-def _blocks(css: str) -> Iterator[tuple[str, str]]:
-    depth = start = opened = 0
-    for part in re.finditer(r""""[^"]*"|'[^']*'|[{}]""", css):
-        if part[0] == "{":
-            opened = opened if depth else part.start()
-            depth += 1
-        elif part[0] == "}":
-            depth -= 1
-            if not depth:
-                yield css[start:opened], css[opened + 1 : part.start()]
-                start = part.end()
+def joined_scripts(name: str, read: Callable[[str], str]) -> str:
+    """Return a script with the scripts that it imports, so that a page loads one file.
+
+    Each becomes a function that returns its exports, so that other names are not shared.
+    """
+    sources: dict[str, str] = {}  # in the order of evaluation
+
+    def add(name: str) -> None:
+        source = read(f"{name}.js")
+        for _names, imported in SCRIPT.findall(source):
+            if imported not in sources:
+                add(imported)
+        sources[name] = source
+
+    add(name.removesuffix(".js"))
+    if len(sources) == 1:
+        return sources.popitem()[1]
+    return "".join(_function(name, source) for name, source in sources.items())
 
 
-MINIFY = {"css/": cssmin, "js/": jsmin, "vendor/pico": without_unused}
+def _function(name: str, source: str) -> str:
+    exports = ", ".join(EXPORT.findall(source))
+    body = SCRIPT.sub(lambda found: f"const {found[1] or '{}'} = {_variable(found[2])};", source)
+    body = EXPORT.sub("", body)
+    return f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();\n"
 
 
-class _Minified:
-    def __init__(self, storage: Storage, minify: Any):
-        self.storage, self.minify = storage, minify
+def _variable(name: str) -> str:
+    return f"module_{name.replace('-', '_')}"
+
+
+class _Joined:
+    """Reads our style sheets and scripts from a storage, joined and without comments."""
+
+    def __init__(self, storage: Storage):
+        self.storage = storage
 
     def open(self, path: str) -> File:
-        with self.storage.open(path) as file:
-            return ContentFile(self.minify(file.read().decode()).encode())
+        folder, _slash, name = path.rpartition("/")
+
+        def read(name: str) -> str:
+            with self.storage.open(f"{folder}/{name}") as file:
+                return file.read().decode()
+
+        is_style = name.endswith(".css")
+        text = cssmin(joined_styles(name, read)) if is_style else jsmin(joined_scripts(name, read))
+        return ContentFile(text.encode())
 
 
 class HashedStaticFiles(CompressedManifestStaticFilesStorage):
-    support_js_module_import_aggregation = True
-
     def post_process(
         self, paths: dict[str, tuple[Any, str]], *args: Any, **options: Any
     ) -> Iterator[tuple[str, str, bool]]:
-        """Minify our own files before hashing, to keep an annotator's first visit small."""
+        """Join and minify our own files before hashing, to keep a first visit small."""
         ours = {
-            name: (_Minified(storage, minify), path)
-            for folder, minify in MINIFY.items()
+            name: (_Joined(storage), path)
             for name, (storage, path) in paths.items()
-            if name.startswith(folder)
+            if name.startswith(("css/", "js/"))
         }
         yield from super().post_process(paths | ours, *args, **options)
 

@@ -11,6 +11,7 @@
 
 import { keepDraft, readDraft } from "./drafts.js";
 import { gettext } from "./sentences.js";
+import "./work.js";
 
 export class AnswerElement extends HTMLElement {
   connectedCallback() {

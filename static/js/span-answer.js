@@ -20,6 +20,7 @@ import {
   saidOfHighlight, saidOfMost, saidOfReplaced, saidOfStart, saidOfWayOut,
 } from "./span-page.js";
 import * as pure from "./spans.js";
+import "./work.js";
 
 const UNDO_STEPS = 100;
 const DOUBLE = 500; // ms between the presses of a double click or tap

@@ -5,6 +5,7 @@
  * All listeners are on document, because parts of the page are swapped.
  */
 
+import "./copy.js";
 import { dropDrafts } from "./drafts.js";
 import { watchSending } from "./sending.js";
 import { earnedInWords, timeInWords } from "./sentences.js";
@@ -442,8 +443,6 @@ setInterval(() => {
   showTime();
 }, 1000);
 
-// The personal link is in the drawer.
-drawer()?.addEventListener("toggle", () => import("./copy.js"), { once: true });
 watchSending();
 listen();
 beginTurn();

@@ -80,10 +80,9 @@ class Kind:
     made_up: ClassVar[tuple[MadeUp, ...]]  # three examples for trying the tool
     # In API requests: the key, its type (list for indices) and an explanation.
     api_field: ClassVar[tuple[str, type, str | None]] = ("", str, None)
-    # On the question page: the element (and script), the modules that it imports, its template, and
-    # the keyboard input that it receives from the rest of the turn (static/js/turn-keys.js).
+    # On the question page: the element (and script), its template, and the keyboard input that it
+    # receives from the rest of the turn (static/js/turn-keys.js).
     element: ClassVar[str]
-    modules: ClassVar[tuple[str, ...]] = ("answer",)
     template: ClassVar[str] = "participation/_beside_question.html"
     typing: ClassVar[str] = ""
 

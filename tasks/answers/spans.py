@@ -46,7 +46,6 @@ class Spans(Kind):
     action = "highlighting spans of the text"
     brief = sentence("You highlight words in the text.")
     element = "span-answer"
-    modules = ("spans", "span-page", "span-input")
     template = "participation/_span_question.html"
     typing = "letters"
     made_up = (

@@ -49,7 +49,6 @@ class Number(Kind):
     brief = sentence("You enter a number.")
     api_field = ("number", str, "a plain decimal number, such as 3.5")
     element = "number-answer"
-    modules = ("answer", "pasting", "numbers")
     typing = "digits"
     default_texts = {
         "description": "Read a text and answer with a number.",
@@ -215,7 +214,6 @@ class LongText(Kind):
     brief = sentence("You write an answer in your own words.")
     api_field = ("text", str, "a short or long text")
     element = "text-answer"
-    modules = ("answer", "pasting", "texts")
     typing = "both"
     default_texts = {
         "description": "Read a text and write an answer to it.",

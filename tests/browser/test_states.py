@@ -31,8 +31,7 @@ LOOK = {"reduced_motion": "reduce", "bypass_csp": True}
 # Use one font for all languages; hide what changes with time or chance.
 FIXED = """
   :root { --font: "Noto Sans", "Noto Sans Arabic", "Noto Sans CJK SC",
-                  "Noto Sans Symbols2" !important;
-          --pico-font-family-monospace: "Noto Sans" !important; }
+                  "Noto Sans Symbols2" !important; }
   .turn-left, .visit-numbers dd, .code { visibility: hidden !important; }
 """
 

@@ -44,8 +44,29 @@ def weigh(page: Page, address: str) -> int:
     network.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
     page.goto(address)
     page.wait_for_load_state("networkidle")
-    assert len(sizes) >= 4
+    assert len(sizes) >= 3
     return sum(sizes)
+
+
+def test_the_way_to_the_first_question_loads_60_kb_in_25_requests(page, study):
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    sizes: list[int] = []
+    redirects: list[str] = []
+    network.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    page.on(
+        "request",
+        lambda request: redirects.append(request.url) if request.redirected_from else None,
+    )
+    page.goto(f"/join/{study.link_code}/")
+    for button in ("Start", "Yes, I agree", "Start the training"):
+        page.get_by_role("button", name=button, exact=True).click()
+        page.wait_for_load_state("networkidle")
+    expect(page.locator("span-answer[data-ready]")).to_be_visible()
+    loaded = [size for size in sizes if size]  # others came from the cache
+    assert len(redirects) == 3
+    assert len(loaded) + len(redirects) <= 25
+    assert sum(loaded) <= MOST
 
 
 def wrong_at_first(turn) -> list[str]:
