@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -117,19 +118,33 @@ def certificate(tmp_path) -> Path:
     return tmp_path
 
 
-def nginx_takes(text: str, folder: Path) -> None:
+def nginx_takes(text: str, folder: Path) -> list[str]:
+    """Check this configuration, and return the command that starts nginx with it."""
     (folder / "handful.conf").write_text(text)
     (folder / "nginx.conf").write_text(
         f"pid {folder}/pid; error_log stderr; events {{}} http {{ access_log off;"
         f" include {folder}/handful.conf; }}\n"
     )
-    machine.run(["nginx", "-t", "-c", str(folder / "nginx.conf"), "-p", str(folder)])
+    command = ["nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder)]
+    machine.run([*command, "-t"])
+    return command
 
 
-def test_nginx_accepts_its_configuration(certificate):
+def test_nginx_accepts_its_configuration_and_speaks_http_2(certificate):
     text = (DEPLOY / "nginx.conf").read_text()
     text = re.sub(r"/etc/letsencrypt/live/[^/]*|/var/log/nginx", str(certificate), text)
-    nginx_takes(text, certificate)
+    text = text.replace("listen 80;", f"listen unix:{certificate}/plain;")
+    text = text.replace("listen 443 ", f"listen unix:{certificate}/tls ")
+    command = nginx_takes(text, certificate)
+    client = ["openssl", "s_client", "-alpn", "h2", "-unix", str(certificate / "tls")]
+    with subprocess.Popen([*command, "-g", "daemon off;"]) as nginx:
+        try:
+            deadline = time.monotonic() + 30
+            while not (certificate / "pid").exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert "ALPN protocol: h2\n" in machine.run(client, input="", errors="replace")
+        finally:
+            nginx.terminate()
 
 
 def test_nginx_accepts_the_configuration_of_the_compose_file(certificate):
