@@ -11,10 +11,13 @@ a second thread can see a partially loaded module. The import here is the normal
 Quantiles and tails come from ``scipy.special``, which ``scipy.stats`` uses internally.
 """
 
+import os
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+# Threads of small products mostly wait for each other, and servers have several processes anyway.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 __all__ = ["alt", "np", "optimize", "pd", "special"]
 
 

@@ -66,3 +66,14 @@ def test_a_whole_participation_loads_no_heavy_library(tmp_path):
     assert HEAVY & set(after) >= {"numpy", "pandas"}
     # Its import took most of the first report of a process.
     assert not has_scipy_stats
+
+
+def test_products_of_matrices_start_no_threads():
+    product = (
+        "import os; from analysis.heavy import np; np.ones((300, 300)) @ np.ones((300, 300));"
+        " print(len(os.listdir('/proc/self/task')))"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", product], cwd=ROOT, env=environment,
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.stdout == "1\n", done.stderr
