@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -158,7 +159,8 @@ def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
     group has the same weight at each position, so differences in their levels cancel out.
     """
     rows = []
-    for task, shots, people in people_by_cell(training):
+    # By shots, because their cells have the same resamples.
+    for task, shots, people in sorted(people_by_cell(training), key=itemgetter(1)):
         n, examples = len(people), min(map(len, people))  # training splits can differ in size
         if examples > 2:
             group = np.stack([scores[:examples] for scores in people])
@@ -169,7 +171,7 @@ def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
                     task=task, shots=shots, n=n, examples=examples, point=point, gain=gain
                 )
             )
-    return rows
+    return sorted(rows, key=lambda row: place(row.task))
 
 
 def learning_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:

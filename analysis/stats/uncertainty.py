@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from analysis.heavy import np, special
@@ -124,8 +125,13 @@ Estimate: TypeAlias = tuple[float, float, float, str]
 
 def sums_and_resamples(group: np.ndarray, seed: int, resamples: int = 2000) -> np.ndarray:
     """Return the sums over the first axis (annotators), then over its resamples."""
-    times = _times_drawn(np.random.default_rng(seed), resamples, len(group), is_drawn=True)
+    times = _resamples(resamples, len(group), seed)
     return np.concatenate([group.sum(0)[None], np.tensordot(times, group, 1)])
+
+
+@lru_cache(maxsize=1)  # many cells of a study have equal sizes
+def _resamples(size: int, number: int, seed: int) -> np.ndarray:
+    return _times_drawn(np.random.default_rng(seed), size, number, is_drawn=True)
 
 
 def estimate(values: np.ndarray, annotators: int) -> Estimate:
