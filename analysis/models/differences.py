@@ -142,7 +142,10 @@ def _differences(study: Study, kind: str) -> list[Difference]:
     contexts = contexts_of_tests(list(names))
     compared, models = _models(study, kind)
     family = set(compared_files.family(study).values_list("pk", flat=True))
-    humans = _scores(study, study.participations.analysed().in_cells().filter(kind=kind))
+    cells = {group[:2] for group in models}
+    scenarios = [row.pk for row in study.scenarios.all() if (row.task_id, row.shots) in cells]
+    people = study.participations.analysed().in_cells().filter(kind=kind, scenario__in=scenarios)
+    humans = _scores(study, people)
     compared_here: list[dict[str, Any]] = []
     for (task, shots, model), predicted in sorted(models.items()):
         people = humans.get((task, shots), {})

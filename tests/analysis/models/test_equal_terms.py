@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analysis.models import differences
@@ -231,3 +232,16 @@ def test_aggregate_sd_includes_the_covariance_between_tasks(researcher, db):
     independent = math.hypot(*(np.std(values, ddof=1) for values in spreads.values()))
     assert average.sd_of_sum > 1.2 * independent
     assert "is the covariance between tasks" in table.rows[0].aggregate_explanation
+
+
+def test_differences_read_the_answers_of_compared_cells_only(ada, researcher):
+    task, other = factories.make_task(), factories.make_task(name="toy-other")
+    study = factories.make_study(researcher, task, other, shots=[2], annotators=1)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    with CaptureQueriesContext(connection) as queries:
+        assert differences.differences(study, "person") == []
+    assert not [query for query in queries if "annotation_answer" in query["sql"]]
+    assert upload(ada, task).status_code == 302
+    (row,) = differences.differences(study, "person")
+    assert (row.task, row.shots, row.annotators) == (task.name, 2, 1)
