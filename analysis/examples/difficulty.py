@@ -119,11 +119,19 @@ def doubts(study: Study, kind: str) -> gold_audit.Doubts:
 
 def hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:
     """Return one row per answered test example, starting with the lowest mean S1."""
+    rows = _stored(study, task, kind)
+    if rows is None:
+        return measured(findings.answered(study, kind, task), sorted(study.shots), task)
+    return list(map(_row_of, rows))
+
+
+def _stored(study: Study, task: Task, kind: str) -> list[dict[str, Any]] | None:
+    """Return the job's rows of one task, or None if it is not done."""
     job = job_of(study, kind)
-    if job is not None and job.is_done:
-        stored = dict(zip(findings.tasks_of(job.parameters), job.result, strict=False))
-        return list(map(_row_of, stored.get(task.name, [])))
-    return measured(findings.answered(study, kind, task), sorted(study.shots), task)
+    if job is None or not job.is_done:
+        return None
+    names = findings.tasks_of(job.parameters)
+    return job.result[names.index(task.name)] if task.name in names else []
 
 
 def _row_of(values: dict[str, Any]) -> SimpleNamespace:
@@ -201,13 +209,14 @@ def _order(mean: float, example: int) -> tuple[float, int]:
 
 def neighbours(study: Study, example: Example, kind: str) -> tuple[int | None, int | None]:
     """Return the keys of the previous and next example by difficulty, or None at either end."""
-    people = findings.counted(study, kind).filter(scenario__task=example.split.task_id)
-    means = (
-        Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=people)
-        .values_list("turn__example")
-        .annotate(Avg("s1"))
-    )
-    order = [key for key, mean in sorted(means, key=lambda row: _order(row[1], row[0]))]
+    rows = _stored(study, example.split.task, kind)
+    if rows is None:
+        people = findings.counted(study, kind).filter(scenario__task=example.split.task_id)
+        answers = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=people)
+        means = answers.values_list("turn__example").annotate(Avg("s1"))
+        order = [key for key, mean in sorted(means, key=lambda row: _order(row[1], row[0]))]
+    else:
+        order = [row["example"] for row in rows]
     if example.pk not in order:
         return None, None
     place = order.index(example.pk)

@@ -13,13 +13,13 @@ from functools import cached_property
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Q
 
 from analysis.scores import findings
 from analysis.scores.columns import share
 from analysis.scores.markup import rendered
 from analysis.stats import agreement
-from annotation.models import Answer, Participation, Status, Step, Study
+from annotation.models import ORDERS, Answer, Participation, Status, Step, Study
 from annotation.protocol import blinding
 from tasks.answer_keys import OPTION
 from tasks.cards import Card
@@ -122,19 +122,26 @@ class ExamplePage:
     def length(self) -> int:
         return sum(len(text) for _number, _name, text in self._texts)
 
-    def _lanes(self, seats: QuerySet[Participation]) -> list[Lane]:
+    @cached_property
+    def _lanes(self) -> tuple[list[Lane], list[Lane]]:
+        """Return the answers in the cells, and the others of this kind."""
+        seats = self.study.participations.filter(kind=self.kind)
         answers = (
             Answer.objects.filter(
                 turn__example=self.example,
                 turn__step=Step.ANNOTATION,
                 turn__participation__in=seats,
             )
+            .annotate(is_counted=Q(turn__participation__in=findings.counted(self.study, self.kind)))
             .select_related("turn__participation__scenario")
+            .defer(*(f"turn__participation__{name}" for name in (*ORDERS, "signs")))
             .prefetch_related("spans")
             .order_by("turn__participation__scenario__shots", "turn__participation__pseudonym")
         )
-        lanes = [self._lane(answer) for answer in answers]
-        return self._masked(lanes)
+        groups: tuple[list[Lane], list[Lane]] = [], []
+        for answer in answers:
+            groups[not answer.is_counted].append(self._lane(answer))
+        return self._masked(groups[0]), self._masked(groups[1])
 
     @cached_property
     def _hidden(self) -> set[int]:
@@ -166,18 +173,12 @@ class ExamplePage:
         return Lane(answer.turn.participation, given, comparison, parts)
 
     @cached_property
-    def _counted(self) -> list[Lane]:
-        return self._lanes(findings.counted(self.study, self.kind))
-
-    @cached_property
     def lanes(self) -> list[Lane]:
-        return [lane for lane in self._counted if self.shots in (None, lane.shots)]
+        return [lane for lane in self._lanes[0] if self.shots in (None, lane.shots)]
 
     @cached_property
     def apart(self) -> list[Lane]:
-        counted = findings.counted(self.study, self.kind)
-        seats = self.study.participations.filter(kind=self.kind).exclude(pk__in=counted)
-        return [lane for lane in self._lanes(seats) if self.shots in (None, lane.shots)]
+        return [lane for lane in self._lanes[1] if self.shots in (None, lane.shots)]
 
     @property
     def n(self) -> int:
@@ -308,7 +309,7 @@ class ExamplePage:
     def by_shots(self) -> list[SimpleNamespace]:
         rows = []
         for shots in sorted(self.study.shots):
-            values = [lane.comparison.s1 for lane in self._counted if lane.shots == shots]
+            values = [lane.comparison.s1 for lane in self._lanes[0] if lane.shots == shots]
             mean, sd = _mean_and_sd(values)
             rows.append(SimpleNamespace(shots=shots, n=len(values), mean=mean, sd=sd))
         return rows

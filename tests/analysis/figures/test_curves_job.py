@@ -6,6 +6,8 @@ These tests set the limit to zero and do not check its value.
 import re
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analysis.scores import findings
@@ -137,6 +139,21 @@ def test_the_leaderboard_reads_answers_at_the_largest_size_only(ada, study, monk
     largest = study.tasks.get().training_sizes[-1]
     assert read
     assert all((frame["shots"] == largest).all() for frame in read)
+
+
+def test_an_example_reads_its_own_answers_and_no_orders(ada, study, monkeypatch):
+    def shown(example) -> str:
+        reply = ada.get(reverse("example", args=[study.name, example.pk]))
+        return reply.content.decode().split("<h1>")[1].partition("<form")[0]
+
+    examples = list(study.tasks.get().test_split.examples.all())
+    at_once = [shown(example) for example in examples]
+    monkeypatch.setattr(findings, "SMALL", 0)
+    finished(ada, study, "examples")
+    with CaptureQueriesContext(connection) as queries:
+        assert [shown(example) for example in examples] == at_once
+    statements = [query["sql"] for query in queries]
+    assert not [sql for sql in statements if "AVG(" in sql or '"annotation_order"' in sql]
 
 
 def excluded(study):
