@@ -133,12 +133,7 @@ def _annotators(study: Study, kind: str, cells: Sequence, of_largest: Any) -> It
     if not any(cell is not None and cell.n for cell in cells):
         return
     seats = study.annotators * len(study.splits)
-    scores = tuple(
-        Score(of=seats)
-        if cell is None
-        else Score(cell.mean, cell.sd_ddof1, cell.sd_ddof0, n=cell.n, of=seats, remark=cell.remark)
-        for cell in cells
-    )
+    scores = tuple(cell or Score(of=seats) for cell in cells)
     entry = Entry(PEOPLE, f"{WHO[Kind(kind)]}, this study", "study", "annotators", scores)
     if of_largest is not None:
         ends = {name: getattr(of_largest, name) for name in ("low", "high", "no_interval")}

@@ -181,17 +181,11 @@ def tables(study: Study, kind: str) -> list[Table]:
 
 def _annotators(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Row]:
     """Yield the study's annotators and, if there are several splits, a row across splits."""
-    study, name = people.study, WHO[Kind(people.kind)]
+    name = WHO[Kind(people.kind)]
     cells = [people.cells[task.name, shots] for task in people.tasks]
-    many = len(study.splits) if shots else 1
-    seats = study.annotators * many
-    means = [Score(c.mean, c.sd_ddof1, c.sd_ddof0, n=c.n, of=seats, remark=c.remark) for c in cells]
-    yield Row("study", name, "annotators", means, people.tasks, covariance=covariance)
-    if any(c.splits > 1 for c in cells):
-        apart = [
-            Score(c.mean, c.split_sd_ddof1, c.split_sd_ddof0, n=c.splits, of=many, remark=c.remark)
-            for c in cells
-        ]
+    yield Row("study", name, "annotators", [*cells], people.tasks, covariance=covariance)
+    if any(cell.over_splits.n > 1 for cell in cells):
+        apart = [cell.over_splits for cell in cells]
         yield Row("study", f"{name}, over training splits", "splits", apart, people.tasks)
 
 

@@ -15,7 +15,7 @@ from django.db.models import Count
 
 from analysis.heavy import np, pd
 from analysis.scores import test_sets
-from analysis.scores.scores import counted_remarks
+from analysis.scores.scores import Score, counted_remarks
 from analysis.scores.test_sets import given_texts
 from annotation.models import ANALYSED, Answer, Status, Step, Study
 from annotation.protocol.activity_summary import summary
@@ -224,30 +224,28 @@ def _spread(grouped: Any) -> pd.DataFrame:
     return pd.DataFrame({**masked, "n": grouped.size()})
 
 
-def cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per task and shots, over all annotators and over training splits.
+def cells(frame: pd.DataFrame) -> dict[tuple[str, int], tuple[Score, Score, Score]]:
+    """Return three scores by task and shots: over annotators, over training splits, as one set.
 
-    `frame` comes from `counted`. Columns: task, shots, mean, sd_ddof1 (NaN for one annotator),
-    sd_ddof0, n; set_mean, set_sd_ddof1 and set_sd_ddof0 (the same for `set_s1`); splits (number of
-    training splits, 0 at zero shots), split_sd_ddof1 and split_sd_ddof0 (over the means of the
-    splits; NaN for one); remark (why the mean is undefined and for how many, or what to report with
-    it).
+    `frame` comes from `counted`. The score over splits has the SDs between the means of the splits
+    (NaN for one), and the mean over annotators. The score as one set is that of `set_s1`.
     """
-    grouped = frame.groupby(["task", "shots"])
-    table = _spread(grouped["score"])
-    table["remark"] = grouped["remark"].agg(counted_remarks)
-    by_split = frame.dropna(subset="split").groupby(["task", "shots", "split"])
-    between = _spread(by_split["score"])["mean"].groupby(["task", "shots"])
-    as_set = frame.groupby(["task", "shots"])["set_s1"]
-    table["set_mean"] = as_set.mean()
-    table["set_sd_ddof1"], table["set_sd_ddof0"] = as_set.std(ddof=1), as_set.std(ddof=0)
-    table["splits"] = between.size().reindex(table.index, fill_value=0)
-    for ddof in (1, 0):
-        spread = between.std(ddof=ddof).where(
-            (between.size() > 1) & (between.size() == between.count())
-        )
-        table[f"split_sd_ddof{ddof}"] = spread.reindex(table.index)
-    return table.reset_index()
+    cell = ["task", "shots"]
+    own, as_set = (_spread(frame.groupby(cell)[name]) for name in ("score", "set_s1"))
+    remarks = frame.groupby(cell)["remark"].agg(counted_remarks)
+    by_split = frame.dropna(subset="split").groupby([*cell, "split"])
+    between = _spread(_spread(by_split["score"])["mean"].groupby(cell)).reindex(own.index)
+    between["sd_ddof0"] = between["sd_ddof0"].where(between["n"] > 1)
+    between["mean"], between["n"] = own["mean"], between["n"].fillna(0)
+
+    def scores(table: pd.DataFrame) -> list[Score]:
+        return [
+            Score(100 * mean, 100 * sd1, 100 * sd0, n=int(n), remark=remark)
+            for (mean, sd1, sd0, n), remark in zip(table.to_numpy().tolist(), remarks, strict=True)
+        ]
+
+    keys = [(task, int(shots)) for task, shots in own.index]
+    return dict(zip(keys, zip(*map(scores, (own, between, as_set)), strict=True), strict=True))
 
 
 # Scores of one worker on several tasks are not independent, so compute their covariance.

@@ -18,8 +18,8 @@ from django.db.models import Count
 
 from analysis.heavy import pd
 from analysis.scores import frames, marks, metrics, published, test_sets
-from analysis.scores.columns import mean_and_sd, with_remark
 from analysis.scores.published import Bounds, Published, bounds, human_table4, name_of, set_note
+from analysis.scores.scores import Score
 from annotation.models import ANALYSED, Kind, Status, Study
 from tasks.cards import FAMILIES, place
 from tasks.columns import points
@@ -35,52 +35,33 @@ FAMILY_NAMES = {
 }
 
 
-# Numbers that `frames.cells` returns on a scale from 0 to 1.
-X_100 = (
-    "mean", "sd_ddof1", "sd_ddof0", "split_sd_ddof1", "split_sd_ddof0", "set_mean", "set_sd_ddof1",
-    "set_sd_ddof0",
-)  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class Cell(Score):
+    """The score at a task and number of shots, across annotators.
 
-
-@dataclass(frozen=True)
-class Cell:
-    """A task and number of shots, with mean and SDs across annotators x 100 (NaN if undefined)."""
+    `as_set` is the score with alternative gold answers as one set, if there are alternatives.
+    `over_splits` has the SDs between the means of training splits.
+    """
 
     task: str
     shots: int
-    mean: float
-    sd_ddof1: float
-    sd_ddof0: float
-    n: int
-    splits: int
-    split_sd_ddof1: float
-    split_sd_ddof0: float
-    set_mean: float
-    set_sd_ddof1: float
-    set_sd_ddof0: float
+    as_set: Score
+    over_splits: Score
     published: Published | None
-    metric: str = test_sets.S1
-    remark: str = ""
+    metric: str
     further: Sequence[tuple[str, str]] = ()  # each further metric with its mean ± SD
 
     @property
     def set_text(self) -> str:
         """Return mean ± SD with alternative gold answers as one set, or "" without alternatives."""
-        text = mean_and_sd(self.set_mean, self.set_sd_ddof1)
         scale = "as one set" if self.metric == test_sets.S1 else "S1 as one set"
-        return "" if math.isnan(self.set_mean) else f"{scale} {text}"
+        return "" if math.isnan(self.as_set.mean) else f"{scale} {self.as_set.text}"
 
     @property
     def split_text(self) -> str:
         """Return the SD between training splits if there are several, otherwise ""."""
-        if self.splits < 2:
-            return ""
-        return f"between {self.splits} splits ± {points(self.split_sd_ddof1)}"
-
-    @property
-    def text(self) -> str:
-        """Format the cell as in the paper (83.7 ± 0.6) with its remark. Empty cells are a dash."""
-        return with_remark(mean_and_sd(self.mean, self.sd_ddof1), self.remark)
+        splits = self.over_splits
+        return f"between {splits.n} splits ± {points(splits.sd_ddof1)}" if splits.n > 1 else ""
 
     @property
     def explanation(self) -> str:
@@ -90,12 +71,12 @@ class Cell:
             return f"{self.task}, {self.shots} shots: {self.metric} {self.remark}."
         over = f"mean {self.metric} x 100 over {self.n} annotator{'s' if self.n > 1 else ''}"
         spread = "no SD for one annotator" if self.n == 1 else "± SD over annotators, ddof 1"
-        apart = ""
-        if self.splits > 1:
+        apart, splits = "", self.over_splits
+        if splits.n > 1:
+            sds = f"{splits.sd_ddof1:.2f} with ddof 1, {splits.sd_ddof0:.2f} with ddof 0"
             apart = (
-                f" SD of the means of {self.splits} training splits: {self.split_sd_ddof1:.2f} with"
-                f" ddof 1, {self.split_sd_ddof0:.2f} with ddof 0; it includes differences between"
-                " annotators."
+                f" SD of the means of {splits.n} training splits: {sds}; it includes differences"
+                " between annotators."
             )
         note = f" {self.remark.capitalize()}." if self.remark else ""
         return f"{self.task}, {self.shots} shots: {over}, {spread}.{apart}{note}"
@@ -145,7 +126,7 @@ class PerformanceTable:
 
     @property
     def has_splits(self) -> bool:
-        return any(cell.splits > 1 for cell in self.cells.values())
+        return any(cell.over_splits.n > 1 for cell in self.cells.values())
 
     @cached_property
     def floors(self) -> list[str]:
@@ -202,24 +183,21 @@ def performance(
         key=lambda task: (FAMILIES.index(task.card.family), place(task.name)),
     )
     shots = sorted(study.shots)
-    rows: Iterable[Any] = frames.cells(frames.counted(frame, kind)).itertuples()
-    measured = {(row.task, row.shots): row for row in rows}
+    measured = frames.cells(frames.counted(frame, kind))
     cells = {}
     for task in tasks:
         for number in shots:
             is_s1 = task.card.metric == test_sets.S1  # like all published figures
-            quoted = human_table4().get((name_of(task), number)) if is_s1 else None
-            row = measured.get((task.name, number))
-            numbers: dict[str, Any] = {n: 100 * getattr(row, n, math.nan) for n in X_100}
+            splits = len(study.splits) if number else 1
+            score, over_splits, as_set = measured.get((task.name, number), (Score(),) * 3)
             cells[task.name, number] = Cell(
-                task.name,
-                number,
-                n=int(row.n) if row else 0,
-                splits=int(row.splits) if row else 0,
-                published=quoted,
+                **vars(replace(score, of=study.annotators * splits)),
+                task=task.name,
+                shots=number,
+                as_set=replace(as_set, remark=""),
+                over_splits=replace(over_splits, of=splits),
+                published=human_table4().get((name_of(task), number)) if is_s1 else None,
                 metric=task.card.metric,
-                remark=row.remark if row else "",
-                **numbers,
             )
     # Add the declared metrics, which do not cover excluded annotators.
     for key, texts in ({} if with_excluded else metrics.further(study, kind)).items():

@@ -17,11 +17,11 @@ Intervals = Mapping[tuple[str, int], str]  # maps (task, shots) to the printed i
 _ONE_SPLIT = "; empty for a single split"
 
 
-def _sds(name: str, over: str, *empty: str) -> list[Column]:
+def _sds(name: str, score: str, over: str, *empty: str) -> list[Column]:
     notes = [*empty, "", ""]
     return [
         Column(f"{name}_ddof{ddof}", meaning=f"{kind} standard deviation over {over} (ddof {ddof}),"
-               f" x 100{note}", unit="points", get=f"cell.{name}_ddof{ddof}")
+               f" x 100{note}", unit="points", get=f"{score}.sd_ddof{ddof}")
         for (ddof, kind), note in zip(((1, "sample"), (0, "population")), notes, strict=False)
     ]  # fmt: skip
 
@@ -36,16 +36,17 @@ PERFORMANCE = [
            get="cell.metric"),
     Column("mean", meaning="mean over annotators of their score on the test set under that metric,"
            " x 100", unit="points", get="cell.mean"),
-    *_sds("sd", "annotators", "; empty for a single annotator"),
+    *_sds("sd", "cell", "annotators", "; empty for a single annotator"),
     Column("n", meaning="number of annotators who completed and are in the analysis", get="cell.n"),
     Column("remark", meaning="remark on the mean, or the reason why it is undefined and for how"
            " many", get=lambda row: row.cell.remark or None),
     Column("splits", meaning="number of training splits that these annotators had; 0 at zero shots",
-           get="cell.splits"),
-    *_sds("split_sd", "training splits of their means over annotators", *[_ONE_SPLIT] * 2),
+           get="cell.over_splits.n"),
+    *_sds("split_sd", "cell.over_splits", "training splits of their means over annotators",
+          *[_ONE_SPLIT] * 2),
     Column("set_mean", meaning="for tasks with alternative gold answers: the mean with all gold"
-           " answers of an example as one set", unit="S1 x 100", get="cell.set_mean"),
-    *_sds("set_sd", "annotators of that score"),
+           " answers of an example as one set", unit="S1 x 100", get="cell.as_set.mean"),
+    *_sds("set_sd", "cell.as_set", "annotators of that score"),
     Column("set_ceiling", meaning="highest score attainable with the allowed number of texts and"
            " all gold answers as one set", unit="S1 x 100", get="bounds.set_ceiling"),
     Column("set_recipe", meaning="recipe string of set_mean; empty if the gold answers form one"

@@ -53,9 +53,9 @@ def test_set_score_uses_the_same_answers_with_all_golds_together(ada, study, tmp
     assert first == pytest.approx(100 * (2 / 3 + 1 + 1 + 1 / 2) / 4)
     cell = performance.performance(study).cells["toy-places", 0]
     assert cell.mean == pytest.approx((100 + 25) / 2)
-    assert cell.set_mean == pytest.approx(statistics.fmean([first, second]))
-    assert cell.set_sd_ddof1 == pytest.approx(statistics.stdev([first, second]))
-    told = f"as one set {cell.set_mean:.1f} ± {cell.set_sd_ddof1:.1f}"
+    assert cell.as_set.mean == pytest.approx(statistics.fmean([first, second]))
+    assert cell.as_set.sd_ddof1 == pytest.approx(statistics.stdev([first, second]))
+    told = f"as one set {cell.as_set.mean:.1f} ± {cell.as_set.sd_ddof1:.1f}"
     assert cell.set_text == told
     assert performance.performance(study).cells["toy-set", 0].set_text == ""
     page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
@@ -77,7 +77,7 @@ def test_set_score_uses_the_same_answers_with_all_golds_together(ada, study, tmp
     with (folder / "human_performance.csv").open(encoding="utf-8", newline="") as file:
         rows = {row["task"]: row for row in csv.DictReader(file)}
     row = rows["toy-places"]
-    assert float(row["set_mean"]) == pytest.approx(cell.set_mean / 100)
+    assert float(row["set_mean"]) == pytest.approx(cell.as_set.mean / 100)
     assert float(row["set_ceiling"]) == pytest.approx(first / 100)
     assert "gold:any_of" in row["recipe"]
     assert "gold:set" in row["set_recipe"]
