@@ -45,13 +45,9 @@ def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
 
 def keyed_matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarray]:
     """Return `matrix_of` sorted by names and keys, and the examples' keys. NaN: no answer."""
-    names, people = np.unique(part["annotator"].to_numpy(dtype=object), return_inverse=True)
-    keys, first, examples = np.unique(
-        part["example"].to_numpy(), return_index=True, return_inverse=True
-    )
-    matrix = np.full((len(names), len(keys)), math.nan)
-    matrix[people, examples] = part["score"].to_numpy(dtype=float)
-    return matrix, list(part["context"].to_numpy(dtype=object)[first]), keys
+    matrix = part.pivot(index="annotator", columns="example", values="score")
+    contexts = part.drop_duplicates("example").set_index("example")["context"]
+    return np.ascontiguousarray(matrix), list(contexts[matrix.columns]), matrix.columns.to_numpy()
 
 
 def lowest_of(part: pd.DataFrame) -> float:

@@ -6,7 +6,7 @@ more of them, or includes manually excluded ones. A cell that changes substantia
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -65,26 +65,6 @@ def _unspoilt(people: pd.DataFrame) -> pd.Series:
     return _not("failed_checks", "flagged", "by_program")(people) & ~reported
 
 
-def _training(minimum: int) -> Rule:
-    return Rule(
-        f"training_s1>={minimum}",
-        f"training S1 ≥ {minimum}",
-        # Zero-shot annotators cannot fail a training step.
-        lambda people: (
-            people["analysed"]
-            & (people["training_s1"].isna() | (people["training_s1"] * 100 >= minimum))
-        ),
-    )
-
-
-def _seconds(minimum: int) -> Rule:
-    return Rule(
-        f"median_seconds>={minimum}",
-        f"median active time per example ≥ {minimum} s",
-        lambda people: people["analysed"] & (people["median_seconds"] >= minimum),
-    )
-
-
 RULES = (
     Rule("reported", "as reported", lambda people: people["analysed"]),
     Rule("with_excluded", "with annotators excluded by a researcher",
@@ -99,8 +79,19 @@ RULES = (
          lambda people: bool(people["by_program"].any())),
     Rule("none_of_these", "none of these: “yes” in the questionnaire, failed check, flag, program",
          _unspoilt),
-    *map(_training, TRAINING),
-    *map(_seconds, SECONDS),
+    *(
+        Rule(f"training_s1>={minimum}", f"training S1 ≥ {minimum}",
+             # Zero-shot annotators cannot fail a training step.
+             partial(lambda low, people: people["analysed"] & ~(people["training_s1"] * 100 < low),
+                     minimum))
+        for minimum in TRAINING
+    ),
+    *(
+        Rule(f"median_seconds>={minimum}", f"median active time per example ≥ {minimum} s",
+             partial(lambda low, people: people["analysed"] & (people["median_seconds"] >= low),
+                     minimum))
+        for minimum in SECONDS
+    ),
 )  # fmt: skip
 
 
@@ -148,16 +139,17 @@ def people(study: Study, kind: str) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Scores:
-    """An annotators x examples matrix for a task and shots. `lowest` is the metric's minimum."""
+    """The scores for a task and shots, by participation and example (keys).
 
-    matrix: np.ndarray
-    row_of: Mapping[int, int]  # maps the key of a participation to its row
+    `lowest` is the metric's minimum.
+    """
+
+    matrix: pd.DataFrame
     contexts: list[str]
     lowest: float
 
     def estimate(self, participations: pd.Series) -> two_way.Estimate:
-        rows = [self.row_of[key] for key in participations]
-        return two_way.of_mean(self.matrix[rows], self.contexts)
+        return two_way.of_mean(np.ascontiguousarray(self.matrix.loc[participations]), self.contexts)
 
 
 def scores(
@@ -165,21 +157,15 @@ def scores(
 ) -> dict[tuple[str, int], Scores]:
     examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
     contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
+    seats = people.set_index("participation")
     # Use objects, because otherwise each table creates the same few names again.
-    names = people.set_index("participation")["task"].astype(object)
-    answers = with_scores(study, answers.assign(task=answers["participation"].map(names)))
-    columns = ["participation", "example", "score", "lowest"]
-    by_seat = dict(iter(answers[columns].groupby("participation")))
+    names = answers["participation"].map(seats["task"].astype(object))
+    answers = answers.assign(task=names, shots=answers["participation"].map(seats["shots"]))
     cells = {}
-    for task, shots, group in by_cell(people[["task", "shots", "participation"]]):
-        part = pd.concat([by_seat[pk] for pk in sorted(group["participation"]) if pk in by_seat])
-        keys, rows = np.unique(part["participation"].to_numpy(), return_inverse=True)
-        tests, places = np.unique(part["example"].to_numpy(), return_inverse=True)
-        matrix = np.full((len(keys), len(tests)), np.nan)
-        matrix[rows, places] = part["score"]
-        row_of = {int(key): row for row, key in enumerate(keys)}
-        own_contexts = [contexts[int(key)] for key in tests]
-        cells[task, shots] = Scores(matrix, row_of, own_contexts, lowest_of(part))
+    for task, shots, part in by_cell(with_scores(study, answers)):
+        matrix = part.pivot(index="participation", columns="example", values="score")
+        own_contexts = [contexts[int(key)] for key in matrix.columns]
+        cells[task, shots] = Scores(matrix, own_contexts, lowest_of(part))
     return cells
 
 
