@@ -14,7 +14,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from analysis.models.model_runs import FileScore, Place, mean_of, splits
+from analysis.models.model_runs import Place, mean_of, splits
 from analysis.models.models import WHO
 from analysis.scores import frames
 from analysis.scores.columns import ASSUMES, OF_SCORE, SCORE, assuming, between
@@ -25,6 +25,7 @@ from analysis.scores.scores import Score, aggregate
 from analysis.scores.test_sets import S1, training_files
 from annotation.models import Kind, Study
 from tasks.columns import NOTHING, Column
+from tasks.metrics import SetScore
 from tasks.models import LanguageModel, PredictionFile, Task
 from tasks.models.predictions import ExternalData, SizeClass
 
@@ -144,7 +145,7 @@ def _annotators(study: Study, kind: str, cells: Sequence, of_largest: Any) -> It
 def _uploaded(
     task: Task,
     sizes: Sequence[int],
-    uploaded: dict[Place, list[FileScore]],
+    uploaded: dict[Place, list[SetScore]],
     of: Mapping[tuple[int, int | None], int],
     models: dict[str, LanguageModel],
 ) -> tuple[list[Entry], list[str]]:

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import NamedTuple
 
 from django.db.models import Count, Q, Sum, TextChoices
 
@@ -20,7 +19,7 @@ from analysis.scores import frames, test_sets
 from analysis.scores.scores import Score, over
 from annotation.models import Answer, Kind, LedgerEntry, ModelAnnotator, ModelRun, Status, Study
 from tasks.columns import NOTHING, Column, two_digits
-from tasks.metrics import s1
+from tasks.metrics import SetScore, s1
 from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
 from tasks.models.predictions import Method, Numbering, Seen, Tuning
 from tasks.predictions.store import RUN
@@ -135,23 +134,17 @@ def splits_as_one_set(
     return by_place
 
 
-class FileScore(NamedTuple):
-    value: float
-    remark: str
-
-
-def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, list[FileScore]]:
-    by_place: dict[Place, list[FileScore]] = defaultdict(list)
+def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, list[SetScore]]:
+    by_place: dict[Place, list[SetScore]] = defaultdict(list)
     under = test_sets.of_files(files, tasks)
     rows = files.with_scores().values_list("pk", "model__name", "task_id", "shots", "mean_s1")  # type: ignore[misc]  # annotated
     for pk, model, task, shots, mean in rows:
-        score = under[pk][1] if pk in under else None
-        scored = FileScore(score.value, score.remark) if score else FileScore(mean, "")
-        by_place[model, task, shots].append(scored)
+        score = under[pk][1] if pk in under else SetScore(mean, "", [], "")
+        by_place[model, task, shots].append(score)
     return dict(by_place)
 
 
-def mean_of(scores: Sequence[FileScore], of: int) -> Score:
+def mean_of(scores: Sequence[SetScore], of: int) -> Score:
     return over([score.value for score in scores], of, [score.remark for score in scores])
 
 

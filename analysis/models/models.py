@@ -16,7 +16,7 @@ from functools import cached_property
 from types import SimpleNamespace
 
 from analysis.models import model_runs
-from analysis.models.model_runs import FileScore, Place, Run, joined, mean_of, runs, splits
+from analysis.models.model_runs import Place, Run, joined, mean_of, runs, splits
 from analysis.scores import frames, test_sets
 from analysis.scores.frames import covariances
 from analysis.scores.performance import PerformanceTable, families_of, performance
@@ -27,7 +27,7 @@ from annotation.models import Kind, Study
 from annotation.study import compared_files
 from tasks.cards import place
 from tasks.columns import points
-from tasks.metrics import recipe
+from tasks.metrics import SetScore, recipe
 from tasks.models import PredictionFileQuerySet, Task
 
 ALL = "all"  # full supervision, among the published figures
@@ -226,7 +226,7 @@ def _model_rows(files: PredictionFileQuerySet) -> Iterator[SimpleNamespace]:
 def _uploaded(
     tasks: list[Task],
     shots: int | str,
-    by_place: dict[Place, list[FileScore]],
+    by_place: dict[Place, list[SetScore]],
     of: Mapping[tuple[int, int | None], int],
     stated: dict[Place, Run],
     suffix: str = "",
@@ -245,8 +245,8 @@ def _equally_trained(
     study: Study,
     tasks: list[Task],
     shots: int | str,
-    all_splits: dict[Place, list[FileScore]],
-    equal: dict[Place, list[FileScore]],
+    all_splits: dict[Place, list[SetScore]],
+    equal: dict[Place, list[SetScore]],
     stated: dict[Place, Run],
 ) -> Iterator[Row]:
     """Yield models on the splits that this study's annotators had, if they used other splits too.
