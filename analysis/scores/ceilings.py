@@ -62,17 +62,13 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
 
 def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
     """Return the S1 of each annotator's answers against the others' majority, which is one set."""
-    units: dict[int, list[tuple[str, frozenset[str], bool]]] = {}
-    columns = part["example"], part["annotator"], part["texts"], part["is_one_choice"]
-    for example, *row in zip(*columns, strict=True):
-        units.setdefault(example, []).append(tuple(row))
     scores: dict[str, list[float]] = {}
     cache: dict[tuple[Any, ...], list[float | None]] = {}  # with few labels, units repeat
-    for unit in units.values():
-        names, answers, (is_one_choice, *_) = zip(*unit, strict=True)
-        if (answers, is_one_choice) not in cache:
-            cache[answers, is_one_choice] = _of_unit(answers, is_one_choice)
-        for name, score in zip(names, cache[answers, is_one_choice], strict=True):
+    for _example, unit in part.groupby("example", sort=False):
+        key = tuple(unit["texts"]), bool(unit["is_one_choice"].iloc[0])
+        if key not in cache:
+            cache[key] = _of_unit(*key)
+        for name, score in zip(unit["annotator"], cache[key], strict=True):
             if score is not None:
                 scores.setdefault(name, []).append(score)
     return scores

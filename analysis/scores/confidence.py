@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
-from analysis.heavy import np
+from analysis.heavy import np, pd
 from analysis.scores.columns import OF_CELL, Table, estimated
+from analysis.stats.learning import by_cell
 from analysis.stats.uncertainty import Estimate, estimate, sums_and_resamples
 from annotation.models import Confidence, Step, Study
 from annotation.protocol.confidence import POINTS, percent
-from tasks.cards import place
 from tasks.columns import Column
 
 NONE: Estimate = (math.nan, math.nan, math.nan, "")
@@ -51,17 +50,19 @@ def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]
     rows = Confidence.objects.filter(
         turn__participation__in=people, turn__step=Step.ANNOTATION
     ).order_by("pk")
-    cells: dict[tuple[str, int], list[tuple[int, int | None, float]]] = defaultdict(list)
     scenario = "turn__participation__scenario"
-    for task, shots, seat, point, s1 in rows.values_list(
-        f"{scenario}__task__name", f"{scenario}__shots", "turn__participation", "value",
-        "turn__answer__s1",
-    ):  # fmt: skip
-        cells[task, shots].append((seat, point, s1))
-    for (task, shots), given in sorted(cells.items(), key=lambda c: (place(c[0][0]), c[0][1])):
-        rated = [(seat, point, s1) for seat, point, s1 in given if point is not None]
-        if rated:
-            yield task, shots, len(given) - len(rated), by_annotator(rated)
+    frame = pd.DataFrame.from_records(
+        rows.values_list(
+            f"{scenario}__task__name", f"{scenario}__shots", "turn__participation", "value",
+            "turn__answer__s1",
+        ),
+        columns=["task", "shots", "seat", "point", "s1"],
+    )  # fmt: skip
+    for task, shots, given in by_cell(frame):
+        rated = given.dropna(subset="point").astype({"point": int})
+        if len(rated):
+            answers = rated[["seat", "point", "s1"]].itertuples(index=False)
+            yield task, shots, len(given) - len(rated), by_annotator(answers)
 
 
 def rated(study: Study, kind: str) -> list[SimpleNamespace]:

@@ -114,18 +114,11 @@ def stored_row(row: Any) -> dict[str, Any]:
     return {name: plain(value) for name, value in vars(row).items()}
 
 
-def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
-    units: dict[int, list[frozenset[str]]] = {}
-    for example, texts in zip(part["example"], part["texts"], strict=True):
-        units.setdefault(example, []).append(texts)
-    return dict(sorted(units.items()))
-
-
 def agreements(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
     """Return the mean pairwise S1 x 100 and Krippendorff's alpha under each distance."""
     rows = []
     for task, shots, part in by_cell(frame):
-        units = list(_by_example(part).values())
+        units = list(part.groupby("example")["texts"].agg(list))
         pairwise = agreement.mean_pairwise_s1(units)
         alphas = {
             f"alpha_{name}": agreement.alpha(units, agreement.DISTANCES[distance])
@@ -144,15 +137,15 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
     """
     rows = []
     for task, shots, part in by_cell(frame):
-        n, units = part["annotator"].nunique(), _by_example(part)
-        golds = part.drop_duplicates("example").set_index("example").loc[list(units)]
+        n, units = part["annotator"].nunique(), part.groupby("example")["texts"].agg(list)
+        golds = part.drop_duplicates("example").set_index("example").loc[units.index]
         likeliest = math.nan
         if part["is_one_choice"].all():
-            answers = [agreement.plurality(unit) or frozenset() for unit in units.values()]
+            answers = [agreement.plurality(unit) or frozenset() for unit in units]
         else:
-            answers = [agreement.majority_set(unit) for unit in units.values()]
+            answers = [agreement.majority_set(unit) for unit in units]
         if n > 1 and part["is_label"].all():
-            likeliest = 100 * _mean_s1(_likeliest(part, list(units)), golds)
+            likeliest = 100 * _mean_s1(_likeliest(part), golds)
         rows.append(
             SimpleNamespace(
                 task=task,
@@ -166,13 +159,12 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
     return rows
 
 
-def _likeliest(part: pd.DataFrame, examples: list[int]) -> list[frozenset[str]]:
-    votes: dict[int, dict[str, list[str]]] = {example: {} for example in examples}
-    for example, person, texts in zip(
-        part["example"], part["annotator"], part["texts"], strict=True
-    ):
-        votes[example][person] = list(texts)
-    posteriors, _shares = agreement.dawid_skene(list(votes.values()))
+def _likeliest(part: pd.DataFrame) -> list[frozenset[str]]:
+    votes = [
+        dict(zip(unit["annotator"], map(list, unit["texts"]), strict=True))
+        for _example, unit in part.groupby("example")
+    ]
+    posteriors, _shares = agreement.dawid_skene(votes)
     return [frozenset([max(chances, key=chances.__getitem__)]) for chances in posteriors]
 
 

@@ -27,7 +27,7 @@ from tasks.columns import Column
 from tasks.models import Example, Split
 
 # Maps (task key, number of the training split) to sizes to the content hashes of the file.
-Contents = dict[tuple[int, int | None], dict[int, frozenset[str]]]
+Contents = dict[tuple[int, int | None], dict[int, set[str]]]
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,10 @@ class Block:
             return f"the {self.size - self.smaller} new examples of the {self.size}"
         return f"in the {self.size}"
 
-    def hashes(self, contents: dict[int, frozenset[str]]) -> frozenset[str]:
-        inner = contents[self.smaller] if self.smaller else frozenset()
-        return contents[self.size] - inner
+    def hashes(self, contents: dict[int, set[str]]) -> set[str]:
+        return contents[self.size] - (contents[self.smaller] if self.smaller else set())
 
-    def is_nested(self, contents: dict[int, frozenset[str]], shots: int) -> bool:
+    def is_nested(self, contents: dict[int, set[str]], shots: int) -> bool:
         """Return whether each file is in the next larger one, so that groups can be compared."""
         sizes = sorted({self.smaller or self.size, self.size, shots})
         return all(contents[a] <= contents[b] for a, b in pairwise(sizes))
@@ -73,18 +72,13 @@ def _contents(study: Study) -> Contents:
         split__shots__in=study.shots,
         split__number__in=study.splits,
     )
-    contents: dict[tuple[int, int | None], dict[int, set[str]]] = defaultdict(
-        lambda: defaultdict(set)
-    )
+    contents: Contents = defaultdict(lambda: defaultdict(set))
     for task, number, size, digest in examples.values_list(
         "split__task", "split__number", "split__shots", "content_hash"
     ):
         if size is not None:
             contents[task, number][size].add(digest)
-    return {
-        place: {size: frozenset(hashes) for size, hashes in sizes.items()}
-        for place, sizes in contents.items()
-    }
+    return contents
 
 
 _OF_BLOCK = (
@@ -176,7 +170,7 @@ def _score(
     kind: str,
     scenario: Scenario,
     block: Block,
-    contents: dict[int, frozenset[str]],
+    contents: dict[int, set[str]],
     given: pd.DataFrame,
     n: int,
 ) -> SimpleNamespace:
