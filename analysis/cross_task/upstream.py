@@ -6,9 +6,7 @@ Upstream answers are always scored with S1, whatever the unseen task's metric.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from itertools import combinations, groupby
 from operator import attrgetter
 from types import SimpleNamespace
@@ -16,7 +14,7 @@ from typing import Any
 
 from analysis.cross_task import cross_task, learners
 from analysis.cross_task.cross_task import of_gains, percent
-from analysis.heavy import np
+from analysis.heavy import np, pd
 from analysis.scores.columns import Table, count, signed_between, signed_points
 from analysis.scores.tested import p_columns
 from analysis.stats import arg
@@ -27,20 +25,12 @@ from annotation.study.cross_task import training
 from tasks.columns import Column, two_digits
 
 
-@dataclass(frozen=True)
-class UpstreamAnswer:
-    """An answer in the upstream step. `block` is its task's rank, `number` its example's rank."""
+def upstream_answers(study: Study, kind: str) -> pd.DataFrame:
+    """Return one row per answer in the upstream step, in each annotator's order.
 
-    annotator: str
-    arm: str
-    task: str
-    block: int
-    number: int
-    score: float
-    seconds: float
-
-
-def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
+    Columns: annotator, arm, task, score (S1), seconds (active), block (rank of the task among the
+    annotator's tasks, from 1) and number (rank of the example in the task, from 1).
+    """
     people = study.participations.analysed().filter(kind=kind)
     rows = (
         Answer.objects.filter(turn__participation__in=people, turn__step=Step.UPSTREAM)
@@ -50,51 +40,46 @@ def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
             "turn__example__split__task__name", "s1", "active_seconds",
         )
     )  # fmt: skip
-    answers, previous, block, number = [], ("", ""), 0, 0
-    for annotator, arm, task, score, active in rows.iterator(chunk_size=5000):
-        if annotator != previous[0]:
-            block, number = 1, 0
-        elif task != previous[1]:
-            block, number = block + 1, 0
-        previous, number = (annotator, task), number + 1
-        answers.append(UpstreamAnswer(annotator, arm, task, block, number, score, active))
+    columns = ["annotator", "arm", "task", "score", "seconds"]
+    answers = pd.DataFrame.from_records(rows.iterator(chunk_size=5000), columns=columns)
+    tasks = answers.groupby("annotator")["task"]
+    answers["block"] = (answers["task"] != tasks.shift()).groupby(answers["annotator"]).cumsum()
+    answers["number"] = answers.groupby(["annotator", "block"]).cumcount() + 1
     return answers
 
 
 def manipulation(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return S1 x 100 by position and then by task, which shows whether trained arms learned."""
-    groups: dict[tuple[str, int, str], list[UpstreamAnswer]] = defaultdict(list)
-    for answer in upstream_answers(study, kind):
-        groups[answer.arm, 0, f"task {answer.block}"].append(answer)
-        groups[answer.arm, 1, answer.task].append(answer)
+    answers = upstream_answers(study, kind)
+    answers["position"] = [f"task {block}" for block in answers["block"]]
     return [
-        _trained(kind, arm, label, answers)
-        for (arm, _by, label), answers in sorted(groups.items(), key=lambda item: item[0])
+        _trained(kind, arm, label, part)
+        for arm, of_arm in answers.groupby("arm")
+        for by in ("position", "task")
+        for label, part in of_arm.groupby(by)
     ]
 
 
-def _trained(kind: str, arm: str, label: str, answers: Sequence[UpstreamAnswer]) -> SimpleNamespace:
-    by_annotator: dict[str, list[UpstreamAnswer]] = defaultdict(list)
-    for answer in answers:
-        by_annotator[answer.annotator].append(answer)
-    means = [100 * float(np.mean([a.score for a in group])) for group in by_annotator.values()]
-    halves: tuple[list[float], list[float]] = ([], [])
-    for group in by_annotator.values():
-        half = len(group) // 2
-        halves[0].extend(a.score for a in group[:half])
-        halves[1].extend(a.score for a in group[len(group) - half :])
-    first, last = (100 * float(np.mean(half)) if half else math.nan for half in halves)
+def _trained(kind: str, arm: Any, label: Any, answers: pd.DataFrame) -> SimpleNamespace:
+    groups: Iterable[Any] = answers.groupby("annotator")["score"]
+    scores = [group.to_numpy(dtype=float) for _annotator, group in groups]
+    halves = (
+        np.concatenate([each[: len(each) // 2] for each in scores]),
+        np.concatenate([each[len(each) - len(each) // 2 :] for each in scores]),
+    )
+    first, last = (100 * float(half.mean()) if len(half) else math.nan for half in halves)
+    means = [100 * float(each.mean()) for each in scores]
     return SimpleNamespace(
         kind=kind,
         arm=arm,
         what=label,
-        people=len(by_annotator),
+        people=len(scores),
         answers=len(answers),
         mean=float(np.mean(means)),
         sd=sd(means),
         first=first,
         last=last,
-        active=float(np.median([a.seconds for a in answers])),
+        active=float(answers["seconds"].median()),
     )
 
 
@@ -115,19 +100,17 @@ MANIPULATION = [
 
 def curve(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return mean S1 x 100 by example within an upstream task, over annotators and tasks."""
-    groups: dict[tuple[str, int], list[UpstreamAnswer]] = defaultdict(list)
-    for answer in upstream_answers(study, kind):
-        groups[answer.arm, answer.number].append(answer)
+    groups: Iterable[Any] = upstream_answers(study, kind).groupby(["arm", "number"])
     return [
         SimpleNamespace(
             kind=kind,
             arm=arm,
             number=number,
-            answers=len(answers),
-            mean=100 * float(np.mean([a.score for a in answers])),
-            active=float(np.median([a.seconds for a in answers])),
+            answers=len(part),
+            mean=100 * float(np.mean(part["score"].to_numpy(dtype=float))),
+            active=float(part["seconds"].median()),
         )
-        for (arm, number), answers in sorted(groups.items())
+        for (arm, number), part in groups
     ]
 
 
