@@ -77,9 +77,12 @@ def in_file(columns: Iterable[Column], row: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
+    """Return a value for JSON, which has neither NaN nor infinity."""
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
     if hasattr(value, "item"):  # a numpy scalar
         value = value.item()
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # Formatting of cells ------------------------------------------------------------------------------

@@ -45,6 +45,14 @@ def published(task: str, shots: int) -> planner.Known:
 # The numbers -------------------------------------------------------------------------------------
 
 
+def test_the_api_gives_null_for_unknown_numbers(ada):
+    reply = ada.get(reverse("api_planner"), {"difference": 100, "annotators": 2})
+    assert reply.status_code == 200
+    rows = reply.json()["rows"]
+    assert all(row["power"] == [None, None] for row in rows)
+    assert any(None in row["detectable"] for row in rows)
+
+
 def test_the_planner_explains_what_three_annotators_can_show():
     floor, apart, follows, rough, unknown = planner.sentences(WANTED)
     assert "exact permutation p (two-sided) is at least 0.1 " in floor
