@@ -20,18 +20,19 @@ from statistics import fmean
 from types import SimpleNamespace
 from typing import Any
 
-from django.db.models import Avg, QuerySet
+from django.db.models import Avg
 
-from analysis.heavy import np
+from analysis.heavy import np, pd
 from analysis.models import model_runs
 from analysis.models.model_runs import equally_trained
-from analysis.scores import test_sets, tested
+from analysis.scores import frames, test_sets, tested
 from analysis.scores.findings import remembered
 from analysis.scores.frames import contexts_of_tests
 from analysis.scores.test_sets import given_texts
 from analysis.scores.tested import Tested
 from analysis.stats import significance, two_way
-from annotation.models import Answer, Kind, Participation, Step, Study
+from analysis.stats.learning import by_cell
+from annotation.models import Answer, Kind, Step, Study
 from annotation.study import compared_files
 from tasks.cards import place
 from tasks.models import Example, Prediction, PredictionFile, Task
@@ -144,18 +145,15 @@ def _differences(study: Study, kind: str) -> list[Difference]:
     family = set(compared_files.family(study).values_list("pk", flat=True))
     cells = {group[:2] for group in models}
     scenarios = [row.pk for row in study.scenarios.all() if (row.task_id, row.shots) in cells]
-    people = study.participations.analysed().in_cells().filter(kind=kind, scenario__in=scenarios)
-    humans = _scores(study, people)
+    seats = study.participations.filter(scenario__in=scenarios).values_list("pk", flat=True)
+    humans = _by_cell(frames.scored_answers(study, kind, list(seats)), "score")
     compared_here: list[dict[str, Any]] = []
     for (task, shots, model), predicted in sorted(models.items()):
-        people = humans.get((task, shots), {})
-        answered = {example for answers in people.values() for example in answers}
-        examples = sorted(answered & predicted.keys())
-        if not examples:
+        people = humans.get((names[task], shots))
+        examples = [] if people is None else [pk for pk in people if pk in predicted]
+        if people is None or not examples:
             continue
-        scores = np.array(
-            [[s1s.get(example, math.nan) for example in examples] for s1s in people.values()]
-        )
+        scores = np.ascontiguousarray(people[examples])
         of_model = np.array([predicted[example] for example in examples])
         runs = compared[task, shots, model]
         compared_here.append(
@@ -230,8 +228,8 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[SimpleNamespace]
     predicted = _model_means(pairing.files).get(group, {})
     if pairing.seats:
         seats = dict(pairing.seats)
-        answers = _s1(study.participations.filter(pk__in=seats))[task.pk, pairing.shots]
-        predicted = _over_splits(answers, seats)
+        answers = frames.answers_in_order(study, Kind.MODEL, Step.ANNOTATION, list(seats))
+        predicted = _over_splits(_by_cell(answers, "s1")[pairing.task, pairing.shots], seats)
     paired = []
     for example in task.test_split.examples.all():
         if example.pk in answered and example.pk in predicted:
@@ -268,34 +266,12 @@ def _human_means(study: Study, kind: str, task: Task, shots: int) -> dict[int, f
     return dict(answers.values_list("turn__example_id").annotate(Avg("s1")).order_by())
 
 
-# Maps (task version key, shots) to participations to examples to scores.
-Scores = dict[tuple[int, int], dict[int, dict[int, float]]]
-
-
-def _s1(people: QuerySet[Participation]) -> Scores:
-    """Return S1 in [0, 1] for these participations' test answers."""
-    by_person: dict[int, dict[int, float]] = defaultdict(dict)
-    rows = Answer.objects.filter(
-        turn__step=Step.ANNOTATION, turn__participation__in=people
-    ).values_list("turn__participation_id", "turn__example_id", "s1")
-    for person, example, s1 in rows.iterator(chunk_size=5000):
-        by_person[person][example] = s1
-    scores: Scores = defaultdict(dict)
-    seats = people.order_by().values_list("pk", "scenario__task_id", "scenario__shots")
-    for person, task, shots in seats:
-        if person in by_person:
-            scores[task, shots][person] = by_person[person]
-    return scores
-
-
-def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
-    """Return each example's part in the score under the card's metric. For S1, it is S1 itself."""
-    scores = _s1(people)
-    parts = test_sets.parts(study, list(people.values_list("pk", flat=True)))
-    for of_people in scores.values() if parts else ():
-        for person, s1s in of_people.items():
-            s1s.update((example, parts.get((person, example), s1)) for example, s1 in s1s.items())
-    return scores
+def _by_cell(answers: pd.DataFrame, value: str) -> dict[tuple[str, int], pd.DataFrame]:
+    """Return a value of the answers as participations x examples (keys), by task and shots."""
+    return {
+        (task, shots): part.pivot(index="participation", columns="example", values=value)
+        for task, shots, part in by_cell(answers)
+    }
 
 
 def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dict[int, float]]]:
@@ -305,26 +281,19 @@ def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dic
     means |= _model_parts(compared)
     seated = model_runs.seated_runs(study) if kind != Kind.MODEL else {}
     if seated:
-        participations = [participation for seats in seated.values() for participation in seats]
-        scores = _scores(study, study.participations.filter(pk__in=participations))
+        names = dict(study.tasks.values_list("pk", "name"))
+        scores = _by_cell(frames.scored_answers(study, Kind.MODEL), "score")
         for (task, shots, model), seats in seated.items():
             compared[task, shots, model] = Runs(is_equal=True, seats=seats)
-            means[task, shots, model] = _over_splits(scores[task, shots], seats)
+            means[task, shots, model] = _over_splits(scores[names[task], shots], seats)
     return compared, means
 
 
-def _over_splits(
-    scores: dict[int, dict[int, float]], seats: dict[int, int | None]
-) -> dict[int, float]:
+def _over_splits(scores: pd.DataFrame, seats: dict[int, int | None]) -> dict[int, float]:
     """Average each example over participations with the same split, then over splits."""
-    by_split: dict[int, dict[int | None, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for participation, split in seats.items():
-        for example, score in scores[participation].items():
-            by_split[example][split].append(score)
-    return {
-        example: fmean(fmean(replicates) for replicates in splits.values())
-        for example, splits in by_split.items()
-    }
+    numbers = [split or 0 for split in seats.values()]
+    by_split: Any = scores.loc[list(seats)].groupby(numbers).agg(fmean)
+    return by_split.agg(fmean).to_dict()
 
 
 def _compared_files(study: Study) -> dict[Group, Runs]:
