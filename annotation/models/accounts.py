@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from annotation.models.study import Role, Study, made_by_an_owner
 from tasks.clock import database_now
-from tasks.models.choices import one_of
+from tasks.models.choices import check, one_of
 
 PREFIX = "handful_"  # lets secret scanners recognise tokens
 NOTED_AT_MOST_EVERY = timedelta(hours=1)
@@ -68,14 +68,8 @@ class ApiToken(models.Model):
     class Meta:
         ordering = ["-created_at", "-pk"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(may_read=True) | Q(may_run=True) | Q(may_pay=True),
-                name="a_token_has_a_scope",
-            ),
-            models.CheckConstraint(
-                condition=Q(expires_at__gt=models.F("created_at")),
-                name="a_token_expires_after_it_was_made",
-            ),
+            check("a_token_has_a_scope", Q(may_read=True) | Q(may_run=True) | Q(may_pay=True)),
+            check("a_token_expires_after_it_was_made", Q(expires_at__gt=models.F("created_at"))),
         ]
 
     def __str__(self) -> str:
@@ -154,14 +148,11 @@ class Invitation(models.Model):
         ordering = ["pk"]
         constraints = [
             one_of("role", Role, "an_invitation_has_a_known_role"),
-            models.CheckConstraint(
-                condition=Q(study=None, role=None) | Q(study__isnull=False, role__isnull=False),
-                name="an_invitation_to_a_study_has_a_role",
+            check(
+                "an_invitation_to_a_study_has_a_role",
+                Q(study=None, role=None) | Q(study__isnull=False, role__isnull=False),
             ),
-            models.CheckConstraint(
-                condition=Q(accepted_at=None) | Q(revoked_at=None),
-                name="an_invitation_is_accepted_or_revoked",
-            ),
+            check("an_invitation_is_accepted_or_revoked", Q(accepted_at=None) | Q(revoked_at=None)),
         ]
 
     def __str__(self) -> str:

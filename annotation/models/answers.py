@@ -17,7 +17,7 @@ from tasks import frozen
 from tasks.cards import Card
 from tasks.clock import database_now
 from tasks.models import Example
-from tasks.models.choices import Row, one_of
+from tasks.models.choices import Row, check, one_of, unique
 from tasks.spans import QUESTION, Span
 from tasks.spans import GivenAnswer as GivenAnswer
 
@@ -60,12 +60,8 @@ class Turn(Row):
         constraints = [
             one_of("step", Step, "a_turn_belongs_to_a_known_step"),
             one_of("channel", Channel, "a_turn_has_a_known_channel"),
-            models.UniqueConstraint(
-                fields=["participation", "example"], name="one_turn_per_participation_and_example"
-            ),
-            models.UniqueConstraint(
-                fields=["participation", "step", "position"], name="one_turn_per_position_of_a_step"
-            ),
+            unique("one_turn_per_participation_and_example", ["participation", "example"]),
+            unique("one_turn_per_position_of_a_step", ["participation", "step", "position"]),
         ]
         # For finding a participation's latest turn, which every page loads.
         indexes = [models.Index(fields=["participation", "-id"], name="latest_turn")]
@@ -187,9 +183,9 @@ class Activity(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(
-                condition=Q(automated__lte=1, no_input__lte=1, narrow__lte=1),
-                name="signs_of_a_submission_are_0_or_1",
+            check(
+                "signs_of_a_submission_are_0_or_1",
+                Q(automated__lte=1, no_input__lte=1, narrow__lte=1),
             )
         ]
 
@@ -209,11 +205,7 @@ class Reading(models.Model):
     continued_at = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(seconds__gte=0.0), name="a_reveal_is_not_left_before_it_is_shown"
-            )
-        ]
+        constraints = [check("a_reveal_is_not_left_before_it_is_shown", Q(seconds__gte=0.0))]
 
     def __str__(self) -> str:
         return f"reading of turn {self.turn_id}"
@@ -236,18 +228,16 @@ class Confidence(models.Model):
     class Meta:
         constraints = [
             one_of("channel", Channel, "a_confidence_has_a_known_channel"),
-            models.CheckConstraint(
-                condition=Q(value__isnull=True, reason="")
+            check(
+                "confidence_is_1_to_5_or_skipped",
+                Q(value__isnull=True, reason="")
                 | Q(value__isnull=False, value__gte=1, value__lte=5),
-                name="confidence_is_1_to_5_or_skipped",
             ),
-            models.CheckConstraint(
-                condition=LessThanOrEqual(Length("reason"), LONGEST_REASON),
-                name="a_reason_has_at_most_200_characters",
+            check(
+                "a_reason_has_at_most_200_characters",
+                LessThanOrEqual(Length("reason"), LONGEST_REASON),
             ),
-            models.CheckConstraint(
-                condition=Q(seconds__gte=0.0), name="confidence_comes_after_the_answer"
-            ),
+            check("confidence_comes_after_the_answer", Q(seconds__gte=0.0)),
         ]
 
     def __str__(self) -> str:
@@ -265,10 +255,10 @@ class ProblemReport(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=~Q(text=""), name="a_reported_problem_has_words"),
-            models.CheckConstraint(
-                condition=LessThanOrEqual(Length("text"), LONGEST_REASON),
-                name="a_reported_problem_has_at_most_200_characters",
+            check("a_reported_problem_has_words", ~Q(text="")),
+            check(
+                "a_reported_problem_has_at_most_200_characters",
+                LessThanOrEqual(Length("text"), LONGEST_REASON),
             ),
         ]
 
@@ -319,15 +309,11 @@ class Answer(models.Model):
     class Meta:
         constraints = [
             one_of("channel", Channel, "an_answer_has_a_known_channel"),
-            models.CheckConstraint(
-                condition=Q(s1__gte=0.0, s1__lte=1.0), name="s1_lies_between_0_and_1"
-            ),
-            models.CheckConstraint(
-                condition=Q(no_answer=False) | Q(label=""), name="no_answer_means_no_label"
-            ),
-            models.CheckConstraint(
-                condition=Q(values__isnull=True) | Q(no_answer=False, label=""),
-                name="an_answer_has_a_label_or_values_or_neither",
+            check("s1_lies_between_0_and_1", Q(s1__gte=0.0, s1__lte=1.0)),
+            check("no_answer_means_no_label", Q(no_answer=False) | Q(label="")),
+            check(
+                "an_answer_has_a_label_or_values_or_neither",
+                Q(values__isnull=True) | Q(no_answer=False, label=""),
             ),
         ]
 
@@ -353,16 +339,9 @@ class AnswerSpan(models.Model):
     class Meta:
         ordering = ["answer", "segment", "start"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["answer", "segment", "start"], name="spans_of_an_answer_start_apart"
-            ),
-            models.CheckConstraint(
-                condition=Q(start__lt=F("end")), name="a_span_starts_before_it_ends"
-            ),
-            models.CheckConstraint(
-                condition=Q(segment__gte=QUESTION),
-                name="a_span_stands_in_a_segment_or_the_question",
-            ),
+            unique("spans_of_an_answer_start_apart", ["answer", "segment", "start"]),
+            check("a_span_starts_before_it_ends", Q(start__lt=F("end"))),
+            check("a_span_stands_in_a_segment_or_the_question", Q(segment__gte=QUESTION)),
         ]
 
     def __str__(self) -> str:

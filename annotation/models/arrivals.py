@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.models.scenario import Scenario
 from annotation.models.study import Kind, Study, new_code
-from tasks.models.choices import one_of
+from tasks.models.choices import one_of, unique
 
 # For this time, a worker is offered only the scenario that they declined.
 OFFERED_AGAIN_FOR = timedelta(days=1)
@@ -25,10 +25,10 @@ class PersonalLink(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "name"],
-                name="a_name_has_one_personal_link_in_a_study",
-                violation_error_message="This study already has a personal link with that name.",
+            unique(
+                "a_name_has_one_personal_link_in_a_study",
+                ["study", "name"],
+                message="This study already has a personal link with that name.",
             )
         ]
 
@@ -72,11 +72,7 @@ class Exposure(models.Model):
     since = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["worker_key", "task_name"], name="a_worker_takes_part_once_per_task"
-            )
-        ]
+        constraints = [unique("a_worker_takes_part_once_per_task", ["worker_key", "task_name"])]
 
     def __str__(self) -> str:
         return f"{self.worker_key[:8]} {self.task_name}"
@@ -141,9 +137,7 @@ class ListedWorker(models.Model):
 
     class Meta:
         ordering = ["pk"]
-        constraints = [
-            models.UniqueConstraint(fields=["rule", "key"], name="a_worker_is_on_a_list_once")
-        ]
+        constraints = [unique("a_worker_is_on_a_list_once", ["rule", "key"])]
 
     def __str__(self) -> str:
         return f"{self.key[:8]} on {self.rule_id}"
@@ -168,9 +162,7 @@ class Allocation(models.Model):
         ordering = ["study", "arrival"]
         constraints = [
             one_of("kind", Kind, "an_allocation_is_of_a_known_kind"),
-            models.UniqueConstraint(
-                fields=["study", "arrival"], name="each_arrival_is_allocated_once"
-            ),
+            unique("each_arrival_is_allocated_once", ["study", "arrival"]),
         ]
 
     def __str__(self) -> str:
@@ -198,9 +190,7 @@ class DeclinedOffer(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "worker_key"], name="a_worker_has_one_declined_offer_in_a_study"
-            )
+            unique("a_worker_has_one_declined_offer_in_a_study", ["study", "worker_key"])
         ]
 
     def __str__(self) -> str:
@@ -235,9 +225,7 @@ class RefusedArrival(models.Model):
         ordering = ["study", "reason"]
         constraints = [
             one_of("reason", Reason, "an_arrival_is_refused_for_a_known_reason"),
-            models.UniqueConstraint(
-                fields=["study", "reason"], name="a_study_counts_each_reason_to_refuse_once"
-            ),
+            unique("a_study_counts_each_reason_to_refuse_once", ["study", "reason"]),
         ]
 
     def __str__(self) -> str:

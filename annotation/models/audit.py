@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from annotation.models.accounts import ApiToken
 from annotation.models.study import Study
-from tasks.models.choices import one_of
+from tasks.models.choices import check, one_of
 
 # The current request, set by config/audit.py, or None in commands.
 request_now: ContextVar[HttpRequest | None] = ContextVar("request_now", default=None)
@@ -104,7 +104,7 @@ class AuditEntry(models.Model):
         indexes = [models.Index(fields=["study", "at"], name="audit_of_a_study")]
         constraints = [
             one_of("topic", Topic, "an_entry_has_a_known_topic"),
-            models.CheckConstraint(condition=~Q(what=""), name="an_entry_says_what_was_done"),
+            check("an_entry_says_what_was_done", ~Q(what="")),
         ]
 
     def __str__(self) -> str:

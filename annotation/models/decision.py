@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.models.arrivals import Worker
 from annotation.models.participation import Participation
 from tasks.clock import database_now
-from tasks.models.choices import one_of
+from tasks.models.choices import check, one_of, unique
 
 
 class About(models.TextChoices):
@@ -59,10 +59,10 @@ class Decision(models.Model):
         ordering = ["at", "pk"]
         constraints = [
             one_of("about", About, "a_decision_is_about_something_known"),
-            models.CheckConstraint(
-                condition=~Q(reason=""),
-                name="a_decision_has_a_reason",
-                violation_error_message="Enter a reason. It is stored in the log.",
+            check(
+                "a_decision_has_a_reason",
+                ~Q(reason=""),
+                message="Enter a reason. It is stored in the log.",
             ),
         ]
 
@@ -151,9 +151,7 @@ class OwnAnswer(models.Model):
         ordering = ["pk"]
         constraints = [
             one_of("moment", Moment, "an_own_question_is_asked_before_or_after"),
-            models.UniqueConstraint(
-                fields=["participation", "question"], name="an_own_question_is_answered_once"
-            ),
+            unique("an_own_question_is_answered_once", ["participation", "question"]),
         ]
 
     def __str__(self) -> str:
@@ -182,8 +180,8 @@ class ModelAnnotator(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(replicate__gt=0), name="replicates_count_from_1"),
-            models.CheckConstraint(condition=~Q(name=""), name="a_model_annotator_has_a_name"),
+            check("replicates_count_from_1", Q(replicate__gt=0)),
+            check("a_model_annotator_has_a_name", ~Q(name="")),
         ]
 
     def __str__(self) -> str:
@@ -232,14 +230,9 @@ class ModelRun(models.Model):
         constraints = [
             one_of("examples", Examples, "a_run_says_how_examples_were_met"),
             one_of("context", Context, "a_run_says_what_was_in_context"),
-            models.CheckConstraint(
-                condition=Q(invalid__lte=F("answers")), name="invalid_answers_are_answers"
-            ),
-            models.CheckConstraint(condition=Q(seconds__gte=0.0), name="a_run_takes_time"),
-            models.CheckConstraint(
-                condition=Q(cost_usd__isnull=True) | Q(cost_usd__gte=0),
-                name="a_run_costs_nothing_or_more",
-            ),
+            check("invalid_answers_are_answers", Q(invalid__lte=F("answers"))),
+            check("a_run_takes_time", Q(seconds__gte=0.0)),
+            check("a_run_costs_nothing_or_more", Q(cost_usd__isnull=True) | Q(cost_usd__gte=0)),
         ]
 
     def __str__(self) -> str:

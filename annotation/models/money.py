@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation.models.participation import Participation
 from annotation.models.study import Study
-from tasks.models.choices import Row, one_of
+from tasks.models.choices import Row, check, one_of
 
 
 class EntryKind(models.TextChoices):
@@ -45,11 +45,7 @@ class LedgerEntry(models.Model):
         verbose_name_plural = "ledger entries"
         constraints = [
             one_of("kind", EntryKind, "an_entry_is_of_a_known_kind"),
-            models.CheckConstraint(
-                condition=Q(cents__gt=0),
-                name="an_entry_is_an_amount",
-                violation_error_message="Enter an amount above 0.",
-            ),
+            check("an_entry_is_an_amount", Q(cents__gt=0), message="Enter an amount above 0."),
         ]
 
     def __str__(self) -> str:
@@ -105,10 +101,10 @@ class PaymentBatch(Row):
         constraints = [
             one_of("method", Method, "a_batch_is_paid_by_a_known_method"),
             one_of("state", BatchState, "a_batch_is_in_a_known_state"),
-            models.CheckConstraint(
-                condition=Q(state="paid", paid_at__isnull=False)
+            check(
+                "a_batch_is_paid_at_a_time",
+                Q(state="paid", paid_at__isnull=False)
                 | (~Q(state="paid") & Q(paid_at__isnull=True)),
-                name="a_batch_is_paid_at_a_time",
             ),
         ]
 

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from annotation.models.audit import AuditEntry, Topic
 from annotation.models.study import Study, made_by_an_owner
-from tasks.models.choices import one_of
+from tasks.models.choices import check, one_of, unique
 
 
 class About(models.TextChoices):
@@ -64,22 +64,16 @@ class Notice(models.Model):
         constraints = [
             one_of("about", About, "a_notice_is_about_a_known_event"),
             one_of("mail", MailState, "the_mail_of_a_notice_is_in_a_known_state"),
-            models.UniqueConstraint(
-                fields=["user", "study", "about", "subject"],
-                name="a_researcher_is_told_an_event_once",
-            ),
-            models.UniqueConstraint(
-                fields=["user", "about", "subject"],
+            unique("a_researcher_is_told_an_event_once", ["user", "study", "about", "subject"]),
+            unique(
+                "a_researcher_is_told_an_event_of_no_study_once",
+                ["user", "about", "subject"],
                 condition=Q(study=None),
-                name="a_researcher_is_told_an_event_of_no_study_once",
             ),
-            models.CheckConstraint(
-                condition=Q(study__isnull=False) | Q(about="job"),
-                name="a_notice_of_no_study_is_about_a_job",
-            ),
-            models.CheckConstraint(
-                condition=~Q(mail="waiting") | Q(next_at__isnull=False),
-                name="a_waiting_mail_knows_when_it_is_tried",
+            check("a_notice_of_no_study_is_about_a_job", Q(study__isnull=False) | Q(about="job")),
+            check(
+                "a_waiting_mail_knows_when_it_is_tried",
+                ~Q(mail="waiting") | Q(next_at__isnull=False),
             ),
         ]
         indexes = [models.Index(fields=["user", "read_at"], name="unread_notices")]
@@ -99,11 +93,7 @@ class NoticeSwitch(models.Model):
     mail_off = models.JSONField(default=list)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["user", "study"], name="a_researcher_switches_once_in_a_study"
-            )
-        ]
+        constraints = [unique("a_researcher_switches_once_in_a_study", ["user", "study"])]
 
     def __str__(self) -> str:
         return f"{self.user}, {self.study}"
@@ -145,11 +135,7 @@ class Webhook(models.Model):
 
     class Meta:
         ordering = ["pk"]
-        constraints = [
-            models.CheckConstraint(
-                condition=~Q(url="") & ~Q(secret=""), name="a_webhook_has_an_address_and_a_secret"
-            )
-        ]
+        constraints = [check("a_webhook_has_an_address_and_a_secret", ~Q(url="") & ~Q(secret=""))]
 
     def __str__(self) -> str:
         return f"webhook {self.pk} of {self.study}"
@@ -192,13 +178,11 @@ class Delivery(models.Model):
         constraints = [
             one_of("state", DeliveryState, "a_delivery_is_in_a_known_state"),
             one_of("event", Event, "a_delivery_is_of_a_known_event"),
-            models.UniqueConstraint(
-                fields=["webhook", "event", "subject"], name="a_webhook_is_told_an_event_once"
-            ),
-            models.CheckConstraint(
-                condition=Q(state="delivered", delivered_at__isnull=False)
+            unique("a_webhook_is_told_an_event_once", ["webhook", "event", "subject"]),
+            check(
+                "a_delivery_says_when_it_arrived",
+                Q(state="delivered", delivered_at__isnull=False)
                 | ~Q(state="delivered") & Q(delivered_at__isnull=True),
-                name="a_delivery_says_when_it_arrived",
             ),
         ]
 

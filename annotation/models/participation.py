@@ -22,7 +22,7 @@ from tasks.answers.choices import drawn_order
 from tasks.cards import Card
 from tasks.clock import database_now
 from tasks.models import Example
-from tasks.models.choices import CELL_ARMS, Row, one_of
+from tasks.models.choices import CELL_ARMS, Row, check, one_of, unique
 
 if TYPE_CHECKING:
     from annotation.models.recruiting import Submission
@@ -226,22 +226,17 @@ class Participation(Row):
         constraints = [
             one_of("kind", Kind, "a_participation_is_of_a_known_kind"),
             one_of("status", Status, "a_participation_has_a_known_status"),
-            models.UniqueConstraint(
-                fields=["scenario", "kind", "seat_number"], name="a_seat_is_taken_once"
-            ),
-            models.UniqueConstraint(
-                fields=["worker", "study"],
+            unique("a_seat_is_taken_once", ["scenario", "kind", "seat_number"]),
+            unique(
+                "a_worker_does_one_task_at_a_time_in_a_study",
+                ["worker", "study"],
                 condition=Q(status__in=LIVE),
-                name="a_worker_does_one_task_at_a_time_in_a_study",
             ),
-            models.UniqueConstraint(
-                fields=["study", "pseudonym"], name="a_pseudonym_is_one_participation"
-            ),
-            models.UniqueConstraint(
-                fields=["study", "arrival"], name="an_allocation_is_of_one_participation"
-            ),
-            models.CheckConstraint(
-                condition=Q(
+            unique("a_pseudonym_is_one_participation", ["study", "pseudonym"]),
+            unique("an_allocation_is_of_one_participation", ["study", "arrival"]),
+            check(
+                "live_or_analysed_means_seated",
+                Q(
                     Q(status__in=LIVE) | ANALYSED,
                     # NULL > 0 is unknown, which passes a check constraint, so both conditions are
                     # needed.
@@ -249,7 +244,6 @@ class Participation(Row):
                     seat_number__gt=0,
                 )
                 | Q(~Q(status__in=LIVE) & ~ANALYSED, seat_number__isnull=True),
-                name="live_or_analysed_means_seated",
             ),
         ]
 

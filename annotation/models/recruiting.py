@@ -10,7 +10,7 @@ from annotation.models.audit import AuditEntry, Topic
 from annotation.models.participation import Participation
 from annotation.models.scenario import Scenario
 from annotation.models.study import Study, new_code
-from tasks.models.choices import Row
+from tasks.models.choices import Row, check, unique
 
 
 class Panel(models.Model):
@@ -32,10 +32,10 @@ class Panel(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "name"],
-                name="a_panel_has_a_name_of_its_own",
-                violation_error_message="This study already has a platform with that name.",
+            unique(
+                "a_panel_has_a_name_of_its_own",
+                ["study", "name"],
+                message="This study already has a platform with that name.",
             )
         ]
 
@@ -63,15 +63,15 @@ class ProlificAccount(models.Model):
     class Meta:
         ordering = ["-set_at", "-pk"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(token="", last_characters="")
+            check(
+                "a_prolific_token_is_shown_by_its_last_characters",
+                Q(token="", last_characters="")
                 | ~Q(token="") & ~Q(last_characters="") & ~Q(external_id=""),
-                name="a_prolific_token_is_shown_by_its_last_characters",
             ),
-            models.UniqueConstraint(
-                fields=["owner", "external_id"],
+            unique(
+                "an_account_on_prolific_is_stored_once_for_each_owner",
+                ["owner", "external_id"],
                 condition=~Q(external_id=""),
-                name="an_account_on_prolific_is_stored_once_for_each_owner",
             ),
         ]
 
@@ -140,10 +140,10 @@ class ProlificStudy(Row):
         ordering = ["study", "part", "pk"]
         verbose_name_plural = "Prolific studies"
         constraints = [
-            models.CheckConstraint(
-                condition=Q(creation="", creation_until__isnull=True)
+            check(
+                "a_creation_ends_and_creates_what_is_not_there_yet",
+                Q(creation="", creation_until__isnull=True)
                 | ~Q(creation="") & Q(creation_until__isnull=False, external_id__isnull=True),
-                name="a_creation_ends_and_creates_what_is_not_there_yet",
             )
         ]
 
@@ -210,7 +210,7 @@ class WebhookEvent(models.Model):
     handled_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [models.CheckConstraint(condition=~Q(event_id=""), name="an_event_has_an_id")]
+        constraints = [check("an_event_has_an_id", ~Q(event_id=""))]
 
     def __str__(self) -> str:
         return self.event_id

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from annotation.models.study import Kind, Study
 from tasks.cards import Card
 from tasks.models import Example, Task
-from tasks.models.choices import ARM_NAME, CELL_ARMS, Arm
+from tasks.models.choices import ARM_NAME, CELL_ARMS, Arm, check, unique
 
 # Models are not paid and take no human seats, so this limit can be generous.
 MODEL_SEATS = 100
@@ -48,23 +48,20 @@ class Scenario(models.Model):
     class Meta:
         ordering = ["study", "task__name", "shots", "split_number", "arm"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(arm=Arm.NONE) | Q(arm__regex=ARM_NAME),
-                name="a_scenario_has_a_named_arm_or_none",
+            check("a_scenario_has_a_named_arm_or_none", Q(arm=Arm.NONE) | Q(arm__regex=ARM_NAME)),
+            unique(
+                "one_scenario_per_study_task_shots_split_and_arm",
+                ["study", "task", "shots", "split_number", "arm"],
             ),
-            models.UniqueConstraint(
-                fields=["study", "task", "shots", "split_number", "arm"],
-                name="one_scenario_per_study_task_shots_split_and_arm",
-            ),
-            models.UniqueConstraint(
-                fields=["study", "task", "arm"],
+            unique(
+                "one_scenario_per_study_task_and_arm_at_zero_shots",
+                ["study", "task", "arm"],
                 condition=Q(split_number__isnull=True),
-                name="one_scenario_per_study_task_and_arm_at_zero_shots",
             ),
-            models.CheckConstraint(
-                condition=Q(shots=0, split_number__isnull=True)
+            check(
+                "zero_shots_means_no_training_split",
+                Q(shots=0, split_number__isnull=True)
                 | Q(shots__gt=0, split_number__isnull=False, split_number__gt=0),
-                name="zero_shots_means_no_training_split",
             ),
         ]
 
@@ -162,16 +159,12 @@ class UpstreamExample(models.Model):
     class Meta:
         ordering = ["study", "arm", "task__name", "position"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(arm__in=[Arm.UPSTREAM, Arm.SHAM]),
-                name="an_upstream_example_is_of_an_arm_that_trains_first",
+            check(
+                "an_upstream_example_is_of_an_arm_that_trains_first",
+                Q(arm__in=[Arm.UPSTREAM, Arm.SHAM]),
             ),
-            models.UniqueConstraint(
-                fields=["study", "example"], name="an_upstream_example_is_in_one_arm_of_a_study"
-            ),
-            models.UniqueConstraint(
-                fields=["study", "task", "position"], name="upstream_examples_of_a_task_in_order"
-            ),
+            unique("an_upstream_example_is_in_one_arm_of_a_study", ["study", "example"]),
+            unique("upstream_examples_of_a_task_in_order", ["study", "task", "position"]),
         ]
 
     def __str__(self) -> str:
@@ -187,10 +180,8 @@ class ArmTaken(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "worker_key"], name="a_worker_meets_one_arm_of_a_study"
-            ),
-            models.CheckConstraint(condition=Q(arm__regex=ARM_NAME), name="an_arm_taken_is_an_arm"),
+            unique("a_worker_meets_one_arm_of_a_study", ["study", "worker_key"]),
+            check("an_arm_taken_is_an_arm", Q(arm__regex=ARM_NAME)),
         ]
 
     def __str__(self) -> str:
@@ -210,9 +201,7 @@ class AddedSeats(models.Model):
 
     class Meta:
         ordering = ["at", "pk"]
-        constraints = [
-            models.CheckConstraint(condition=Q(number__gt=0), name="added_seats_are_some")
-        ]
+        constraints = [check("added_seats_are_some", Q(number__gt=0))]
 
     def __str__(self) -> str:
         return f"{self.number} to {self.scenario}"

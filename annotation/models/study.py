@@ -16,7 +16,7 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from annotation.models.options import SCALES, Order, ProlificReward, Qualification, StudyOptions
 from tasks.models import Task
-from tasks.models.choices import LanguageField, Row, one_of
+from tasks.models.choices import LanguageField, Row, check, one_of, unique
 
 DEFAULT_CONSENT = """\
 We study how well people do a language task after a few examples. You read short texts and answer \
@@ -327,57 +327,52 @@ class Study(StudyOptions, Row):
             one_of("options__annotation_order", Order, "a_study_annotates_in_a_known_order"),
             one_of("qualification", Qualification, "a_study_has_a_known_qualification_rule"),
             one_of("options__prolific_reward", ProlificReward, "a_study_has_a_known_reward"),
-            models.CheckConstraint(
-                condition=Q(screening_examples=0) | ~Q(qualification=Qualification.NONE),
-                name="a_screening_set_serves_a_rule",
+            check(
+                "a_screening_set_serves_a_rule",
+                Q(screening_examples=0) | ~Q(qualification=Qualification.NONE),
             ),
-            models.CheckConstraint(
-                condition=Q(anchor_examples__gt=0) | Q(adjusts_for_anchors=False),
-                name="an_adjusted_contrast_needs_anchors",
+            check(
+                "an_adjusted_contrast_needs_anchors",
+                Q(anchor_examples__gt=0) | Q(adjusts_for_anchors=False),
             ),
-            models.CheckConstraint(
-                condition=Q(anchor_examples=0) | Q(upstream_examples__isnull=True),
-                name="anchors_are_not_of_a_cross_task_study",
+            check(
+                "anchors_are_not_of_a_cross_task_study",
+                Q(anchor_examples=0) | Q(upstream_examples__isnull=True),
             ),
-            models.CheckConstraint(
-                condition=Q(options__context_free_annotators=0)
+            check(
+                "annotators_without_contexts_see_none",
+                Q(options__context_free_annotators=0)
                 | Q(anchor_examples=0, screening_examples=0, upstream_examples__isnull=True),
-                name="annotators_without_contexts_see_none",
             ),
-            models.CheckConstraint(
-                condition=Q(options__confidence_share__gte=0, options__confidence_share__lte=1),
-                name="confidence_is_asked_on_a_share",
+            check(
+                "confidence_is_asked_on_a_share",
+                Q(options__confidence_share__gte=0, options__confidence_share__lte=1),
             ),
-            models.CheckConstraint(
-                condition=Q(options__asks_reasons=False) | Q(options__confidence_share__gt=0),
-                name="a_reason_follows_a_question_about_confidence",
+            check(
+                "a_reason_follows_a_question_about_confidence",
+                Q(options__asks_reasons=False) | Q(options__confidence_share__gt=0),
             ),
             # Languages depend on the message catalogues, so this constraint does not list them.
-            models.CheckConstraint(
-                condition=~Q(interface_language=""), name="a_study_speaks_a_language"
+            check("a_study_speaks_a_language", ~Q(interface_language="")),
+            check(
+                "a_study_is_hashed_exactly_when_it_is_no_draft",
+                Q(status="draft", manifest_hash="") | (~Q(status="draft") & ~Q(manifest_hash="")),
             ),
-            models.CheckConstraint(
-                condition=Q(status="draft", manifest_hash="")
-                | (~Q(status="draft") & ~Q(manifest_hash="")),
-                name="a_study_is_hashed_exactly_when_it_is_no_draft",
-            ),
-            models.CheckConstraint(
-                condition=Q(upstream_examples__isnull=True, sham_task__isnull=True, partition="")
+            check(
+                "a_cross_task_study_has_a_sham_task_and_one_task_per_worker",
+                Q(upstream_examples__isnull=True, sham_task__isnull=True, partition="")
                 | Q(upstream_examples__gt=0, sham_task__isnull=False, tasks_per_worker=1),
-                name="a_cross_task_study_has_a_sham_task_and_one_task_per_worker",
             ),
-            models.CheckConstraint(
-                condition=Q(budget__isnull=True) | Q(budget__gte=0), name="a_budget_is_an_amount"
-            ),
-            models.CheckConstraint(
-                condition=Q(options__equivalence_margin=None)
+            check("a_budget_is_an_amount", Q(budget__isnull=True) | Q(budget__gte=0)),
+            check(
+                "an_equivalence_margin_is_some_points",
+                Q(options__equivalence_margin=None)
                 | Q(options__equivalence_margin__gte=0.1, options__equivalence_margin__lte=100),
-                name="an_equivalence_margin_is_some_points",
             ),
-            models.CheckConstraint(
-                condition=Q(qualification_threshold__isnull=True)
+            check(
+                "a_threshold_lies_on_its_scale",
+                Q(qualification_threshold__isnull=True)
                 | Q(qualification_threshold__gte=0, qualification_threshold__lte=100),
-                name="a_threshold_lies_on_its_scale",
             ),
         ]
         permissions = [
@@ -458,10 +453,10 @@ class Member(models.Model):
         ordering = ["study", "pk"]
         constraints = [
             one_of("role", Role, "a_member_has_a_known_role"),
-            models.UniqueConstraint(
-                fields=["study", "user"],
-                name="somebody_has_one_role_in_a_study",
-                violation_error_message="This person is already in the team.",
+            unique(
+                "somebody_has_one_role_in_a_study",
+                ["study", "user"],
+                message="This person is already in the team.",
             ),
         ]
 

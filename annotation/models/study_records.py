@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation.models.study import Study
 from tasks.models import Example, PredictionFile
-from tasks.models.choices import one_of
+from tasks.models.choices import check, one_of, unique
 
 
 class StudyManifest(models.Model):
@@ -32,11 +32,7 @@ class ConsentText(models.Model):
 
     class Meta:
         ordering = ["study", "version"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "version"], name="a_version_of_a_consent_text_is_one_text"
-            )
-        ]
+        constraints = [unique("a_version_of_a_consent_text_is_one_text", ["study", "version"])]
 
     def __str__(self) -> str:
         return f"{self.study}, consent text {self.version}"
@@ -86,7 +82,7 @@ class ExampleComment(models.Model):
     class Meta:
         ordering = ["at", "pk"]
         constraints = [
-            models.CheckConstraint(condition=~Q(text=""), name="a_comment_says_something"),
+            check("a_comment_says_something", ~Q(text="")),
             one_of("gold", GoldOpinion, "a_gold_is_wrong_or_right_after_all", or_empty=True),
         ]
 
@@ -105,11 +101,7 @@ class ComparedFile(models.Model):
 
     class Meta:
         ordering = ["study", "pk"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "file"], name="a_file_is_once_in_the_family_of_a_study"
-            )
-        ]
+        constraints = [unique("a_file_is_once_in_the_family_of_a_study", ["study", "file"])]
 
     def __str__(self) -> str:
         return f"{self.file}, compared in {self.study}"
@@ -126,11 +118,7 @@ class ReportAnswer(models.Model):
 
     class Meta:
         ordering = ["study", "item"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "item"], name="an_item_of_a_report_has_one_answer"
-            )
-        ]
+        constraints = [unique("an_item_of_a_report_has_one_answer", ["study", "item"])]
 
     def __str__(self) -> str:
         return f"{self.study}, item {self.item}"

@@ -1,11 +1,23 @@
-"""Constraints for choices, arms, the language field, and a mixin for single rows."""
+"""Constraints, arms, the language field, and a mixin for single rows."""
 
 import json
 from typing import Any, Self
 
 from django.conf import settings
 from django.db import connection, models
-from django.db.models import Q
+from django.db.models import Lookup, Q
+
+
+def check(name: str, condition: Q | Lookup, message: str | None = None) -> models.CheckConstraint:
+    return models.CheckConstraint(condition=condition, name=name, violation_error_message=message)
+
+
+def unique(
+    name: str, fields: list[str], condition: Q | None = None, message: str | None = None
+) -> models.UniqueConstraint:
+    return models.UniqueConstraint(
+        fields=fields, condition=condition, name=name, violation_error_message=message
+    )
 
 
 def one_of(
@@ -13,11 +25,8 @@ def one_of(
 ) -> models.CheckConstraint:
     """Return a constraint that limits the field to the choices (or "" with `or_empty`)."""
     values = [*choices.values, ""] if or_empty else choices.values
-    return models.CheckConstraint(
-        condition=Q((f"{field}__in", values)),
-        name=name,
-        violation_error_message=f"Choose one of these: {', '.join(map(str, choices.labels))}.",
-    )
+    message = f"Choose one of these: {', '.join(map(str, choices.labels))}."
+    return check(name, Q((f"{field}__in", values)), message)
 
 
 class Arm(models.TextChoices):

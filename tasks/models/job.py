@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from tasks.models.choices import one_of
+from tasks.models.choices import check, one_of
 
 
 class JobState(models.TextChoices):
@@ -50,23 +50,23 @@ class Job(models.Model):
         ordering = ["pk"]
         constraints = [
             one_of("state", JobState, "a_job_is_in_a_known_state"),
-            models.CheckConstraint(
-                condition=Q(total__gt=0, done__lte=models.F("total")),
-                name="a_job_has_chunks_and_does_no_more_than_these",
+            check(
+                "a_job_has_chunks_and_does_no_more_than_these",
+                Q(total__gt=0, done__lte=models.F("total")),
             ),
-            models.CheckConstraint(
-                condition=Q(state="done", done=models.F("total"))
+            check(
+                "a_job_is_done_when_all_its_chunks_are",
+                Q(state="done", done=models.F("total"))
                 | ~Q(state="done") & Q(done__lt=models.F("total")),
-                name="a_job_is_done_when_all_its_chunks_are",
             ),
-            models.CheckConstraint(
-                condition=Q(lease="", leased_until__isnull=True)
+            check(
+                "a_lease_has_an_end_and_only_a_running_job_has_one",
+                Q(lease="", leased_until__isnull=True)
                 | Q(state="running", leased_until__isnull=False) & ~Q(lease=""),
-                name="a_lease_has_an_end_and_only_a_running_job_has_one",
             ),
-            models.CheckConstraint(
-                condition=Q(state="failed") & ~Q(error="") | ~Q(state="failed") & Q(error=""),
-                name="a_failed_job_says_why",
+            check(
+                "a_failed_job_says_why",
+                Q(state="failed") & ~Q(error="") | ~Q(state="failed") & Q(error=""),
             ),
         ]
 
@@ -106,9 +106,9 @@ class PeriodicPart(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(busy_until__isnull=True) | Q(started_at__isnull=False),
-                name="a_part_that_is_busy_has_begun",
+            check(
+                "a_part_that_is_busy_has_begun",
+                Q(busy_until__isnull=True) | Q(started_at__isnull=False),
             )
         ]
 
@@ -126,9 +126,7 @@ class Installation(models.Model):
     owned_since = models.DateTimeField(null=True, editable=False)
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(condition=Q(only=True), name="there_is_one_installation")
-        ]
+        constraints = [check("there_is_one_installation", Q(only=True))]
 
     def __str__(self) -> str:
         return f"installation {self.folder_id}"

@@ -5,7 +5,7 @@ from django.core.validators import MinValueValidator, RegexValidator, URLValidat
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
 
-from tasks.models.choices import ARM_NAME, CELL_ARMS, Arm, one_of
+from tasks.models.choices import ARM_NAME, CELL_ARMS, Arm, check, one_of, unique
 from tasks.models.task import Example, Task
 
 
@@ -157,10 +157,10 @@ class PredictionFile(models.Model):
             one_of("seen_test", Seen, "predictions_say_whether_the_test_was_seen"),
             one_of("method", Method, "predictions_have_a_known_method"),
             one_of("tuning", Tuning, "predictions_say_how_settings_were_chosen"),
-            models.CheckConstraint(
-                condition=Q(arm="") | Q(arm__regex=ARM_NAME),
-                name="predictions_have_a_named_arm_or_none",
-                violation_error_message="Enter the name of an arm, such as upstream.",
+            check(
+                "predictions_have_a_named_arm_or_none",
+                Q(arm="") | Q(arm__regex=ARM_NAME),
+                message="Enter the name of an arm, such as upstream.",
             ),
             models.UniqueConstraint(
                 *("model", "task", "shots", "split_number", OWN_ARM),
@@ -171,17 +171,17 @@ class PredictionFile(models.Model):
                 condition=Q(shots=0),
                 name="a_model_predicts_once_per_task_and_arm_at_zero_shots",
             ),
-            models.UniqueConstraint(
-                fields=["model", "task"],
+            unique(
+                "a_model_predicts_once_per_task_fully_supervised",
+                ["model", "task"],
                 condition=Q(shots__isnull=True),
-                name="a_model_predicts_once_per_task_fully_supervised",
             ),
-            models.CheckConstraint(
-                condition=Q(Q(shots=0) | Q(shots__isnull=True), split_number__isnull=True)
+            check(
+                "zero_shots_means_no_split_of_predictions",
+                Q(Q(shots=0) | Q(shots__isnull=True), split_number__isnull=True)
                 | Q(
                     shots__isnull=False, shots__gt=0, split_number__isnull=False, split_number__gt=0
                 ),
-                name="zero_shots_means_no_split_of_predictions",
             ),
         ]
 
@@ -218,11 +218,7 @@ class Prediction(models.Model):
     s1 = models.FloatField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["file", "example"], name="one_prediction_per_file_and_example"
-            )
-        ]
+        constraints = [unique("one_prediction_per_file_and_example", ["file", "example"])]
 
     def __str__(self) -> str:
         return f"{self.file_id}: {self.example_id}"

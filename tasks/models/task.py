@@ -18,7 +18,7 @@ from django.utils import timezone
 from tasks import frozen
 from tasks.cards import Card
 from tasks.images import CLEAN, FOLDER, name_of
-from tasks.models.choices import one_of
+from tasks.models.choices import check, one_of, unique
 from tasks.models.job import Job
 
 
@@ -105,10 +105,8 @@ class Task(models.Model):
     class Meta:
         ordering = ["name", "-version"]
         constraints = [
-            models.UniqueConstraint(fields=["name", "version"], name="one_task_per_version"),
-            models.UniqueConstraint(
-                fields=["name", "content_hash"], name="changed_content_makes_a_new_version"
-            ),
+            unique("one_task_per_version", ["name", "version"]),
+            unique("changed_content_makes_a_new_version", ["name", "content_hash"]),
         ]
 
     def __str__(self) -> str:
@@ -199,10 +197,10 @@ class TaskMember(models.Model):
     class Meta:
         ordering = ["task_name", "pk"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["task_name", "user"],
-                name="somebody_is_in_the_team_of_a_task_once",
-                violation_error_message="This person is already in the team.",
+            unique(
+                "somebody_is_in_the_team_of_a_task_once",
+                ["task_name", "user"],
+                message="This person is already in the team.",
             )
         ]
 
@@ -234,18 +232,12 @@ class Split(models.Model):
         ordering = ["task", "kind", "shots", "number"]
         constraints = [
             one_of("kind", SplitKind, "a_split_is_of_a_known_kind"),
-            models.UniqueConstraint(
-                fields=["task", "kind", "shots", "number"],
-                name="one_training_split_per_shots_and_number",
-            ),
-            models.UniqueConstraint(
-                fields=["task"], condition=Q(kind="test"), name="one_test_split_per_task"
-            ),
-            models.UniqueConstraint(
-                fields=["task"], condition=Q(kind="check"), name="one_file_of_checks_per_task"
-            ),
-            models.CheckConstraint(
-                condition=Q(
+            unique("one_training_split_per_shots_and_number", ["task", "kind", "shots", "number"]),
+            unique("one_test_split_per_task", ["task"], condition=Q(kind="test")),
+            unique("one_file_of_checks_per_task", ["task"], condition=Q(kind="check")),
+            check(
+                "only_a_training_split_has_shots_and_number",
+                Q(
                     kind__in=["train", "dev"],
                     shots__isnull=False,
                     number__isnull=False,
@@ -253,7 +245,6 @@ class Split(models.Model):
                     number__gt=0,
                 )
                 | Q(kind__in=["test", "check"], shots__isnull=True, number__isnull=True),
-                name="only_a_training_split_has_shots_and_number",
             ),
         ]
 
@@ -282,12 +273,8 @@ class Example(models.Model):
     class Meta:
         ordering = ["split", "position"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["split", "position"], name="one_example_per_position_in_a_split"
-            ),
-            models.UniqueConstraint(
-                fields=["split", "source_id"], name="an_id_is_unique_inside_its_file"
-            ),
+            unique("one_example_per_position_in_a_split", ["split", "position"]),
+            unique("an_id_is_unique_inside_its_file", ["split", "source_id"]),
         ]
 
     def __str__(self) -> str:
