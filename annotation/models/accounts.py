@@ -6,7 +6,7 @@ import zoneinfo
 from datetime import datetime, timedelta
 from functools import cache
 
-from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
@@ -46,9 +46,7 @@ class ApiToken(models.Model):
     checks as pages (annotation/web/access.py).
     """
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
-    )
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=60)
     study = models.ForeignKey(
         Study, null=True, blank=True, on_delete=models.CASCADE, related_name="api_tokens"
@@ -131,16 +129,12 @@ class Invitation(models.Model):
     role = models.CharField(max_length=7, choices=Role, null=True)
     email = models.EmailField(blank=True)
     digest = models.CharField(max_length=64, unique=True)
-    made_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
-    )
+    made_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
     accepted_at = models.DateTimeField(null=True)
-    accepted_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
-    )
+    accepted_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
 
     objects = InvitationQuerySet.as_manager()
 
@@ -180,7 +174,7 @@ class Preferences(models.Model):
     """A user's preferences. Users who do not have a row get the defaults."""
 
     user = models.OneToOneField(
-        settings.AUTH_USER_MODEL,
+        User,
         primary_key=True,
         on_delete=models.CASCADE,
         related_name="preferences",

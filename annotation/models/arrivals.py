@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
 
@@ -105,13 +105,9 @@ class AccessRule(models.Model):
     criterion = models.CharField(max_length=6, choices=Criterion)
     value = models.CharField(max_length=100, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
-    made_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
-    )
+    made_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     ended_at = models.DateTimeField(null=True)
-    ended_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    ended_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
 
     class Meta:
         ordering = ["created_at", "pk"]

@@ -7,7 +7,6 @@ and downloads are logged with the response (config/audit.py).
 from contextvars import ContextVar
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
@@ -87,9 +86,7 @@ class AuditEntry(models.Model):
     about = models.CharField(max_length=LONGEST, blank=True)
     before = models.JSONField(null=True, encoder=DjangoJSONEncoder)
     after = models.JSONField(null=True, encoder=DjangoJSONEncoder)
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     # Name of the API token, or "" for pages and commands.
     token = models.CharField(max_length=60, blank=True)
     # Hash of holder, URL and hour, for entries that are recorded once an hour.

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from functools import reduce
 from operator import or_
 
-from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import F, Q
@@ -46,9 +46,7 @@ class Decision(models.Model):
     about = models.CharField(max_length=13, choices=About)
     outcome = models.BooleanField()
     reason = models.TextField()
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(default=timezone.now)
     # Whether the test score could be seen before a researcher's decision on the analysis.
     score_seen = models.BooleanField(null=True)
@@ -76,9 +74,7 @@ class ScoreShown(models.Model):
     participation = models.OneToOneField(
         Participation, on_delete=models.PROTECT, related_name="score_shown"
     )
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

@@ -1,6 +1,6 @@
 """Earnings (an insert-only ledger) and payments."""
 
-from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -35,9 +35,7 @@ class LedgerEntry(models.Model):
         "annotation.Submission", null=True, on_delete=models.PROTECT, related_name="ledger"
     )
     reason = models.CharField(max_length=200)
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -88,9 +86,7 @@ class PaymentBatch(Row):
         "annotation.ProlificStudy", null=True, on_delete=models.PROTECT, related_name="+"
     )
     external_id = models.CharField(max_length=100, blank=True)
-    made_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    made_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     paying_since = models.DateTimeField(null=True)
     paid_at = models.DateTimeField(null=True)

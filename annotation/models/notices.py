@@ -2,7 +2,6 @@
 
 import uuid
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.db.models import Q
@@ -44,9 +43,7 @@ class Notice(models.Model):
 
     About, MailState = About, MailState
 
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices"
-    )
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notices")
     study = models.ForeignKey(Study, on_delete=models.CASCADE, null=True, related_name="notices")
     about = models.CharField(max_length=12, choices=About)
     subject = models.CharField(max_length=80)
@@ -85,9 +82,7 @@ class Notice(models.Model):
 class NoticeSwitch(models.Model):
     """The kinds of notices a researcher has switched off in a study. All are on by default."""
 
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notice_switches"
-    )
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notice_switches")
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="notice_switches")
     page_off = models.JSONField(default=list)  # list of About values
     mail_off = models.JSONField(default=list)
@@ -125,9 +120,7 @@ class Webhook(models.Model):
     events = models.JSONField()  # list of Event values
     # Key for signing deliveries. Encrypted, because it allows others to sign as us.
     secret = models.TextField()
-    made_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
-    )
+    made_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     # Database time. Events before it are not sent.
     created_at = models.DateTimeField()
 

@@ -1,6 +1,6 @@
 """Recruitment platforms: panels, Prolific accounts and studies, submissions and events."""
 
-from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -49,9 +49,7 @@ class ProlificAccount(models.Model):
     The row outlives its token, because studies on Prolific belong to this account.
     """
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="prolific_accounts"
-    )
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="prolific_accounts")
     # ID on Prolific. Empty after the owner's account on this server is erased.
     external_id = models.CharField(max_length=40, blank=True)
     token = models.TextField(blank=True)  # encrypted (recruitment/identities.py)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import cached_property, lru_cache
 from typing import Any
 
-from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -194,9 +194,7 @@ class AddedSeats(models.Model):
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="added_seats")
     number = models.PositiveIntegerField()
     results_seen = models.BooleanField()
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:

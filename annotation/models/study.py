@@ -6,7 +6,6 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ObjectDoesNotExist
 from django.core.signing import Signer
@@ -126,9 +125,7 @@ class Study(StudyOptions, Row):
     SHA-256.
     """
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="studies"
-    )
+    owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="studies")
     name = models.CharField(
         max_length=60,
         unique=True,
@@ -444,9 +441,7 @@ class Member(models.Model):
     """A member of a study's team. The creator (Study.owner) has no row but is always an owner."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="members")
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
-    )
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=7, choices=Role)
 
     class Meta:

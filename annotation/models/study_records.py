@@ -1,6 +1,6 @@
 """Study records outside the design: texts, comments, report answers, comparisons."""
 
-from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -51,7 +51,7 @@ class StudyTombstone(models.Model):
     answers_erased = models.PositiveIntegerField()
     identities_purged = models.PositiveIntegerField(default=0)
     cents_earned = models.IntegerField()
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -76,7 +76,7 @@ class ExampleComment(models.Model):
     example = models.ForeignKey(Example, on_delete=models.PROTECT, related_name="+")
     text = models.TextField()
     gold = models.CharField("the gold is", max_length=5, choices=GoldOpinion, blank=True)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -113,7 +113,7 @@ class ReportAnswer(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="report_answers")
     item = models.CharField(max_length=10)
     text = models.TextField()
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:

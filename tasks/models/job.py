@@ -3,7 +3,7 @@
 import uuid
 from datetime import timedelta
 
-from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -28,9 +28,7 @@ class Job(models.Model):
     key = models.CharField(max_length=64, unique=True)
     parameters = models.JSONField()
     seed = models.BigIntegerField(default=0)
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
-    )
+    owner = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     total = models.PositiveIntegerField()
     done = models.PositiveIntegerField(default=0)
     state = models.CharField(max_length=7, choices=State, default=State.WAITING)

@@ -1,6 +1,6 @@
 """Predictions of language models for test examples, which are scored like answers."""
 
-from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator, RegexValidator, URLValidator
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
@@ -48,9 +48,7 @@ class LanguageModel(models.Model):
     external_unlabelled = models.CharField(
         max_length=3, choices=ExternalData, blank=True, default=""
     )
-    uploaded_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="uploaded_models"
-    )
+    uploaded_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="uploaded_models")
     uploaded_at = models.DateTimeField(auto_now_add=True)
     # Hides the model from the list of models and changes nothing else.
     archived_at = models.DateTimeField(null=True, blank=True)

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -94,9 +94,7 @@ class Task(models.Model):
     # Hides this version from the list of tasks and changes nothing else.
     archived_at = models.DateTimeField(null=True, blank=True)
     # None if it was imported on the command line without --owner, or before tasks had teams.
-    imported_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
-    )
+    imported_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     images = models.ManyToManyField(Image)
 
     objects = TaskManager()
@@ -186,12 +184,8 @@ class TaskMember(models.Model):
     """A member of a task's team, including the importer of the first version (tasks/teams.py)."""
 
     task_name = models.CharField(max_length=60)
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="task_memberships"
-    )
-    added_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
-    )
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="task_memberships")
+    added_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     added_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -285,9 +279,7 @@ class TaskUpload(models.Model):
     """Files that become a task on confirmation, or are deleted after a day (tasks/uploads.py)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="uploads"
-    )
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="uploads")
     # The CLUES card to use, or "" to use the task.toml among the files.
     card_name = models.CharField(max_length=40, blank=True)
     # Messages about files that were refused in the latest upload.
