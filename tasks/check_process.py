@@ -111,7 +111,7 @@ def records(path: str, card: dict[str, Any]) -> dict[str, Any]:
     try:
         parsed = read_records(Path(path), _card(card))
     except FormatError as error:
-        return {"error": [error.file, error.line, error.field, error.expected]}
+        return {"error": [error.file, error.expected, error.line, error.field]}
     return {"records": [asdict(record) for record in parsed]}
 
 

@@ -38,7 +38,7 @@ LONGEST_STRATUM = 100  # characters
 class FormatError(ValueError):
     """Raised if a file can't be imported. Gives the location and what was expected."""
 
-    def __init__(self, file: str, line: int | None, field: str | None, expected: str):
+    def __init__(self, file: str, expected: str, line: int | None = None, field: str | None = None):
         place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
         super().__init__(f"{place}: {expected}")
         self.file, self.line, self.field, self.expected = file, line, field, expected
@@ -150,15 +150,16 @@ def layout(folder: Path) -> list[Path]:
         matched = FILE_NAME.fullmatch(name)
         if not matched or not path.is_file():
             raise FormatError(
-                name, None, None, "unknown file name; expected <task>_train_<shots>_<number>.jsonl,"
+                name,
+                "unknown file name; expected <task>_train_<shots>_<number>.jsonl,"
                 " <task>_dev_<shots>_<number>.jsonl, <task>_test.jsonl or task.toml",
-            )  # fmt: skip
+            )
         prefixes.add(matched["prefix"])
         if len(prefixes) > 1:
-            raise FormatError(name, None, None, f"two tasks in one folder: {sorted(prefixes)}")
+            raise FormatError(name, f"two tasks in one folder: {sorted(prefixes)}")
         paths.append(path)
     if not any(path.name.endswith("_test.jsonl") for path in paths):
-        raise FormatError(folder.name, None, None, "no test file; expected <task>_test.jsonl")
+        raise FormatError(folder.name, "no test file; expected <task>_test.jsonl")
     return paths
 
 
@@ -166,7 +167,7 @@ def read_split(path: Path, card: Card) -> SplitFile:
     """Read a file, whose name identifies its split. Raises FormatError."""
     matched = FILE_NAME.fullmatch(path.name)
     if not matched:
-        raise FormatError(path.name, None, None, "unknown file name")
+        raise FormatError(path.name, "unknown file name")
     records = read_records(path, card, explained=matched["shots"] is not None)
     if matched["shots"] is None:
         return SplitFile("test", None, None, path.name, records)
@@ -182,18 +183,15 @@ def _check_shots(file: str, shots: int, records: list[Record], card: Card) -> No
         for label, number in counts.items():
             if number > shots:
                 raise FormatError(
-                    file, None, None,
+                    file,
                     f"expected at most {shots} examples of each label, found {number} of {label!r}",
-                )  # fmt: skip
+                )
         return
     # Each text is asked about once per question type.
     expected = shots * max(1, len(card.question_types))
     if len(records) != expected:
         raise FormatError(
-            file,
-            None,
-            None,
-            f"expected {expected} examples for {shots} shots, found {len(records)}",
+            file, f"expected {expected} examples for {shots} shots, found {len(records)}"
         )
 
 
@@ -209,10 +207,8 @@ def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Rec
         try:
             record = _read_record(text, card, path, number, explained)
             if record.id in lines_of:
-                raise FormatError(
-                    path.name, number, "id",
-                    f"{record.id!r} is already the id of line {lines_of[record.id]}",
-                )  # fmt: skip
+                problem = f"{record.id!r} is already the id of line {lines_of[record.id]}"
+                raise FormatError(path.name, problem, number, "id")
         except FormatError as error:
             wrong.append(error)
             if len(wrong) == MAX_WRONG:
@@ -224,8 +220,7 @@ def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Rec
         first, *first.others = wrong
         raise first
     if not records:
-        problem = "the file is empty; expected one example on each line"
-        raise FormatError(path.name, None, None, problem)
+        raise FormatError(path.name, "the file is empty; expected one example on each line")
     return records
 
 
@@ -235,13 +230,11 @@ def _read_record(text: str, card: Card, path: Path, line: int, explained: bool) 
     try:
         data["context"] = with_notation(data["context"], path.parent, card.images)
     except ImageError as error:
-        raise FormatError(file, line, "context", str(error)) from None
+        raise FormatError(file, str(error), line, "context") from None
     record = _record(data, card, file, line)
     if record.explanation and not explained:
-        raise FormatError(
-            file, line, "explanation",
-            "only allowed in training files; other examples are never revealed",
-        )  # fmt: skip
+        problem = "only allowed in training files; other examples are never revealed"
+        raise FormatError(file, problem, line, "explanation")
     return record
 
 
@@ -256,16 +249,17 @@ def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            raise FormatError(name, number, None, f"the line is longer than {LONGEST_LINE:,} bytes")
+            raise FormatError(name, f"the line is longer than {LONGEST_LINE:,} bytes", number)
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise FormatError(
-                name, number, None,
+                name,
                 f"not valid UTF-8 (byte {error.start + 1} of the line): save the file as UTF-8",
-            ) from None  # fmt: skip
+                number,
+            ) from None
         if number == 1 and text.startswith("\ufeff"):
-            raise FormatError(name, 1, None, "begins with a byte order mark; remove it")
+            raise FormatError(name, "begins with a byte order mark; remove it", 1)
         if text.strip():
             yield number, text
 
@@ -274,13 +268,13 @@ def strict_json(text: str, file: str, line: int | None) -> Any:
     """Parse JSON without duplicate fields, NaN and Infinity. Raises FormatError."""
 
     def refuse(name: str) -> NoReturn:
-        raise FormatError(file, line, None, f"{name} is not valid JSON")
+        raise FormatError(file, f"{name} is not valid JSON", line)
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         fields: dict[str, Any] = {}
         for key, value in items:
             if key in fields:
-                raise FormatError(file, line, key[:100], "the field appears twice")
+                raise FormatError(file, "the field appears twice", line, key[:100])
             fields[key] = value
         return fields
 
@@ -288,12 +282,11 @@ def strict_json(text: str, file: str, line: int | None) -> Any:
         return json.loads(text, parse_constant=refuse, object_pairs_hook=pairs)
     except json.JSONDecodeError as error:
         problem = f"not valid JSON ({error.msg} at column {error.colno})"
-        raise FormatError(file, line or error.lineno, None, problem) from None
+        raise FormatError(file, problem, line or error.lineno) from None
     except (RecursionError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
-        problem = "not valid JSON (nested too deeply or too long)"
-        raise FormatError(file, line, None, problem) from None
+        raise FormatError(file, "not valid JSON (nested too deeply or too long)", line) from None
 
 
 def json_object(
@@ -302,26 +295,26 @@ def json_object(
     """Parse the object on one line, which must have exactly these fields. Raises FormatError."""
     data = strict_json(text, file, line)
     if not isinstance(data, dict):
-        raise FormatError(file, line, None, "expected a JSON object on each line")
+        raise FormatError(file, "expected a JSON object on each line", line)
     for field in required:
         if field not in data:
-            raise FormatError(file, line, field, "the field is missing")
+            raise FormatError(file, "the field is missing", line, field)
     for field in data:
         if field not in required and field not in optional:
             problem = f"unknown field; expected {', '.join(required)}"
-            raise FormatError(file, line, field[:100], problem)
+            raise FormatError(file, problem, line, field[:100])
     return data
 
 
 def storable_text(value: Any, file: str, line: int, field: str) -> str:
     """Return the value if it is text that databases can store. Raises FormatError."""
     if not isinstance(value, str):
-        raise FormatError(file, line, field, f"expected a text, found {type(value).__name__}")
+        raise FormatError(file, f"expected a text, found {type(value).__name__}", line, field)
     if "\0" in value:
-        raise FormatError(file, line, field, "contains U+0000, which a database cannot store")
+        raise FormatError(file, "contains U+0000, which a database cannot store", line, field)
     if any("\ud800" <= character <= "\udfff" for character in value):
         problem = "contains an unpaired surrogate, which is not a valid character"
-        raise FormatError(file, line, field, problem)
+        raise FormatError(file, problem, line, field)
     return value
 
 
@@ -329,13 +322,13 @@ def example_id(value: Any, file: str, line: int) -> str:
     """Return the id of an example as text. Files may also use numbers. Raises FormatError."""
     identity = storable_text(str(value) if type(value) is int else value, file, line, "id")
     if not identity.strip() or len(identity) > 200:
-        raise FormatError(file, line, "id", "expected an id of 1 to 200 characters")
+        raise FormatError(file, "expected an id of 1 to 200 characters", line, "id")
     return identity
 
 
 def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
     def refuse(field: str, expected: str) -> NoReturn:
-        raise FormatError(file, line, field, expected)
+        raise FormatError(file, expected, line, field)
 
     def text(value: Any, field: str) -> str:
         return storable_text(value, file, line, field)

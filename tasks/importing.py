@@ -46,10 +46,10 @@ def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list
     folder, prefix = CLUES[name]
     card = load_card(CARDS / f"{name.lower()}.toml")
     if not (root / folder).is_dir():
-        raise FormatError(folder, None, None, f"folder not found in {root.name or root}")
+        raise FormatError(folder, f"folder not found in {root.name or root}")
     files = read_folder(root / folder, card)
     if not files[0].filename.startswith(f"{prefix}_"):
-        raise FormatError(files[0].filename, None, None, f"expected files named {prefix}_...")
+        raise FormatError(files[0].filename, f"expected files named {prefix}_...")
     return card, data_report.rechained(files) if rechain else files
 
 

@@ -41,9 +41,8 @@ def files_of(upload: TaskUpload) -> list[Path]:
         _folder, prefix = CLUES[upload.card_name]
         if not paths[0].name.startswith(f"{prefix}_"):
             raise FormatError(
-                paths[0].name, None, None,
-                f"the {upload.card_name} card expects files named {prefix}_...",
-            )  # fmt: skip
+                paths[0].name, f"the {upload.card_name} card expects files named {prefix}_..."
+            )
     return paths
 
 

@@ -29,16 +29,16 @@ def import_checks(task: Task, path: Path) -> Split:
         card = task.card.as_dict() | {"question_types": []}  # a check may ask its own question
         reply = checking.run("records", waits=True, path=str(path), card=card)
     except checking.TooComplex as error:
-        raise FormatError(path.name, None, None, str(error)) from None
+        raise FormatError(path.name, str(error)) from None
     if "error" in reply:
         raise FormatError(*reply["error"])
     records = [Record(**item) for item in reply["records"]]  # with lists for tuples
     if task.splits.filter(kind=Split.Kind.CHECK).exists():
-        raise FormatError(path.name, None, None, f"{task} already has attention checks")
+        raise FormatError(path.name, f"{task} already has attention checks")
     for number, record in enumerate(records, start=1):
         if not record.gold and not task.card.no_answer:
             raise FormatError(
-                path.name, number, "answer", "an attention check must state its answer"
+                path.name, "an attention check must state its answer", number, "answer"
             )
     with transaction.atomic():
         split = Split.objects.create(task=task, kind=Split.Kind.CHECK, filename=path.name)

@@ -51,9 +51,9 @@ def read_folder(path: Path, *, part: str = "") -> Table:
     for required in (STATE, INFO):
         if not (path / required).is_file():
             raise DatasetError(
-                path.name, "", "",
+                path.name,
                 f"contains no {required}; expected a folder written by datasets' save_to_disk()",
-            )  # fmt: skip
+            )
     features = _features(texts.document(path / INFO), INFO)
     tables = []
     for name in _data_files(path):
@@ -75,20 +75,19 @@ def _arrow_errors(name: str) -> Iterator[None]:
     except FormatError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
-        problem = f"cannot be read ({str(error)[:200]}); save it again"
-        raise DatasetError(name, "", "", problem) from None
+        raise DatasetError(name, f"cannot be read ({str(error)[:200]}); save it again") from None
 
 
 def _part(path: Path, part: str) -> str:
     splits = texts.document(path / SPLITS)
     names = splits.get("splits") if isinstance(splits, dict) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise DatasetError(f"{path.name}/{SPLITS}", "", "splits", "expected a list of names")
+        raise DatasetError(f"{path.name}/{SPLITS}", "expected a list of names", field="splits")
     if part not in names:
         problem = f"has no split {part!r}" if part else "has several splits"
-        raise DatasetError(path.name, "", "", f"{problem}: set --part to one of {', '.join(names)}")
+        raise DatasetError(path.name, f"{problem}: set --part to one of {', '.join(names)}")
     if not _is_plain(part):
-        raise DatasetError(f"{path.name}/{SPLITS}", "", "splits", f"{part!r} is not a plain name")
+        raise DatasetError(f"{path.name}/{SPLITS}", f"{part!r} is not a plain name", field="splits")
     return part
 
 
@@ -99,10 +98,10 @@ def _data_files(path: Path) -> list[str]:
     names = [name for name in listed if isinstance(name, str) and _is_plain(name)]
     if not names or names != listed:
         problem = "expected names of files in the same folder"
-        raise DatasetError(f"{path.name}/{STATE}", "", "_data_files", problem)
+        raise DatasetError(f"{path.name}/{STATE}", problem, field="_data_files")
     if state.get("_indices_data_files"):
         problem = "another file selects its rows: call flatten_indices(), save again"
-        raise DatasetError(path.name, "", "", problem)
+        raise DatasetError(path.name, problem)
     return names
 
 
@@ -115,7 +114,7 @@ def _check_size(name: str, rows: int, size: int) -> None:
         raise too_many_rows(name)
     if size > MAX_BYTES:
         problem = f"larger than {MAX_BYTES // 10**6} MB; save only the columns needed"
-        raise DatasetError(name, "", "", problem)
+        raise DatasetError(name, problem)
 
 
 def _features(data: Any, file: str) -> dict[str, Any]:
@@ -124,7 +123,7 @@ def _features(data: Any, file: str) -> dict[str, Any]:
         data = data["info"]
     features = data.get("features") if isinstance(data, dict) else None
     if features is not None and not isinstance(features, dict):
-        raise DatasetError(file, "", "features", "expected an object")
+        raise DatasetError(file, "expected an object", field="features")
     return features or {}
 
 
@@ -132,7 +131,7 @@ def _table(name: str, table: Any, features: dict[str, Any]) -> Table:
     _check_size(name, table.num_rows, table.nbytes)
     table.validate(full=True)  # by default, pyarrow does not check that texts are UTF-8
     if not table.num_rows:
-        raise DatasetError(name, "", "", "contains no rows")
+        raise DatasetError(name, "contains no rows")
     header(name, table.column_names[: MAX_COLUMNS + 1], "")
     columns: dict[str, list[Any]] = {}
     unread: dict[str, str] = {}
@@ -197,7 +196,7 @@ def _decode(feature: Any, value: Any, file: str, place: str, column: str) -> Any
         if value == -1:
             return None
         if not isinstance(names, list) or type(value) is not int or not 0 <= value < len(names):
-            raise DatasetError(file, place, column, f"no label has the number {value!r}")
+            raise DatasetError(file, f"no label has the number {value!r}", place, column)
         return str(names[value])
     if isinstance(kind, str):
         inner = feature.get("feature")

@@ -28,19 +28,18 @@ def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
     table = texts.read_json_lines(path, encoding=encoding)
     for column in WANTED:
         if column not in table.columns:
-            raise DatasetError(
-                path.name, "", column,
-                "missing; expected samples_*.jsonl as written by lm-evaluation-harness",
-            )  # fmt: skip
+            problem = "missing; expected samples_*.jsonl as written by lm-evaluation-harness"
+            raise DatasetError(path.name, problem, field=column)
     filters = list(dict.fromkeys(str(row.values.get("filter", "none")) for row in table.rows))
     if filter and filter not in filters:
         problem = f"unknown filter {filter!r}; there are: {', '.join(filters)}"
-        raise DatasetError(path.name, "", "filter", problem)
+        raise DatasetError(path.name, problem, field="filter")
     if len(filters) > 1 and not filter:
         raise DatasetError(
-            path.name, "", "filter",
+            path.name,
             f"the answers have several filters; select one with --filter: {', '.join(filters)}",
-        )  # fmt: skip
+            field="filter",
+        )
     rows = [
         row for row in table.rows if not filter or str(row.values.get("filter", "none")) == filter
     ]

@@ -147,7 +147,7 @@ def check_kind(kind: str) -> None:
     """Raise DatasetError if tasks cannot have this answer kind."""
     if kind not in ANSWERS:
         problem = f"unknown kind of answer {kind!r}; expected one of {', '.join(ANSWERS)}"
-        raise DatasetError("", "", "", problem)
+        raise DatasetError("", problem)
 
 
 def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:

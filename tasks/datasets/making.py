@@ -58,7 +58,7 @@ class Plan:
         )
         for option, is_right, expected in limits:
             if not is_right:
-                raise DatasetError("", "", "", f"--{option}: expected {expected}")
+                raise DatasetError("", f"--{option}: expected {expected}")
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,11 @@ def draw(items: Sequence[Drawable], plan: Plan, file: str = "") -> Drawn:
     needed = plan.test + plan.splits * sizes[-1]
     if needed > len(items):
         raise DatasetError(
-            file, "", "",
+            file,
             f"{len(items):,} different examples, but {needed:,} are needed: {plan.test:,} for the"
             f" test and {plan.splits} x {sizes[-1]:,} for training; lower --test, --splits or"
             " --shots",
-        )  # fmt: skip
+        )
     remaining: dict[Cell, list[int]] = {}
     for place in _shuffled(range(len(items)), items, f"{plan.seed}/all"):
         _key, label, stratum = items[place]
@@ -213,7 +213,7 @@ def first_example(path: Path, spec: TaskSpec) -> tuple[Card, Record]:
     mapped = _with_question(map_rows(read(path, spec.reading), spec.columns))
     items, details = mapped.items, (spec.card_keys, spec.definitions)
     if not items:
-        raise DatasetError(path.name, "", "", "contains no usable rows")
+        raise DatasetError(path.name, "contains no usable rows")
     return draft.card_of(spec.name, mapped, items, [], *details)[0], items[0].records[0]
 
 
@@ -256,7 +256,7 @@ def _checked(
         fields = {"answer": columns.gold, "options": columns.options, "context": columns.text}
         fields["answer_start"] = columns.gold
         (column, *_others) = fields.get(error.field or "", ()) or (error.field or "",)
-        raise DatasetError(f"{unit} {numbers[record.id]}", "", column, error.expected) from None
+        raise DatasetError(f"{unit} {numbers[record.id]}", error.expected, field=column) from None
 
 
 def as_imported(card: Card, files: list[SplitFile]) -> list[SplitFile]:

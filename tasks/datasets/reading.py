@@ -49,7 +49,7 @@ def format_of(path: Path, name: str = "") -> str:
     if name:
         if name not in READERS:
             problem = f"unknown format {name!r}; expected one of {', '.join(READERS)}"
-            raise DatasetError(path.name, "", "", problem)
+            raise DatasetError(path.name, problem)
         return name
     if path.is_dir():
         return "datasets"
@@ -59,28 +59,26 @@ def format_of(path: Path, name: str = "") -> str:
         return ENDINGS[path.suffix.lower()]
     except KeyError:
         raise DatasetError(
-            path.name, "", "",
+            path.name,
             f"the ending {path.suffix or '(none)'} does not identify the format; set --format to"
             f" one of {', '.join(READERS)}",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def read(path: Path, reading: Reading) -> Table:
     """Read rows from a file or folder. Raises FormatError, also for unsupported options."""
     name = format_of(path, reading.format)
     if not path.exists():
-        raise DatasetError(path.name, "", "", "file not found")
+        raise DatasetError(path.name, "file not found")
     if path.is_dir() != (name == "datasets"):
         expected = "a folder" if name == "datasets" else "a file"
-        raise DatasetError(path.name, "", "", f"expected {expected} in the format {name}")
+        raise DatasetError(path.name, f"expected {expected} in the format {name}")
     if path.is_file() and path.stat().st_size > MAX_BYTES:
-        problem = f"larger than {MAX_BYTES // 10**6} MB, the limit; use a part"
-        raise DatasetError(path.name, "", "", problem)
+        raise DatasetError(path.name, f"larger than {MAX_BYTES // 10**6} MB, the limit; use a part")
     reader = READERS[name]
     parameters = inspect.signature(reader).parameters
     options = {key: value for key, value in asdict(reading).items() if value and key != "format"}
     for option in options:
         if option not in parameters:
-            problem = f"--{option.replace('_', '-')} is not valid for {name}"
-            raise DatasetError(path.name, "", "", problem)
+            raise DatasetError(path.name, f"--{option.replace('_', '-')} is not valid for {name}")
     return reader(path, **options)

@@ -32,7 +32,7 @@ def read(path: Path, *, sheet: str = "") -> Table:
         cells = _cells(book, title, name)
         first = next(cells, None)
         if first is None:
-            raise DatasetError(name, f"sheet {title}", "", "is empty")
+            raise DatasetError(name, "is empty", f"sheet {title}")
         number, names = first
         columns = header(name, names, f"row {number}")
         rows = [
@@ -46,7 +46,7 @@ def read(path: Path, *, sheet: str = "") -> Table:
     finally:
         book.close()
     if not rows:
-        raise DatasetError(name, f"sheet {title}", "", "has no rows below the header row")
+        raise DatasetError(name, "has no rows below the header row", f"sheet {title}")
     return Table(name, "row", columns, rows)
 
 
@@ -58,7 +58,7 @@ def _open(path: Path) -> Any:
             size = sum(member.file_size for member in archive.infolist())
         if size > MAX_BYTES:
             problem = f"larger than {MAX_BYTES // 10**6} MB unpacked, the limit"
-            raise DatasetError(path.name, "", "", problem)
+            raise DatasetError(path.name, problem)
         return openpyxl.load_workbook(path, read_only=True)
     except DatasetError:
         raise
@@ -68,18 +68,18 @@ def _open(path: Path) -> Any:
 
 def _broken(name: str, error: Exception) -> DatasetError:
     return DatasetError(
-        name, "", "",
+        name,
         f"cannot be read as XLSX ({type(error).__name__}); open it and save it again, or as CSV",
-    )  # fmt: skip
+    )
 
 
 def _sheet(book: Any, name: str, title: str) -> str:
     sheets = [sheet.title for sheet in book.worksheets]
     names = ", ".join(sheets) or "none"
     if title and title not in sheets:
-        raise DatasetError(name, f"sheet {title}", "", f"not found; the sheets are: {names}")
+        raise DatasetError(name, f"not found; the sheets are: {names}", f"sheet {title}")
     if not title and len(sheets) != 1:
-        raise DatasetError(name, "", "", f"has {len(sheets)} sheets: select one (--sheet): {names}")
+        raise DatasetError(name, f"has {len(sheets)} sheets: select one (--sheet): {names}")
     return title or sheets[0]
 
 
@@ -91,13 +91,13 @@ def _cells(book: Any, sheet: str, name: str) -> Iterator[tuple[int, list[Any]]]:
             raise too_many_rows(name)
         if len(row) > WIDEST:
             problem = f"has a cell in column {len(row):,}; delete it"
-            raise DatasetError(name, f"row {number}", "", problem)
+            raise DatasetError(name, problem, f"row {number}")
         values = [_value(cell, name, number) for cell in row]
         while values and values[-1] is None:
             values.pop()
         if len(values) > MAX_COLUMNS:
             problem = f"{len(values):,} columns; at most {MAX_COLUMNS}"
-            raise DatasetError(name, f"row {number}", "", problem)
+            raise DatasetError(name, problem, f"row {number}")
         if values:
             yield number, values
 
@@ -107,10 +107,8 @@ def _value(cell: Any, name: str, number: int) -> Any:
         return None
     if cell.data_type in ("f", "e"):
         content = "a formula" if cell.data_type == "f" else f"the error {cell.value}"
-        raise DatasetError(
-            name, f"row {number}", cell.column_letter,
-            f"holds {content}: copy the column and paste it as values",
-        )  # fmt: skip
+        problem = f"holds {content}: copy the column and paste it as values"
+        raise DatasetError(name, problem, f"row {number}", cell.column_letter)
     if isinstance(cell.value, datetime.date | datetime.time | datetime.timedelta):
         return str(cell.value)
     return cell.value
@@ -123,8 +121,6 @@ def _padded(
         if count >= MAX_ROWS:
             raise too_many_rows(name)
         if len(values) > len(columns):
-            raise DatasetError(
-                name, f"row {number}", "",
-                f"has {len(values)} values, but the first row has {len(columns)} names",
-            )  # fmt: skip
+            problem = f"has {len(values)} values, but the first row has {len(columns)} names"
+            raise DatasetError(name, problem, f"row {number}")
         yield number, values + [None] * (len(columns) - len(values))

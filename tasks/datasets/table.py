@@ -22,8 +22,8 @@ NAMED = 30  # columns listed in an error
 class DatasetError(FormatError):
     """Raised if a dataset can't be read. Gives the file, line or row, column, and a correction."""
 
-    def __init__(self, file: str, place: str, column: str, problem: str):
-        location = ", ".join(part for part in (file, place, column and f"column {column}") if part)
+    def __init__(self, file: str, problem: str, place: str = "", field: str = ""):
+        location = ", ".join(part for part in (file, place, field and f"column {field}") if part)
         ValueError.__init__(self, f"{location}: {problem}" if location else problem)
 
 
@@ -50,13 +50,11 @@ class Table:
     unread: dict[str, str] = field(default_factory=dict)
 
     def error(self, row: Row | None, column: str, problem: str) -> DatasetError:
-        return DatasetError(self.file, f"{self.unit} {row.number}" if row else "", column, problem)
+        return DatasetError(self.file, problem, f"{self.unit} {row.number}" if row else "", column)
 
     def unlabelled(self, row: Row, column: str) -> Unlabelled:
-        return Unlabelled(
-            self.file, f"{self.unit} {row.number}", column,
-            "has no label; fill it in, or skip such rows (--skip-unlabelled)",
-        )  # fmt: skip
+        problem = "has no label; fill it in, or skip such rows (--skip-unlabelled)"
+        return Unlabelled(self.file, problem, f"{self.unit} {row.number}", column)
 
     def check(self, column: str) -> None:
         """Raise DatasetError if the column doesn't exist or can't be read."""
@@ -114,19 +112,20 @@ def _kind(value: Any) -> str:
 def header(file: str, names: Sequence[Any], place: str) -> list[str]:
     """Return the unique column names. Raises DatasetError."""
     if len(names) > MAX_COLUMNS:
-        raise DatasetError(file, place, "", f"{len(names):,} columns; at most {MAX_COLUMNS}")
+        raise DatasetError(file, f"{len(names):,} columns; at most {MAX_COLUMNS}", place)
     columns: list[str] = []
     for number, name in enumerate(names, 1):
         text = "" if name is None else str(name).strip()
         if not text:
             raise DatasetError(
-                file, place, str(number), "has no name; the first line must name every column"
+                file, "has no name; the first line must name every column", place, str(number)
             )
         if text in columns:
-            raise DatasetError(
-                file, place, str(number), f"has the same name {text!r} as column"
-                f" {columns.index(text) + 1}; rename one of them",
-            )  # fmt: skip
+            problem = (
+                f"has the same name {text!r} as column"
+                f" {columns.index(text) + 1}; rename one of them"
+            )
+            raise DatasetError(file, problem, place, str(number))
         columns.append(text)
     return columns
 
@@ -142,14 +141,14 @@ def from_objects(file: str, unit: str, objects: Iterable[tuple[int, dict[str, An
         columns.update(dict.fromkeys(values))
         if len(columns) > MAX_COLUMNS:
             raise DatasetError(
-                file, f"{unit} {number}", "", f"more than {MAX_COLUMNS} different columns"
+                file, f"more than {MAX_COLUMNS} different columns", f"{unit} {number}"
             )
     if not rows:
-        raise DatasetError(file, "", "", "contains no rows")
+        raise DatasetError(file, "contains no rows")
     return Table(file, unit, list(columns), rows)
 
 
 def too_many_rows(file: str) -> DatasetError:
     return DatasetError(
-        file, "", "", f"more than {MAX_ROWS:,} rows; use a part: a task needs a few hundred"
+        file, f"more than {MAX_ROWS:,} rows; use a part: a task needs a few hundred"
     )

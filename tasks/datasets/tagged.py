@@ -55,14 +55,17 @@ def _sentences(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         width = width or len(fields)
         if len(fields) != width or width < 2:
             raise DatasetError(
-                path.name, f"line {number}", "",
+                path.name,
                 f"has {len(fields)} columns; expected {max(width, 2)}: a token and, last, its tag",
-            )  # fmt: skip
+                f"line {number}",
+            )
         if not TAG.fullmatch(fields[-1]):
             raise DatasetError(
-                path.name, f"line {number}", str(width),
+                path.name,
                 f"{fields[-1][:60]!r} is not a tag; expected O, B-LABEL or I-LABEL (BIO or BIOES)",
-            )  # fmt: skip
+                f"line {number}",
+                str(width),
+            )
         if not tokens:
             start = number
         tokens.append(fields[0])
@@ -182,7 +185,7 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
     if "text" not in table.columns or not keys:
         hint = "; annotations has label numbers only" if "annotations" in table.columns else ""
         problem = f"expected the fields text and label of doccano's JSONL{hint}"
-        raise DatasetError(path.name, "", "", problem)
+        raise DatasetError(path.name, problem)
     rows = [Row(row.number, {**row.values, "label": row.values.get(keys[0])}) for row in table.rows]
     columns = list(dict.fromkeys([*table.columns, "label"]))
     notes = [*table.notes, "offsets were read as code points; compare the previews with your texts"]

@@ -48,13 +48,13 @@ def decoded(path: Path, encoding: str = "") -> str:
     except UnicodeError as error:
         start = getattr(error, "start", 0)
         line = data.count(b"\n", 0, start) + 1
-        raise DatasetError(
-            path.name, f"line {line}", "",
+        problem = (
             f"not valid {name.upper()} (byte {start + 1} of the file); save the file as UTF-8, or"
-            " set --encoding, such as windows-1252",
-        ) from None  # fmt: skip
+            " set --encoding, such as windows-1252"
+        )
+        raise DatasetError(path.name, problem, f"line {line}") from None
     except (LookupError, ValueError):
-        raise DatasetError(path.name, "", "", f"unknown encoding {name!r}") from None
+        raise DatasetError(path.name, f"unknown encoding {name!r}") from None
 
 
 def read_delimited(
@@ -66,16 +66,16 @@ def read_delimited(
     delimiter = WORDS.get(delimiter, delimiter) or usual.delimiter
     if len(delimiter) != 1 or delimiter in '"\r\n':
         problem = f"invalid separator {delimiter!r} (--delimiter); expected one character"
-        raise DatasetError(name, "", "", problem)
+        raise DatasetError(name, problem)
     dialect = Dialect(delimiter, quoted or usual.quoted)
     text = decoded(path, encoding)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise DatasetError(name, f"line {line}", "", "contains U+0000; save the file as UTF-8")
+        raise DatasetError(name, "contains U+0000; save the file as UTF-8", f"line {line}")
     lines = _lines(text, dialect, name)
     first = next(lines, None)
     if first is None:
-        raise DatasetError(name, "", "", "the file is empty")
+        raise DatasetError(name, "the file is empty")
     number, names = first
     _check_delimiter(name, names)
     if no_header:
@@ -83,7 +83,7 @@ def read_delimited(
     columns = header(name, names, f"line {number}")
     rows = [Row(number, values) for number, values in _rows(name, lines, columns)]
     if not rows:
-        raise DatasetError(name, "", "", "no rows below the header line")
+        raise DatasetError(name, "no rows below the header line")
     notes = [] if dialect.quoted else _quotation_marks(columns, rows)
     return Table(name, "line", columns, rows, notes)
 
@@ -103,10 +103,8 @@ def _lines(text: str, dialect: Dialect, name: str) -> Iterator[tuple[int, list[s
         except StopIteration:
             return
         except csv.Error as error:
-            raise DatasetError(
-                name, f"line {number}", "",
-                f"cannot be read ({error}); check its quotation marks and shorten long fields",
-            ) from None  # fmt: skip
+            problem = f"cannot be read ({error}); check its quotation marks and shorten long fields"
+            raise DatasetError(name, problem, f"line {number}") from None
         if fields and (len(fields) > 1 or fields[0].strip()):
             yield number, fields
 
@@ -118,11 +116,11 @@ def _rows(
         if count >= MAX_ROWS:
             raise too_many_rows(name)
         if len(fields) != len(columns):
-            raise DatasetError(
-                name, f"line {number}", "",
+            problem = (
                 f"has {len(fields)} fields, but the first line has {len(columns)}; a field that"
-                " contains the separator needs quotation marks",
-            )  # fmt: skip
+                " contains the separator needs quotation marks"
+            )
+            raise DatasetError(name, problem, f"line {number}")
         yield number, dict(zip(columns, fields, strict=True))
 
 
@@ -130,11 +128,11 @@ def _check_delimiter(name: str, fields: list[str]) -> None:
     if len(fields) == 1:
         for delimiter, called in NAMES.items():
             if delimiter in fields[0]:
-                raise DatasetError(
-                    name, "line 1", "",
+                problem = (
                     f"the fields seem to be separated by {called}; set --delimiter to"
-                    f" {next(w for w, sign in WORDS.items() if sign == delimiter)}",
-                )  # fmt: skip
+                    f" {next(w for w, sign in WORDS.items() if sign == delimiter)}"
+                )
+                raise DatasetError(name, problem, "line 1")
 
 
 def _quotation_marks(columns: list[str], rows: list[Row]) -> list[str]:
@@ -164,10 +162,8 @@ def _objects_of_lines(path: Path, encoding: str) -> Iterator[tuple[int, dict[str
         if not line.strip():
             continue
         if len(line) > LONGEST_LINE:
-            raise DatasetError(
-                path.name, f"line {number}", "",
-                f"longer than {LONGEST_LINE:,} characters; expected one object on each line",
-            )  # fmt: skip
+            problem = f"longer than {LONGEST_LINE:,} characters; expected one object on each line"
+            raise DatasetError(path.name, problem, f"line {number}")
         yield number, _object(strict_json(line, path.name, number), path.name, f"line {number}")
 
 
@@ -176,18 +172,18 @@ def read_json(path: Path, *, encoding: str = "", records: str = "") -> Table:
     data = document(path, encoding)
     if records:
         if not isinstance(data, dict) or records not in data:
-            raise DatasetError(path.name, "", records, "field not found in the file")
+            raise DatasetError(path.name, "field not found in the file", field=records)
         data = data[records]
     if isinstance(data, dict):
         lists = [key for key, value in data.items() if isinstance(value, list)]
         advice = f", such as {lists[0]}" if lists else ""
         raise DatasetError(
-            path.name, "", "",
+            path.name,
             "expected a list of objects, found one object; set the field that contains them"
             f" (--records){advice}",
-        )  # fmt: skip
+        )
     if not isinstance(data, list):
-        raise DatasetError(path.name, "", "", "expected a list of objects")
+        raise DatasetError(path.name, "expected a list of objects")
     numbered = enumerate(data, 1)
     return from_objects(
         path.name, "example",
@@ -202,7 +198,7 @@ def document(path: Path, encoding: str = "") -> Any:
 
 def _object(value: Any, file: str, place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise DatasetError(file, place, "", f"expected an object, found {type(value).__name__}")
+        raise DatasetError(file, f"expected an object, found {type(value).__name__}", place)
     for key, item in value.items():
         _check(item, file, place, key[:100], 1)
     return value
@@ -210,9 +206,9 @@ def _object(value: Any, file: str, place: str) -> dict[str, Any]:
 
 def _check(value: Any, file: str, place: str, column: str, depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise DatasetError(file, place, column, f"nested more than {MAX_DEPTH} levels deep")
+        raise DatasetError(file, f"nested more than {MAX_DEPTH} levels deep", place, column)
     if isinstance(value, float) and not math.isfinite(value):
-        raise DatasetError(file, place, column, "a number is too large; write it as a text")
+        raise DatasetError(file, "a number is too large; write it as a text", place, column)
     if isinstance(value, list | dict):
         for item in value.values() if isinstance(value, dict) else value:
             _check(item, file, place, column, depth + 1)

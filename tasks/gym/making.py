@@ -46,7 +46,7 @@ class Source:
             return self
         lines = kept_lines(self.task)
         if problem := kinds.problem(name, lines, self.shape):
-            raise FormatError(self.task.name, None, None, problem)
+            raise FormatError(self.task.name, problem)
         return replace(self, kind=Kind(name, "as you chose", kinds.is_typed(name, lines)))
 
 
@@ -69,7 +69,7 @@ def read_source(folder: Path) -> Source:
     """Read a folder. Raises FormatError, including if the Gym has no task with that name."""
     published = catalogue.tasks().get(folder.name)
     if published is None:
-        raise FormatError(folder.name, None, None, "is not one of the Gym's 160 tasks")
+        raise FormatError(folder.name, "is not one of the Gym's 160 tasks")
     task = read_task(folder)
     shape = reader.shape_of([line.input for line in task.all_lines() if not line.is_lost])
     return Source(
@@ -142,7 +142,7 @@ def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) 
         if error.line is None or error.file not in places:
             raise
         line = places[error.file][error.line - 1]
-        raise FormatError(line.file, line.number, error.field, error.expected) from None
+        raise FormatError(line.file, error.expected, line.number, error.field) from None
 
 
 def _made_from(source: Source, test_size: int, available: int, card: Card) -> dict[str, Any]:

@@ -72,21 +72,18 @@ def read_task(folder: Path) -> GymTask:
         matched = FILE_NAME.fullmatch(path.name)
         if not matched or matched["task"] != name or not path.is_file():
             raise FormatError(
-                path.name,
-                None,
-                None,
-                f"expected {name}_K_SEED_train.tsv, ..._dev.tsv, ..._test.tsv",
+                path.name, f"expected {name}_K_SEED_train.tsv, ..._dev.tsv, ..._test.tsv"
             )
         sizes.add(int(matched["k"]))
         files[int(matched["seed"]), matched["part"]] = path
     if len(sizes) != 1:
         sizes_text = ", ".join(map(str, sorted(sizes))) or "no file"
-        raise FormatError(name, None, None, f"expected the files of one K, found {sizes_text}")
+        raise FormatError(name, f"expected the files of one K, found {sizes_text}")
     seeds = sorted({seed for seed, _part in files})
     for seed in seeds:
         for part in PARTS:
             if (seed, part) not in files:
-                raise FormatError(name, None, None, f"no {part} file for seed {seed}")
+                raise FormatError(name, f"no {part} file for seed {seed}")
     ordered = [(seed, part) for seed in seeds for part in PARTS]
     return GymTask(name, sizes.pop(), {key: read_lines(files[key]) for key in ordered})
 
@@ -98,31 +95,31 @@ def read_lines(path: Path) -> list[Line]:
         for number, raw in enumerate(path.read_bytes().splitlines(), 1)
     ]
     if not lines:
-        raise FormatError(path.name, None, None, "the file is empty")
+        raise FormatError(path.name, "the file is empty")
     return lines
 
 
 def _line(raw: bytes, file: str, number: int) -> Line:
     if len(raw) > LONGEST_LINE:
-        raise FormatError(file, number, None, f"the line is longer than {LONGEST_LINE:,} bytes")
+        raise FormatError(file, f"the line is longer than {LONGEST_LINE:,} bytes", number)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(
-            file, number, None, f"not UTF-8 (byte {error.start + 1}): save the file as UTF-8"
+            file, f"not UTF-8 (byte {error.start + 1}): save the file as UTF-8", number
         ) from None
     if text.startswith("\ufeff"):
-        raise FormatError(file, number, None, "starts with a byte order mark; remove it")
+        raise FormatError(file, "starts with a byte order mark; remove it", number)
     if "\0" in text:
-        raise FormatError(file, number, None, "the character U+0000 cannot be stored")
+        raise FormatError(file, "the character U+0000 cannot be stored", number)
     if not text.strip():
-        raise FormatError(file, number, "column 1", "the line is blank; expected input<TAB>output")
+        raise FormatError(file, "the line is blank; expected input<TAB>output", number, "column 1")
     content, *golds = text.strip().split("\t")
     if len(golds) > MAX_ANSWERS:
-        raise FormatError(file, number, None, f"{len(golds)} outputs; at most {MAX_ANSWERS}")
+        raise FormatError(file, f"{len(golds)} outputs; at most {MAX_ANSWERS}", number)
     for place, gold in enumerate(golds, 2):
         if not gold.strip():
-            raise FormatError(file, number, f"column {place}", "is blank; expected an output")
+            raise FormatError(file, "is blank; expected an output", number, f"column {place}")
     problem = ""
     if not text.split("\t")[0].strip():
         problem = INPUT_VANISHED

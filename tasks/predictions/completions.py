@@ -70,7 +70,7 @@ def _of_harness(path: Path) -> bytes:
     for row in table.rows:
         doc = row.values["doc"]
         if "id" not in doc:
-            raise DatasetError(path.name, f"{table.unit} {row.number}", "doc", WITHOUT_ID)
+            raise DatasetError(path.name, WITHOUT_ID, f"{table.unit} {row.number}", "doc")
         rows.append((doc["id"], texts_of(row.values[harness.PREDICTED])))
     return prediction_lines(rows)
 
@@ -80,10 +80,10 @@ def _of_inspect(path: Path) -> tuple[str, bytes]:
     log = _log(path)
     if log.status != "success":
         problem = f"its status is {log.status}; run it again with eval-retry"
-        raise FormatError(path.name, None, "status", problem)
+        raise FormatError(path.name, problem, field="status")
     samples = log.samples or []
     if not samples:
-        raise FormatError(path.name, None, "samples", "the log contains no samples")
+        raise FormatError(path.name, "the log contains no samples", field="samples")
     rows = [(str(sample.id), _predicted(path, sample)) for sample in samples]
     file = f"{path.stem}.jsonl"
     name = file if FILE_NAME.fullmatch(file) else f"{log.eval.task.rpartition('/')[2]}.jsonl"
@@ -92,23 +92,21 @@ def _of_inspect(path: Path) -> tuple[str, bytes]:
 
 def _log(path: Path) -> Any:
     if importlib.util.find_spec("inspect_ai") is None:
-        raise FormatError(path.name, None, None, MISSING)
+        raise FormatError(path.name, MISSING)
     from inspect_ai.log import read_eval_log
 
     try:
         return read_eval_log(path)
     except Exception as error:  # the readers of the log raise various exceptions
-        problem = f"Inspect cannot read this log ({str(error)[:200]})"
-        raise FormatError(path.name, None, None, problem) from None
+        raise FormatError(path.name, f"Inspect cannot read this log ({str(error)[:200]})") from None
 
 
 def _predicted(path: Path, sample: Any) -> list[str]:
     if sample.epoch != 1:
         raise FormatError(
-            path.name, None, "epoch",
-            f"sample {sample.id} has several epochs; use one (epochs=1)",
-        )  # fmt: skip
+            path.name, f"sample {sample.id} has several epochs; use one (epochs=1)", field="epoch"
+        )
     if sample.error is not None:
         problem = f"sample {sample.id} ended with an error; run it again"
-        raise FormatError(path.name, None, "error", problem)
+        raise FormatError(path.name, problem, field="error")
     return texts_of(sample.output.completion)

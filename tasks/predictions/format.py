@@ -40,7 +40,7 @@ def place_of(filename: str) -> Place:
     """Parse MNLI_10_3.jsonl, MNLI_0.jsonl, MNLI@1_10_3.jsonl and the like. Raises FormatError."""
     matched = FILE_NAME.fullmatch(filename)
     if not matched:
-        raise FormatError(filename, None, None, f"unknown file name; expected {NAMED}")
+        raise FormatError(filename, f"unknown file name; expected {NAMED}")
     version, shots, number = (
         int(digits) if digits else None for digits in matched.group("version", "shots", "number")
     )
@@ -75,7 +75,7 @@ def parse(
     models are scored on the same examples as humans. Raises FormatError.
     """
     if len(data) > LARGEST_FILE:
-        raise FormatError(filename, None, None, f"the file is larger than {LARGEST_FILE:,} bytes")
+        raise FormatError(filename, f"the file is larger than {LARGEST_FILE:,} bytes")
     required, ignored = set(ids), set(test_ids)
     predicted: dict[str, Predicted] = {}
     for line, text in json_lines(io.BytesIO(data), filename):
@@ -83,42 +83,37 @@ def parse(
         identity = example_id(fields["id"], filename, line)
         if identity not in required and identity not in ignored:
             problem = f"{identity!r} is not the id of a test example of this task"
-            raise FormatError(filename, line, "id", problem)
+            raise FormatError(filename, problem, line, "id")
         if identity in predicted:
-            raise FormatError(
-                filename, line, "id",
-                f"{identity!r} is already the id of line {predicted[identity].line}",
-            )  # fmt: skip
+            problem = f"{identity!r} is already the id of line {predicted[identity].line}"
+            raise FormatError(filename, problem, line, "id")
         predicted[identity] = Predicted(line, _texts(fields["predicted"], filename, line))
     missing = [identity for identity in ids if identity not in predicted]
     if missing:
         examples = ", ".join(map(repr, missing[:3])) + (", ..." if len(missing) > 3 else "")
         raise FormatError(
-            filename, None, "id",
+            filename,
             f"{len(missing)} of the {len(required)} test examples have no prediction: {examples}",
-        )  # fmt: skip
+            field="id",
+        )
     return {identity: predicted[identity] for identity in predicted if identity in required}
 
 
 def _texts(value: object, filename: str, line: int) -> list[str]:
     if not isinstance(value, list):
         raise FormatError(
-            filename, line, "predicted",
-            f"expected a list of texts, found {type(value).__name__}",
-        )  # fmt: skip
+            filename, f"expected a list of texts, found {type(value).__name__}", line, "predicted"
+        )
     if value == [""]:
         return []
     if len(value) > MAX_TEXTS:
-        raise FormatError(
-            filename, line, "predicted",
-            f"expected at most {MAX_TEXTS:,} texts, found {len(value):,}",
-        )  # fmt: skip
+        problem = f"expected at most {MAX_TEXTS:,} texts, found {len(value):,}"
+        raise FormatError(filename, problem, line, "predicted")
     for text in value:
         if not storable_text(text, filename, line, "predicted"):
             raise FormatError(
-                filename, line, "predicted",
-                'expected non-empty texts, or [""] alone for no answer',
-            )  # fmt: skip
+                filename, 'expected non-empty texts, or [""] alone for no answer', line, "predicted"
+            )
     return value
 
 
@@ -155,7 +150,7 @@ def _broken(
     listed = "; ".join(text if len(text) <= 100 else f"{text[:100]}..." for text in different[:3])
     listed += "; ..." if len(different) > 3 else ""
     reason = f"{len(broken)} of {len(predicted)} predictions {message.replace('{named}', listed)}"
-    return FormatError(filename, min(prediction.line for prediction in broken), "predicted", reason)
+    return FormatError(filename, reason, min(prediction.line for prediction in broken), "predicted")
 
 
 def not_in_context(

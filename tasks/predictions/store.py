@@ -57,8 +57,7 @@ class PredictionUpload:
                 ", ".join(newest.name for newest in Task.objects.latest_versions()) or "none yet"
             )
             version = f" v{place.version}" if place.version else ""
-            problem = f"unknown task {place.task}{version}; imported: {names}"
-            raise FormatError(filename, None, None, problem)
+            raise FormatError(filename, f"unknown task {place.task}{version}; imported: {names}")
         return cls(filename, data, task, place.shots, place.split_number)
 
     def check_place(self) -> None:
@@ -72,10 +71,10 @@ class PredictionUpload:
                 f"its numbers are {', '.join(map(str, numbers))}" if numbers else f"it has {sizes}"
             )
             raise FormatError(
-                self.filename, None, None,
+                self.filename,
                 f"{self.task} has no training file of {self.shots} shots with number"
                 f" {self.split_number}; {has}",
-            )  # fmt: skip
+            )
 
 
 @dataclass(frozen=True)
@@ -184,10 +183,7 @@ def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
         place = (upload.task.pk, upload.shots, upload.split_number)
         if place in first:
             problem = FormatError(
-                upload.filename,
-                None,
-                None,
-                f"covers the same task, shots and split as {first[place]}",
+                upload.filename, f"covers the same task, shots and split as {first[place]}"
             )
             problems[number] = str(problem)
         else:
