@@ -57,6 +57,12 @@ def for_time(study: Study, time: timedelta) -> int:
     return cents(study.hourly_rate * seconds / 3600)
 
 
+def for_completing(study: Study, minutes: int) -> int:
+    """Return the earnings in cents for completing in this number of minutes."""
+    by_time = for_time(study, timedelta(minutes=minutes))
+    return max(by_time, cents(study.base_reward), cents(study.minimum_pay))
+
+
 def cap(study: Study) -> int | None:
     """Return the maximum that a participation can earn, excluding bonuses, in cents, or None.
 

@@ -6,7 +6,6 @@ A cell's minutes are the time for its examples (study/minutes.py), not the annou
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from decimal import Decimal
 
 from annotation.models import AccessRule, Arm, Participation, Qualification, Study
@@ -28,21 +27,8 @@ NEEDED = (
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A task with a given number of shots: seats, examples per annotator, and their time.
-
-    `pilot` is the number of answers that `seconds_each` is based on, or 0 for reading speed.
-    `announced` is the number of minutes that annotators see.
-    """
-
-    task: str
-    shots: int
+class Cell(minutes.Minutes):
     seats: int
-    examples: int
-    seconds_each: float
-    pilot: int
-    minutes: int
-    announced: int
 
 
 @dataclass(frozen=True)
@@ -67,11 +53,11 @@ class Consequences:
 
     @property
     def hours(self) -> float:
-        return sum(cell.seats * cell.minutes for cell in self.cells) / 60
+        return sum(cell.seats * cell.expected for cell in self.cells) / 60
 
     @property
     def longest(self) -> int:
-        return max((cell.minutes for cell in self.cells), default=0)
+        return max((cell.expected for cell in self.cells), default=0)
 
     @property
     def promised(self) -> str:
@@ -134,27 +120,16 @@ def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
     seats: Counter[tuple[int, bool]] = Counter()
     for shots, _split, arm in design.cells(study):
         seats[shots, arm != Arm.QUESTION] += design.seats_in(study, arm)
-    cells = []
-    for cell in minutes.for_cells(study, tasks):
-        load, number = cell.load, seats[cell.load.shots, cell.load.has_contexts]
-        cells.append(
-            Cell(
-                load.task.name,
-                load.shots,
-                number,
-                load.examples,
-                cell.seconds_each,
-                cell.pilot,
-                cell.expected,
-                cell.announced,
-            )
-        )
+    cells = [
+        Cell(**vars(cell), seats=seats[cell.load.shots, cell.load.has_contexts])
+        for cell in minutes.for_cells(study, tasks)
+    ]
     return Consequences(
         cells=cells,
         people=-(-sum(cell.seats for cell in cells) // max(study.tasks_per_worker, 1)),
         currency=study.currency,
         is_paid=study.is_paid,
-        expected=sum(cell.seats * _earned(study, cell.minutes) for cell in cells),
+        expected=sum(cell.seats * ledger.for_completing(study, cell.expected) for cell in cells),
         cap=ledger.cap(study),
         budget=study.budget if study.is_paid else None,
         suggested_hours=design.suggested_hours(study, tasks)
@@ -165,12 +140,6 @@ def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
 
 def for_study(study: Study) -> Consequences:
     return for_design(study, list(study.tasks.order_by("name")))
-
-
-def _earned(study: Study, worked: int) -> int:
-    """Return the earnings in cents for completing in this number of minutes."""
-    by_time = ledger.for_time(study, timedelta(minutes=worked))
-    return max(by_time, ledger.cents(study.base_reward), ledger.cents(study.minimum_pay))
 
 
 def in_force(study: Study) -> list[str]:

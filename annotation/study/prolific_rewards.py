@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from decimal import Decimal
 
 from annotation.models import ProlificReward, Study
-from annotation.pay.ledger import cents, for_time, in_currency
+from annotation.pay.ledger import cents, for_completing, in_currency
 
 # Prolific's minimum in cents per hour, for the currencies that it pays in.
 LEAST_HOURLY = {"GBP": 600, "USD": 800}
@@ -68,10 +67,8 @@ def cost_of_cells(choice: str, label: str, study: Study, cells: list[tuple[int, 
     """Return the cost of cells, given as (seats, minutes, reward in cents)."""
     rewards = bonuses = 0
     for seats, minutes, reward in cells:
-        by_time = for_time(study, timedelta(minutes=minutes))
-        earned = max(by_time, cents(study.base_reward), cents(study.minimum_pay))
         rewards += seats * reward
-        bonuses += seats * max(earned - reward, 0)
+        bonuses += seats * max(for_completing(study, minutes) - reward, 0)
     highest = max((reward for _seats, _minutes, reward in cells), default=0)
     return Cost(choice, label, *map(in_currency, (highest, rewards, bonuses, rewards + bonuses)))
 

@@ -104,7 +104,7 @@ def test_a_pilot_replaces_reading_speed_in_the_announced_minutes(researcher, tas
     pilot = factories.make_study(researcher, piloted, shots=[2])
     factories.work_through(factories.seat(pilot.scenarios.get()))
     draft = factories.make_study(researcher, short, piloted, status="draft", estimated_minutes=None)
-    cells = {(c.task, c.shots): c for c in consequences.for_study(draft).cells}
+    cells = {(c.load.task.name, c.load.shots): c for c in consequences.for_study(draft).cells}
     assert cells["piloted", 2].pilot == 30
     assert cells["short", 2].pilot == 0
     # Simulated annotators take no time, so the minimum is shown, in steps of five minutes.
