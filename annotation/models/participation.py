@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import User
 from django.db import connection, models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Greatest
@@ -253,6 +254,13 @@ class Participation(Row):
     @property
     def is_live(self) -> bool:
         return self.status in LIVE
+
+    def record_decision(
+        self, about: str, outcome: bool, reason: str, by: User | None, **fields: bool | None
+    ) -> None:
+        self.decisions.create(
+            about=about, outcome=outcome, reason=reason, by=by, at=database_now(), **fields
+        )
 
     def latest_turn(self) -> "Turn | None":
         turn = Turn.first(LATEST_TURN, self.pk)

@@ -29,7 +29,6 @@ from annotation.models import (
     Topic,
 )
 from annotation.pay import ledger
-from tasks.clock import database_now
 
 TIMES = 3  # entries above this multiple of the usual amount are held
 OTHERS_NEEDED = 3  # minimum number for a median; with fewer, the estimate is used
@@ -102,19 +101,11 @@ def _usual(study: Study, scenario: Scenario, other_totals: list[int]) -> float:
 
 
 def release(participation: Participation, reason: str, by: User) -> None:
-    """Release earnings held so far for payment. Raises ValueError without a reason."""
-    if not reason.strip():
-        raise ValueError("Enter a reason. It is stored with the decision.")
+    """Release earnings held so far for payment."""
     with transaction.atomic():
         locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if any(hold.participation.pk == locked.pk for hold in holds(locked.study)):
-            locked.decisions.create(
-                about=Decision.About.RELEASE,
-                outcome=True,
-                reason=reason.strip(),
-                by=by,
-                at=database_now(),
-            )
+            locked.record_decision(Decision.About.RELEASE, True, reason, by)
             AuditEntry.objects.record(
                 "released held pay", Topic.PAY, study=locked.study, about=locked.pseudonym, by=by
             )

@@ -225,22 +225,14 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: User | 
     """Decide whether a participation is paid, and log the user and the reason.
 
     If it isn't paid, no entries are added, and entries outside batches are held back. This doesn't
-    affect inclusion in the analysis. Raises ValueError without a reason.
+    affect inclusion in the analysis.
     """
-    if not reason.strip():
-        raise ValueError("Enter a reason. It is stored with the decision.")
     with transaction.atomic():
         locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if locked.is_paid == is_paid:
             return
         locked.store(is_paid=is_paid)
-        locked.decisions.create(
-            about=Decision.About.PAY,
-            outcome=is_paid,
-            reason=reason.strip(),
-            by=by,
-            at=database_now(),
-        )
+        locked.record_decision(Decision.About.PAY, is_paid, reason, by)
         AuditEntry.objects.record(
             "decided to pay" if is_paid else "decided not to pay",
             Topic.PAY, study=locked.study, about=locked.pseudonym, by=by,
@@ -252,13 +244,10 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: User | 
 def add_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
     """Add a bonus in cents. budget.give_bonus also checks the study's budget.
 
-    Raises ValueError without an amount or reason, and for simulated annotators.
+    Raises ValueError for simulated annotators, and for the same bonus twice.
     """
     if participation.kind != WorkerKind.PERSON:
         raise ValueError("Only human annotators are paid; this annotator is simulated.")
-    if amount <= 0 or not reason.strip():
-        raise ValueError("A bonus needs an amount above zero and a reason.")
-    reason = reason.strip()[:200]
     with transaction.atomic():
         # If the button was clicked twice, the second request finds the entry of the first.
         Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)

@@ -74,11 +74,8 @@ def withdraw_on_request(participation: Participation, reason: str, by: User) -> 
     """Withdraw a participant who asked the researchers for this. The reason is logged.
 
     The answers are erased as if the participant had withdrawn on the page. Raises ValueError
-    without a reason, or if the participation was already withdrawn.
+    if the participation was already withdrawn.
     """
-    reason = reason.strip()
-    if not reason:
-        raise ValueError("Enter a reason. It is stored in the log.")
     with transaction.atomic():
         if Participation.objects.lock(participation.token).status == Status.WITHDRAWN:
             raise ValueError("This participant has already been withdrawn.")

@@ -24,7 +24,6 @@ from annotation.models import (
 )
 from annotation.protocol import blinding
 from annotation.recruitment.seats import free_seat
-from tasks.clock import database_now
 
 
 class ExclusionError(Exception):
@@ -78,12 +77,9 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
     """Exclude a completed participation from the analysis, or include it again.
 
     The decision is logged. Keeping a participation that is already included is only a decision
-    for `rejected_elsewhere`. Raises ExclusionError, without changing anything, if the reason is
-    empty, the participation is not completed, or its seat was reassigned.
+    for `rejected_elsewhere`. Raises ExclusionError, without changing anything, if the participation
+    is not completed or its seat was reassigned.
     """
-    reason = reason.strip()
-    if not reason:
-        raise ExclusionError("Enter a reason. It is stored with the decision.")
     with transaction.atomic():
         # Seats are assigned under the study's lock, so taking one back needs the lock too.
         Study.objects.locked().get(pk=participation.study_id)
@@ -97,14 +93,8 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
         if not was_in and not in_analysis:
             return
         locked.store(in_analysis=in_analysis, seat_number=_seat(locked, in_analysis))
-        locked.decisions.create(
-            about=Decision.About.ANALYSIS,
-            outcome=in_analysis,
-            reason=reason,
-            by=by,
-            at=database_now(),
-            score_seen=blinding.is_seen(locked, by),
-        )
+        seen = blinding.is_seen(locked, by)
+        locked.record_decision(Decision.About.ANALYSIS, in_analysis, reason, by, score_seen=seen)
         event = "excluded from the analysis"
         if in_analysis:
             event = "kept in the analysis" if keeps else "included in the analysis again"

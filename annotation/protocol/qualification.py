@@ -210,13 +210,8 @@ def screen_out(participation: Participation, reason: str, by: User | None = None
     participation.in_analysis = False
     participation.finished_at = database_now()
     _note(participation, False, reason, by)
-    participation.decisions.create(
-        about=Decision.About.ANALYSIS,
-        outcome=False,
-        reason=f"screened out: {reason}",
-        by=by,
-        at=database_now(),
-        score_seen=score_seen,
+    participation.record_decision(
+        Decision.About.ANALYSIS, False, f"screened out: {reason}", by, score_seen=score_seen
     )
     participation.save(
         update_fields=["status", "seat_number", "in_analysis", "finished_at", "decided_at"]
@@ -228,9 +223,7 @@ def screen_out(participation: Participation, reason: str, by: User | None = None
 
 def _note(participation: Participation, passes: bool, reason: str, by: User | None) -> None:
     participation.store(qualified=passes)
-    participation.decisions.create(
-        about=Decision.About.QUALIFICATION, outcome=passes, reason=reason, by=by, at=database_now()
-    )
+    participation.record_decision(Decision.About.QUALIFICATION, passes, reason, by)
 
 
 def flagged_again(study: Study) -> dict[int, str]:

@@ -18,11 +18,8 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
     """Free the seat of an annotator who has not returned, at a researcher's request.
 
     The reason is logged. An annotator who returns later can continue if a seat is free. Raises
-    ValueError if the reason is empty or no seats can be freed.
+    ValueError if no seat can be freed.
     """
-    reason = reason.strip()
-    if not reason:
-        raise ValueError("Enter a reason. It is stored in the log.")
     with transaction.atomic():
         Study.objects.locked().get(pk=participation.study_id)
         if not release_seat(participation, Status.EXPIRED):
