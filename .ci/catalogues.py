@@ -29,7 +29,7 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("config", "tasks", "annotation", "analysis", "templates")
-# The functions that mark a sentence, and the meaning of their arguments.
+# The functions that mark a sentence, and the meaning of their arguments. "": not a sentence.
 ONE, COUNTED = ("msgid",), ("msgid", "msgid_plural")
 KEYWORDS = {
     "_": ONE, "gettext": ONE, "gettext_lazy": ONE, "gettext_noop": ONE,
@@ -37,7 +37,7 @@ KEYWORDS = {
     "pgettext": ("msgctxt", *ONE), "pgettext_lazy": ("msgctxt", *ONE),
     "npgettext": ("msgctxt", *COUNTED), "npgettext_lazy": ("msgctxt", *COUNTED),
     # The pure core marks sentences for the pages above it (tasks/sentences.py).
-    "sentence": ONE, "counted": COUNTED,
+    "sentence": ONE, "counted": COUNTED, "AnswerError": ("", *ONE),
 }  # fmt: skip
 DOMAINS = ("django", "djangojs")  # the second is for scripts
 Key = tuple[str | None, str, str]
@@ -90,7 +90,7 @@ def told(function: str, texts: Any) -> polib.POEntry | None:
     names = KEYWORDS[function]
     if len(given) < len(names) or not all(given[: len(names)]):
         return None
-    parts = dict(zip(names, given, strict=False))
+    parts = {name: text for name, text in zip(names, given, strict=False) if name}
     flags = ["python-format"] if PLACEHOLDER.search("".join(parts.values())) else []
     return polib.POEntry(**parts, flags=flags, occurrences=[])
 

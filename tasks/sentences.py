@@ -1,8 +1,8 @@
 """Sentences for annotators in the pure core, which pages translate.
 
-`sentence` and `counted` mark a sentence for the catalogues. .ci/catalogues.py searches for their
-names, so their arguments must be literals. They return the English text with its placeholders
-filled in, and pages look up the translation (annotation/web/wording.py).
+`sentence`, `counted` and AnswerError (tasks/spans.py) mark a sentence for the catalogues.
+.ci/catalogues.py searches for their names, so their arguments must be literals. They keep the
+English text with its placeholders, and pages look up the translation (annotation/web/wording.py).
 """
 
 from dataclasses import dataclass, field

@@ -57,11 +57,15 @@ class GivenAnswer(NamedTuple):
 
 
 class AnswerError(ValueError):
-    """Raised for an invalid answer. `code` is for programs, the message for annotators."""
+    """Raised for an invalid answer. `code` is for programs, the message for annotators.
 
-    def __init__(self, code: str, message: Sentence):
-        super().__init__(message)
-        self.code, self.sentence = code, message
+    A text is marked for the catalogues, like in `sentence`.
+    """
+
+    def __init__(self, code: str, message: Sentence | str, /, **values: object):
+        self.code = code
+        self.sentence = sentence(message, **values) if isinstance(message, str) else message
+        super().__init__(self.sentence)
 
 
 # --- Places of a text --------------------------------------------------------------------------
@@ -127,7 +131,7 @@ def read_payload(
     text if it can be highlighted in the task, or else None. Only offsets are read.
     """
     if len(payload) > LONGEST_PAYLOAD:
-        raise AnswerError("too_long", sentence("The answer is too long."))
+        raise AnswerError("too_long", "The answer is too long.")
     try:
         data = json.loads(payload, object_pairs_hook=_each_key_once)
     except (ValueError, RecursionError):
@@ -142,16 +146,13 @@ def read_payload(
         raise _unreadable()
     if len(listed) > MAX_SPANS:
         raise AnswerError(
-            "too_many_spans",
-            sentence("You can make at most %(limit)s highlights.", limit=MAX_SPANS),
+            "too_many_spans", "You can make at most %(limit)s highlights.", limit=MAX_SPANS
         )
     return sorted(_span(given, segments, question, granularity) for given in listed), no_answer
 
 
 def _unreadable() -> AnswerError:
-    return AnswerError(
-        "bad_payload", sentence("The answer could not be read. Please reload the page.")
-    )
+    return AnswerError("bad_payload", "The answer could not be read. Please reload the page.")
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -167,28 +168,22 @@ def _span(given: Any, segments: Sequence[str], question: str | None, granularity
     if given.get("field") == "question" and set(given) == {"field", "start", "end"}:
         if question is None:
             raise AnswerError(
-                "bad_field", sentence("In this task, you cannot highlight words in the question.")
+                "bad_field", "In this task, you cannot highlight words in the question."
             )
         segment, text = QUESTION, question
     elif given.get("field") == "context" and set(given) == {"field", "index", "start", "end"}:
         segment = given["index"]
         is_place = type(segment) is int and 0 <= segment < len(segments)
         if not is_place or image_in(segments[segment]):
-            raise AnswerError(
-                "bad_field", sentence("A highlight refers to a text that does not exist.")
-            )
+            raise AnswerError("bad_field", "A highlight refers to a text that does not exist.")
         text = segments[segment]
     else:
-        raise AnswerError(
-            "bad_field", sentence("A highlight refers to a text that does not exist.")
-        )
+        raise AnswerError("bad_field", "A highlight refers to a text that does not exist.")
     start, end = given["start"], given["end"]
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
-        raise AnswerError("bad_offsets", sentence("A highlight is outside its text."))
+        raise AnswerError("bad_offsets", "A highlight is outside its text.")
     if not on_boundaries(text, start, end, granularity):
-        raise AnswerError(
-            "not_on_words", sentence("A highlight must start and end with whole words.")
-        )
+        raise AnswerError("not_on_words", "A highlight must start and end with whole words.")
     return Span(segment, start, end, text[start:end])
 
 
@@ -203,11 +198,9 @@ def checked(
     spans = sorted(spans)
     number = len(spans) + len(values)
     if no_answer and number:
-        raise AnswerError("both", sentence("Highlight words or choose “No answer”, not both."))
+        raise AnswerError("both", "Highlight words or choose “No answer”, not both.")
     if no_answer and not no_answer_possible:
-        raise AnswerError(
-            "no_answer_impossible", sentence("Every example in this task has an answer.")
-        )
+        raise AnswerError("no_answer_impossible", "Every example in this task has an answer.")
     if not no_answer and not number:
         raise AnswerError(
             "nothing_chosen",
@@ -227,7 +220,7 @@ def checked(
             ),
         )
     if any(earlier.overlaps(following) for earlier, following in itertools.pairwise(spans)):
-        raise AnswerError("overlap", sentence("Two highlights overlap."))
+        raise AnswerError("overlap", "Two highlights overlap.")
     return GivenAnswer(tuple(spans), "", no_answer, tuple(values))
 
 
@@ -246,7 +239,7 @@ def read_typed(
     """
     lines = typed_lines(typed)
     if no_answer and lines:
-        raise AnswerError("both", sentence("Type an answer or choose “No answer”, not both."))
+        raise AnswerError("both", "Type an answer or choose “No answer”, not both.")
     places = {line: occurrences(line, segments, question, granularity) for line in lines}
     for line in lines:
         if not places[line]:
@@ -259,14 +252,14 @@ def read_typed(
 def typed_lines(typed: str) -> list[str]:
     """Return the distinct non-empty lines, stripped. Raises AnswerError."""
     if len(typed) > LONGEST_PAYLOAD:
-        raise AnswerError("too_long", sentence("The answer is too long."))
+        raise AnswerError("too_long", "The answer is too long.")
     refuse_broken(typed)
     # splitlines() is not used, because it also splits at characters that lines may contain.
     stripped = map(trimmed, re.split(r"\r\n|\r|\n", typed))
     lines = list(dict.fromkeys(line for line in stripped if line))
     if len(lines) > MAX_SPANS:
         raise AnswerError(
-            "too_many_spans", sentence("You can give at most %(limit)s answers.", limit=MAX_SPANS)
+            "too_many_spans", "You can give at most %(limit)s answers.", limit=MAX_SPANS
         )
     return lines
 
@@ -280,11 +273,9 @@ def _placed(lines: Sequence[str], places: dict[str, list[Span]]) -> list[Span]:
             conflicting = next(span.text for span in spans if places[line][0].overlaps(span))
             raise AnswerError(
                 "overlap",
-                sentence(
-                    "“%(text)s” and “%(other)s” overlap in the text. Keep only one of them.",
-                    text=cut(line),
-                    other=cut(conflicting),
-                ),
+                "“%(text)s” and “%(other)s” overlap in the text. Keep only one of them.",
+                text=cut(line),
+                other=cut(conflicting),
             )
         spans.append(free[0])
     return spans
@@ -302,7 +293,7 @@ def trimmed(line: str) -> str:
 def refuse_broken(text: str) -> None:
     """Raise AnswerError for unpaired surrogates, which can't be sent back, and for U+0000."""
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise AnswerError("bad_characters", sentence("The answer contains an invalid character."))
+        raise AnswerError("bad_characters", "The answer contains an invalid character.")
 
 
 def cut(text: str) -> str:
@@ -315,29 +306,23 @@ def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError
     if suggestion:
         return AnswerError(
             "not_in_text",
-            sentence(
-                "“%(text)s” does not match the text exactly. Did you mean “%(meant)s”? Capital"
-                " letters, accents, apostrophes, dashes and spaces must match.",
-                text=cut(line),
-                meant=cut(suggestion),
-            ),
+            "“%(text)s” does not match the text exactly. Did you mean “%(meant)s”? Capital"
+            " letters, accents, apostrophes, dashes and spaces must match.",
+            text=cut(line),
+            meant=cut(suggestion),
         )
     around = next((_around(line, text, granularity) for text in texts if line in text), "")
     if around:
         return AnswerError(
             "not_on_words",
-            sentence(
-                "“%(text)s” is only part of “%(words)s” in the text. Type whole words.",
-                text=cut(line),
-                words=cut(around),
-            ),
+            "“%(text)s” is only part of “%(words)s” in the text. Type whole words.",
+            text=cut(line),
+            words=cut(around),
         )
     return AnswerError(
         "not_in_text",
-        sentence(
-            "“%(text)s” is not in the text. Copy the answer exactly as it appears there.",
-            text=cut(line),
-        ),
+        "“%(text)s” is not in the text. Copy the answer exactly as it appears there.",
+        text=cut(line),
     )
 
 

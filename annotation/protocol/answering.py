@@ -44,7 +44,6 @@ from annotation.protocol import annotation_step, qualification
 from tasks.answers.kind import NO_ANSWER
 from tasks.clock import database_now
 from tasks.metrics import score
-from tasks.sentences import sentence
 from tasks.spans import LONGEST_PAYLOAD, AnswerError, GivenAnswer
 from tasks.tokens import TOKENISER
 
@@ -277,7 +276,7 @@ def keep_draft(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
 
 def _draft(text: str) -> str:
     """Return the draft as ASCII JSON. Raises AnswerError if it is too long or not an object."""
-    problem = AnswerError("bad_draft", sentence("The draft could not be read."))
+    problem = AnswerError("bad_draft", "The draft could not be read.")
     if len(text) > LONGEST_PAYLOAD:
         raise problem
     try:

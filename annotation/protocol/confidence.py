@@ -13,7 +13,6 @@ from annotation.models import Confidence, Participation, Status, Turn
 from annotation.models.answers import LONGEST_REASON
 from annotation.protocol import annotation_step, answering
 from tasks.clock import database_now
-from tasks.sentences import sentence
 from tasks.spans import AnswerError
 
 # Points and their meaning. The page shows the probability of being right next to the words.
@@ -75,9 +74,7 @@ def _read(fields: Mapping[str, str]) -> tuple[int | None, str]:
         return None, ""
     point, reason = fields.get("confidence", ""), " ".join(fields.get("reason", "").split())
     if point not in map(str, POINTS):
-        raise AnswerError("no_confidence", sentence("Please choose one, or skip this question."))
+        raise AnswerError("no_confidence", "Please choose one, or skip this question.")
     if len(reason) > LONGEST_REASON or "\0" in reason:
-        raise AnswerError(
-            "bad_reason", sentence("Please write one line of at most 200 characters.")
-        )
+        raise AnswerError("bad_reason", "Please write one line of at most 200 characters.")
     return int(point), reason

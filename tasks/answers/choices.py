@@ -77,10 +77,10 @@ class Label(Kind):
         label = fields.get("label", "")
         refuse_broken(label)
         if not label:
-            raise AnswerError("nothing_chosen", sentence("Choose one of the labels."))
+            raise AnswerError("nothing_chosen", "Choose one of the labels.")
         if label not in [option.name for option in card.labels]:
             raise AnswerError(
-                "unknown_label", sentence("“%(label)s” is not one of the labels.", label=cut(label))
+                "unknown_label", "“%(label)s” is not one of the labels.", label=cut(label)
             )
         return GivenAnswer((), label, False)
 
@@ -252,7 +252,7 @@ class Options(Kind):
             )
         if not card.all_options and texts == set(prompt.options):
             raise AnswerError(
-                "all_options", sentence("Not all options can be right. Please clear at least one.")
+                "all_options", "Not all options can be right. Please clear at least one."
             )
         values = dict.fromkeys(text for text in prompt.options if text in texts)
         return GivenAnswer((), "", False, tuple(values))
@@ -306,7 +306,7 @@ def option_at(place: str, options: Sequence[str]) -> str:
     """Return an option's text. Raises AnswerError (unknown_option)."""
     if place in map(str, range(len(options))):
         return options[int(place)]
-    raise AnswerError("unknown_option", sentence("This is not one of the options."))
+    raise AnswerError("unknown_option", "This is not one of the options.")
 
 
 def drawn_order(choices: Sequence[str], seed: str) -> list[int]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from tasks.sentences import Sentence, sentence
+from tasks.sentences import Sentence
 from tasks.spans import AnswerError, GivenAnswer
 
 if TYPE_CHECKING:
@@ -148,11 +148,9 @@ def says_no_answer(card: "Card", fields: Mapping[str, str], is_given: bool) -> b
     if fields.get("no_answer") != "1":
         return False
     if is_given:
-        raise AnswerError("both", sentence("Give an answer or choose “No answer”, not both."))
+        raise AnswerError("both", "Give an answer or choose “No answer”, not both.")
     if not card.no_answer:
-        raise AnswerError(
-            "no_answer_impossible", sentence("Every example in this task has an answer.")
-        )
+        raise AnswerError("no_answer_impossible", "Every example in this task has an answer.")
     return True
 
 

@@ -121,6 +121,6 @@ def _typed_too(
             spans.append(free[0])
             continue
         if len(line) > LONGEST_TYPED:
-            raise AnswerError("too_long", sentence("The answer is too long."))
+            raise AnswerError("too_long", "The answer is too long.")
         values.append(line)
     return values

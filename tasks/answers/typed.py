@@ -91,10 +91,8 @@ class Number(Kind):
         if value is None:
             raise AnswerError(
                 "not_a_number",
-                sentence(
-                    "“%(typed)s” is not a number. Use plain digits, such as 12 or 3.5.",
-                    typed=cut(typed),
-                ),
+                "“%(typed)s” is not a number. Use plain digits, such as 12 or 3.5.",
+                typed=cut(typed),
             )
         _check_range(card, Decimal(value))
         return GivenAnswer((), "", False, (value,))
@@ -165,17 +163,12 @@ def _check_range(card: "Card", value: Decimal) -> None:
     limits = {"lowest": lowest, "highest": highest}
     if (too_low or too_high) and lowest is not None and highest is not None:
         raise AnswerError(
-            "out_of_range",
-            sentence("The number must be between %(lowest)s and %(highest)s.", **limits),
+            "out_of_range", "The number must be between %(lowest)s and %(highest)s.", **limits
         )
     if too_low:
-        raise AnswerError(
-            "out_of_range", sentence("The number must be %(lowest)s or more.", **limits)
-        )
+        raise AnswerError("out_of_range", "The number must be %(lowest)s or more.", **limits)
     if too_high:
-        raise AnswerError(
-            "out_of_range", sentence("The number must be %(highest)s or less.", **limits)
-        )
+        raise AnswerError("out_of_range", "The number must be %(highest)s or less.", **limits)
     _check_step(card, value, lowest or Decimal(0))
 
 
@@ -186,12 +179,10 @@ def _check_step(card: "Card", value: Decimal, first: Decimal) -> None:
     if (value - first) % step:
         raise AnswerError(
             "off_step",
-            sentence(
-                "The number must be in steps of %(step)s, such as %(first)s or %(second)s.",
-                step=step,
-                first=first,
-                second=first + step,
-            ),
+            "The number must be in steps of %(step)s, such as %(first)s or %(second)s.",
+            step=step,
+            first=first,
+            second=first + step,
         )
 
 
@@ -284,7 +275,7 @@ class ShortText(LongText):
         """Read the form. Raises AnswerError (several_lines, and those raised by _read_text)."""
         given = _read_text(card, fields)
         if any("\n" in text for text in given.values):
-            raise AnswerError("several_lines", sentence("Write the answer on one line."))
+            raise AnswerError("several_lines", "Write the answer on one line.")
         return given
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
