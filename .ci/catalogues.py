@@ -38,6 +38,7 @@ KEYWORDS = {
     "npgettext": ("msgctxt", *COUNTED), "npgettext_lazy": ("msgctxt", *COUNTED),
     # The pure core marks sentences for the pages above it (tasks/sentences.py).
     "sentence": ONE, "counted": COUNTED, "AnswerError": ("", *ONE),
+    "NotAdmitted": ONE,
 }  # fmt: skip
 DOMAINS = ("django", "djangojs")  # the second is for scripts
 Key = tuple[str | None, str, str]

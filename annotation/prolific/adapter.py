@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import jwt
 from django.conf import settings
 from django.http import HttpRequest
-from django.utils.translation import gettext
 
 from annotation.models import ProlificStudy, Study, Submission
 from annotation.prolific.studies import PARAMETERS
@@ -59,16 +58,12 @@ class ProlificAdapter(PlatformAdapter):
         ids = {name: request.GET.get(name, "").lower() for name in PARAMETERS}
         if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
             raise NotAdmitted(
-                gettext(
-                    "This link does not contain the IDs that Prolific adds. Please open the"
-                    " study from Prolific again."
-                )
+                "This link does not contain the IDs that Prolific adds. Please open the"
+                " study from Prolific again."
             )
         if ids["STUDY_ID"] != self.prolific_study.external_id:
             raise NotAdmitted(
-                gettext(
-                    "This link belongs to another study. Please open the study from Prolific again."
-                )
+                "This link belongs to another study. Please open the study from Prolific again."
             )
         if self.prolific_study.signed:
             self._check_signature(request, ids)
@@ -84,17 +79,13 @@ class ProlificAdapter(PlatformAdapter):
             claimed = [claimed_id for key, claimed_id in claim.items() if key.upper() == name]
             if len(claimed) != 1 or str(claimed[0]).lower() != value:
                 raise NotAdmitted(
-                    gettext(
-                        "This link's signature is for another link. Please open the study from"
-                        " Prolific again."
-                    )
+                    "This link's signature is for another link. Please open the study from"
+                    " Prolific again."
                 )
         if str(claims["sub"]).lower() != ids["SESSION_ID"]:
             raise NotAdmitted(
-                gettext(
-                    "This link's signature is for another submission. Please open the study from"
-                    " Prolific again."
-                )
+                "This link's signature is for another submission. Please open the study from"
+                " Prolific again."
             )
 
     def is_preview(self, request: HttpRequest) -> bool:
@@ -129,29 +120,25 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
         )
     except jwt.ExpiredSignatureError:
         raise NotAdmitted(
-            gettext("This link has expired. Please open the study from Prolific again.")
+            "This link has expired. Please open the study from Prolific again."
         ) from None
     except UnknownKey:
         raise NotAdmitted(
-            gettext("We cannot check Prolific's signature right now. Please try again in a minute.")
+            "We cannot check Prolific's signature right now. Please try again in a minute."
         ) from None
     except jwt.PyJWTError:
         raise NotAdmitted(
-            gettext(
-                "This link's signature is missing or invalid. Please open the study from"
-                " Prolific again."
-            )
+            "This link's signature is missing or invalid. Please open the study from"
+            " Prolific again."
         ) from None
     if not _is_for(claims["aud"], f"{request.scheme}://{request.get_host()}"):
         raise NotAdmitted(
-            gettext(
-                "This link's signature is for another server. Please open the study from"
-                " Prolific again."
-            )
+            "This link's signature is for another server. Please open the study from"
+            " Prolific again."
         )
     if not isinstance(claims.get("prolific"), dict):
         raise NotAdmitted(
-            gettext("This link's signature is empty. Please open the study from Prolific again.")
+            "This link's signature is empty. Please open the study from Prolific again."
         )
     return claims
 

@@ -11,7 +11,6 @@ from urllib.parse import quote
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import HttpRequest, QueryDict
-from django.utils.translation import gettext
 
 from annotation.models import Panel, Study, Submission
 from annotation.recruitment.platform_adapters import (
@@ -129,19 +128,16 @@ class PanelAdapter(PlatformAdapter):
         submission = parameters.get(self.panel.submission_parameter, "").strip()
         if not person:
             raise NotAdmitted(
-                gettext(
-                    "%(parameter)s is missing from this link. Please open the study"
-                    " from %(platform)s again."
-                )
-                % {"parameter": self.panel.id_parameter, "platform": self.panel.name}
+                "%(parameter)s is missing from this link. Please open the study"
+                " from %(platform)s again.",
+                parameter=self.panel.id_parameter,
+                platform=self.panel.name,
             )
         if not all(re.fullmatch(SAFE_ID, name) for name in (person, submission)):
             raise NotAdmitted(
-                gettext(
-                    "The ID in this link is too long or contains an invalid character. Please"
-                    " open the study from %(platform)s again."
-                )
-                % {"platform": self.panel.name}
+                "The ID in this link is too long or contains an invalid character. Please"
+                " open the study from %(platform)s again.",
+                platform=self.panel.name,
             )
         return Identity(person, submission)
 

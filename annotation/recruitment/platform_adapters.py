@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.models import Q
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from annotation.models import Kind, Study, Submission
 
@@ -57,7 +58,10 @@ class Source:
 
 
 class NotAdmitted(Exception):
-    """Raised if the arrival may be forged or stale. The message is shown to users."""
+    """Raised if the arrival may be forged or stale. The message is translated for users."""
+
+    def __init__(self, message: str, /, **values: str):
+        super().__init__(gettext(message) % values)
 
 
 class PlatformAdapter:
