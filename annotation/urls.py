@@ -5,7 +5,7 @@ from django.urls import path
 from annotation.accounts import pages as accounts
 from annotation.audit import pages as audit
 from annotation.library import dataset_import, gym_import, task_import
-from annotation.library import tasks as task_pages
+from annotation.library import tasks as library
 from annotation.monitoring import pages as monitoring
 from annotation.monitoring import participants
 from annotation.notices import pages as notices
@@ -25,9 +25,12 @@ ANNOTATOR = STUDY + "annotators/<str:pseudonym>/"
 PROLIFIC = STUDY + "platforms/prolific/"
 TASK = "tasks/<str:name>/<int:version>/"
 UPLOAD = "tasks/import/<uuid:pk>/"
+PREVIEW = STUDY + "preview/<int:scenario>/<str:step>/<int:position>/"
+UPLOADED = UPLOAD + "preview/<int:number>/"
 
 RECRUIT = {"links": lists.links_page, "platforms": platforms.page}  # view by value of ?show=
-TASK_VIEWS = {"examples": task_pages.task_examples, "edit": task_pages.task_edit}
+TASK_VIEWS = {"examples": library.task_examples, "edit": library.task_edit}
+EDIT = menu.posted(library.task_edit, to="task", show="edit")
 COLUMNS = menu.posted(dataset_import.dataset_columns, to="task_upload", show="columns")
 GYM = menu.posted(gym_import.gym_tasks, to="task_upload")
 # Former addresses, each with its name, the page that it leads to and its view.
@@ -88,11 +91,7 @@ urlpatterns = [
     path(STUDY + "design/", studies.study_design, name="study_design"),
     path(STUDY + "progress/", monitoring.study_progress, name="study_progress"),
     path(STUDY + "status/", monitoring.study_status, name="study_status"),
-    path(
-        STUDY + "preview/<int:scenario>/<str:step>/<int:position>/",
-        preview.scenario_preview,
-        name="scenario_preview",
-    ),
+    path(PREVIEW, preview.scenario_preview, name="scenario_preview"),
     path(ANNOTATOR, monitoring.participation, name="participation"),
     path(ANNOTATOR + "data/", monitoring.personal_data_file, name="participation_data"),
     path(ANNOTATOR + "decide/", monitoring.decide, name="participation_decide"),
@@ -116,19 +115,15 @@ urlpatterns = [
     path("notices/", notices.notices, name="notices"),
     path("log/", audit.site_log, name="site_log"),
     path(STUDY + "team/", team.team, {"show": notices.show_settings}, name="team"),
-    path("tasks/", task_pages.tasks, name="tasks"),
-    path(TASK, menu.select(task_pages.task, **TASK_VIEWS), name="task"),
-    path(TASK + "task.toml", task_pages.task_card, name="task_card"),
-    path(TASK + "task.zip", task_pages.task_files, name="task_files"),
-    path(
-        TASK + "edit/", menu.posted(task_pages.task_edit, to="task", show="edit"), name="task_edit"
-    ),
-    path(TASK + "checks/", task_pages.task_checks, name="task_checks"),
-    path(TASK + "team/", task_pages.task_team, name="task_team"),
-    path(TASK + "archive/", task_pages.task_archive, {"is_archived": True}, name="task_archive"),
-    path(
-        TASK + "unarchive/", task_pages.task_archive, {"is_archived": False}, name="task_unarchive"
-    ),
+    path("tasks/", library.tasks, name="tasks"),
+    path(TASK, menu.select(library.task, **TASK_VIEWS), name="task"),
+    path(TASK + "task.toml", library.task_card, name="task_card"),
+    path(TASK + "task.zip", library.task_files, name="task_files"),
+    path(TASK + "edit/", EDIT, name="task_edit"),
+    path(TASK + "checks/", library.task_checks, name="task_checks"),
+    path(TASK + "team/", library.task_team, name="task_team"),
+    path(TASK + "archive/", library.task_archive, {"is_archived": True}, name="task_archive"),
+    path(TASK + "unarchive/", library.task_archive, {"is_archived": False}, name="task_unarchive"),
     path("tasks/add/", task_import.task_add, name="task_add"),
     path("tasks/dataset/<uuid:pk>/", COLUMNS, name="dataset_columns"),
     path("tasks/gym/<uuid:pk>/", GYM, name="gym_tasks"),
@@ -138,9 +133,5 @@ urlpatterns = [
     path(UPLOAD + "run/", task_import.task_upload_run, name="task_upload_run"),
     path(UPLOAD + "confirm/", task_import.task_upload_confirm, name="task_upload_confirm"),
     path(UPLOAD + "discard/", task_import.task_upload_discard, name="task_upload_discard"),
-    path(
-        UPLOAD + "preview/<int:number>/",
-        task_import.task_upload_preview,
-        name="task_upload_preview",
-    ),
+    path(UPLOADED, task_import.task_upload_preview, name="task_upload_preview"),
 ]

@@ -19,10 +19,12 @@ from annotation.study import lifecycle
 from annotation.urls import POSTS
 from annotation.web import jobs
 from annotation.web.views import twin
-from tasks import gym_uploads, uploads
+from tasks import uploads
 
 STUDY = "studies/<str:name>/"
-ONE = STUDY + "participations/<str:pseudonym>/"
+ALL = STUDY + "participations/"
+ONE = ALL + "<str:pseudonym>/"
+PROLIFIC = STUDY + "prolific/"
 WEBHOOK = STUDY + "webhooks/<int:pk>/"
 TASK = "tasks/<str:name>/<int:version>/"
 files = uploads.takes_files(uploads.MAX_BYTES, uploads.MAX_FILES)
@@ -69,27 +71,15 @@ urlpatterns = [
     path(STUDY + "team/", studies.Team.as_view(), name="api_team"),
     path(STUDY + "links/", recruitment_api.Links.as_view(), name="api_links"),
     path(STUDY + "panels/", platforms.Panels.as_view(), name="api_panels"),
-    path(STUDY + "prolific/", platforms.Prolific.as_view(), name="api_prolific"),
-    path(STUDY + "prolific/costs/", platforms.ProlificCosts.as_view(), name="api_prolific_costs"),
-    path(STUDY + "prolific/sync/", platforms.SyncProlific.as_view(), name="api_prolific_sync"),
-    path(
-        STUDY + "prolific/<int:pk>/",
-        platforms.OneProlificStudy.as_view(),
-        name="api_prolific_study",
-    ),
+    path(PROLIFIC, platforms.Prolific.as_view(), name="api_prolific"),
+    path(PROLIFIC + "costs/", platforms.ProlificCosts.as_view(), name="api_prolific_costs"),
+    path(PROLIFIC + "sync/", platforms.SyncProlific.as_view(), name="api_prolific_sync"),
+    path(PROLIFIC + "<int:pk>/", platforms.OneProlificStudy.as_view(), name="api_prolific_study"),
     path(STUDY + "pay/", money.Pay.as_view(), name="api_pay"),
     path(STUDY + "pay/<int:pk>.csv", money.BatchFile.as_view(), name="api_pay_batch"),
-    path(STUDY + "participations/", annotators.Participations.as_view(), name="api_participations"),
-    path(
-        STUDY + "participations/decide/",
-        twin(decisions.DecideTogether).as_view(),
-        name="api_decide_together",
-    ),
-    path(
-        STUDY + "participations/exclude/",
-        twin(decisions.ExcludeTogether).as_view(),
-        name="api_exclude_together",
-    ),
+    path(ALL, annotators.Participations.as_view(), name="api_participations"),
+    path(ALL + "decide/", twin(decisions.DecideTogether).as_view(), name="api_decide_together"),
+    path(ALL + "exclude/", twin(decisions.ExcludeTogether).as_view(), name="api_exclude_together"),
     path(ONE, annotators.OneParticipation.as_view(), name="api_participation"),
     path(ONE + "decide/", annotators.Decide.as_view(), name="api_decide"),
     path(ONE + "exclude/", twin(decisions.Exclude).as_view(), name="api_exclude"),
@@ -102,11 +92,7 @@ urlpatterns = [
     path(WEBHOOK + "deliveries/", notices.Deliveries.as_view(), name="api_deliveries"),
     path("tasks/", files(tasks.Tasks.as_view()), name="api_tasks"),
     path("tasks/datasets/", files(datasets.Datasets.as_view()), name="api_datasets"),
-    path(
-        "tasks/gym/",
-        uploads.takes_files(uploads.MAX_BYTES, gym_uploads.MAX_FILES)(datasets.Gym.as_view()),
-        name="api_gym",
-    ),
+    path("tasks/gym/", files(datasets.Gym.as_view()), name="api_gym"),
     path(TASK, tasks.OneTask.as_view(), name="api_task"),
     path(TASK + "card/", tasks.TaskCard.as_view(), name="api_task_card"),
     path(TASK + "report/", tasks.TaskReport.as_view(), name="api_task_report"),

@@ -24,11 +24,9 @@ from tasks.gym.making import Sample
 from tasks.gym.reader import FILE_NAME
 from tasks.importing import import_task
 from tasks.models import Job, TaskUpload
-from tasks.uploads import UploadError
+from tasks.uploads import MAX_FILES, MAX_SAID, UploadError
 
 FOLDER, SEEN = ".gym", ".gym.json"
-MAX_FILES = 3_000  # 160 tasks with 15 files each have 2,400
-MAX_SAID = 20
 TOO_COMPLEX = ("These tasks are ", ". Upload fewer tasks, or use the command import_gym.")
 
 
@@ -74,7 +72,7 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
     folder.mkdir(parents=True)
     space, stored = uploads.MAX_BYTES, 0
     for file in files:
-        for name, content in uploads.parts(file, MAX_FILES):
+        for name, content in uploads.parts(file):
             if is_beside(name) or name == "manifest.tsv":
                 continue
             matched = FILE_NAME.fullmatch(name)

@@ -29,7 +29,7 @@ from tasks.models import Job, TaskUpload
 
 MAX_BYTES = 200_000_000  # all files of an upload, unpacked
 DIRECTORY = 1_000_000  # maximum bytes of the central directory of a ZIP
-MAX_FILES = 3_000  # in an upload or a ZIP; a CLUES task has 16, and images count
+MAX_FILES = 3_000  # in an upload or a ZIP; a CLUES task has 16, the Gym 2,400, and images count
 KEPT = timedelta(days=1)
 TOO_LARGE = "The files are larger than 200 MB in total, the limit for a task."
 MAX_SAID = 20  # refused files that are listed with their messages
@@ -221,7 +221,7 @@ def is_plain(name: str) -> bool:
 # ZIP ------------------------------------------------------------------------------------------
 
 
-def parts(file: UploadedFile, max_files: int = MAX_FILES) -> Iterator[tuple[str, Iterable[bytes]]]:
+def parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
     """Yield the name and content of the file, or of each file in a ZIP. Raises UploadError."""
     name = str(file.name)
     if not name.lower().endswith(".zip"):
@@ -235,10 +235,10 @@ def parts(file: UploadedFile, max_files: int = MAX_FILES) -> Iterator[tuple[str,
         raise UploadError(f"{name}: cannot be unpacked ({error}); create it again.") from None
     with archive:
         # Check all names before unpacking.
-        if len(archive.infolist()) > max_files:
+        if len(archive.infolist()) > MAX_FILES:
             raise UploadError(
                 f"{name}: not accepted; it contains {len(archive.infolist()):,} files, and at most"
-                f" {max_files:,} are accepted."
+                f" {MAX_FILES:,} are accepted."
             )
         members = [member for member in archive.infolist() if _is_accepted(member, name)]
         if sum(member.file_size for member in members) > MAX_BYTES:

@@ -82,12 +82,12 @@ class AddForm(CardForm, PartitionForm, ReadingForm):
     def parts(self) -> Iterator[tuple[str, Iterable[bytes]]]:
         """Yield the name and content of each file, including files in ZIPs. Raises UploadError."""
         for file in self.all_files:
-            for name, content in uploads.parts(file, gym_uploads.MAX_FILES):
+            for name, content in uploads.parts(file):
                 if not is_beside(name):
                     yield name, content
 
 
-@uploads.takes_files(uploads.MAX_BYTES, gym_uploads.MAX_FILES)
+@uploads.takes_files(uploads.MAX_BYTES, uploads.MAX_FILES)
 @never_cache
 @signed_in("GET", "POST")
 def task_add(request: ResearcherRequest) -> HttpResponse:
