@@ -15,6 +15,7 @@ from tasks.answers import Prompt
 from tasks.cards import Card
 from tasks.comparison import Comparison, places_of
 from tasks.spans import GivenAnswer, Span
+from tasks.tokens import WORD
 
 Kind = Literal[
     "right",
@@ -73,16 +74,15 @@ def findings(
     segments: Sequence[str],
     question: str | None = None,
     other_kinds: Mapping[str, str] | None = None,
+    granularity: str = WORD,
 ) -> tuple[Finding, ...]:
     """Return an answer's findings in text order, with those without a position last.
 
     `other_kinds` maps gold texts from other questions about the same text to the question type. It
     contains only texts that may be shown, so it is empty until all these questions are answered.
     """
-    expected = {
-        text: places_of(text, segments, question)
-        for text in [*comparison.right, *comparison.missed]
-    }
+    source, texts = (segments, question, granularity), [*comparison.right, *comparison.missed]
+    expected = {text: places_of(text, *source) for text in texts}
     distinct = {span.text: span for span in reversed(answer.spans)}.values()
     given = [_of_span(span, expected, comparison, other_kinds or {}) for span in distinct]
     coupled = {text for finding in given for text in finding.gold}
@@ -107,8 +107,8 @@ def findings_on(
     other_kinds: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
     if card.is_highlighted:
-        question = card.selectable_question(prompt.question)
-        result = findings(answer, comparison, prompt.context, question, other_kinds)
+        asked = card.selectable_question(prompt.question)
+        result = findings(answer, comparison, prompt.context, asked, other_kinds, card.granularity)
         return _one_for_the_other(result) if card.max_spans == 1 else result
     if card.answered_by == LABEL:
         kind: Kind = "right_label" if answer.label in gold else "other_label"

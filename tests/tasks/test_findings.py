@@ -9,7 +9,7 @@ from tasks.comparison import compare_answer
 from tasks.findings import Finding, findings, findings_on
 from tasks.formats import Record, read_records
 from tasks.importing import read_clues
-from tasks.spans import GivenAnswer, occurrences
+from tasks.spans import GivenAnswer, Span, occurrences
 from tasks.tokens import tokens
 from tests import factories
 from tests.factories import compare, read_typed
@@ -98,6 +98,15 @@ def test_an_answer_across_the_end_of_the_gold_is_shifted():
     (finding,) = said("left Rio for New", ["New York"])
     assert (finding.kind, finding.gold) == ("shifted", ("New York",))
     assert finding.surplus == ("left Rio for",)
+
+
+def test_characters_are_compared_with_every_occurrence_of_the_gold():
+    asked = Record("1", ("上海，去上海了",), "", ("上海",))
+    card = factories.span_card(granularity="char")
+    answer = GivenAnswer((Span(0, 4, 7, "上海了"),), "", False)
+    comparison = compare_answer(card, asked, answer, asked.gold)
+    (finding,) = findings_on(card, asked, answer, comparison, asked.gold)
+    assert (finding.kind, finding.gold, finding.surplus) == ("too_long", ("上海",), ("了",))
 
 
 def test_a_text_highlighted_twice_is_one_finding():
