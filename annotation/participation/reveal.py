@@ -4,6 +4,7 @@ Only this module adds gold answers to a page, and only for answered training tur
 and researchers (docs/protocol.md#invariants).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -33,8 +34,10 @@ class RevealedPiece(NamedTuple):
         """Shorten unmarked text. `follows`/`precedes`: whether it follows or precedes a mark."""
         if self.marks.verdict or self.marks.missed or len(self.text) <= 2 * NEAR:
             return self
-        head = self.text[: NEAR if follows else 0 if precedes else 4 * NEAR].rpartition(" ")[0]
-        tail = self.text[-NEAR:].partition(" ")[2] if precedes else ""
+        head = self.text[: NEAR if follows else 0 if precedes else 4 * NEAR]
+        # Drop incomplete words. Text without spaces is cut between characters.
+        head = re.sub(r"\s\S{0,30}\Z", "", head)
+        tail = re.sub(r"\A\S{0,30}\s", "", self.text[-NEAR:] * precedes)
         return self._replace(marks=self.marks._replace(text=f"{head} … {tail}"))
 
 
@@ -87,9 +90,8 @@ class Reveal:
     @property
     def score(self) -> int:
         """Return S1 x 100, rounded. 0 and 100 are reserved for exact values."""
-        if self.comparison.s1 in (0, 1):
-            return int(100 * self.comparison.s1)
-        return min(99, max(1, round(100 * self.comparison.s1)))
+        percent = 100 * self.comparison.s1
+        return int(percent) if percent in (0, 100) else min(99, max(1, round(percent)))
 
     @property
     def verdict(self) -> str:
@@ -103,8 +105,7 @@ class Reveal:
 
     @property
     def filling(self) -> str:
-        compared = [*self.comparison.right, *self.comparison.missed]
-        return compared[0] if compared else ""
+        return next(iter([*self.comparison.right, *self.comparison.missed]), "")
 
     @property
     def answers(self) -> list[list[tuple[str, bool]]]:

@@ -387,6 +387,18 @@ def test_the_review_fills_the_gaps_of_its_questions(client, researcher):
     assert 'class="turn-gap" data-filling="Oslo"' in review
 
 
+def test_the_review_cuts_text_without_spaces_near_the_mark(client, researcher):
+    before, after = "他们昨天很早就" * 40, "然后又慢慢地走回家" * 40
+    train = [Record("a", (f"{before}去上海{after}",), "哪里？", ("上海",))]
+    task = factories.make_task(granularity="char", train={1: train}, shots=[])
+    seat = factories.seat(factories.make_study(researcher, task, shots=[1]).scenarios.get())
+    answer(client, seat, [])
+    shown = in_words(go_on(client, seat, "reveal"))
+    assert f"… {before[-79:]}去" in shown
+    assert f"{after[:80]} …" in shown
+    assert before not in shown
+
+
 def test_the_record_card_describes_the_gap_not_the_placeholder():
     card = load_card(CARDS / "record.toml")
     helps = [text for each in card.help for text in (each.definition, each.example)]
