@@ -174,18 +174,18 @@ def next_instructions(participation: Participation, card: Card) -> dict:
 
 def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
     """Return the context for participation/_instructions.html, for the task or for `card`."""
-    card = card or scenario.shown_card(scenario.task.card)
+    card, design = card or scenario.shown_card(scenario.task.card), scenario.design
+    checks = 0 if scenario.hides_context else design.attention_checks
     return {
         "card": card,
         "instructions": paragraphs(card.instructions),
         "worked": try_out.worked(card),
         "help_windows": card.help_windows,
         "show_examples": scenario.shows_help_examples,
-        "shots": scenario.shots,
         "training_total": scenario.training_examples,
         "screening_total": scenario.screening_examples,
-        "anchor_total": scenario.design.anchor_examples,
-        "test_total": scenario.task.test_split.examples.count(),
+        "anchor_total": design.anchor_examples,
+        "test_total": scenario.task.test_split.examples.count() + checks,
     }
 
 

@@ -162,6 +162,15 @@ def test_checks_are_spread_over_the_annotation_step_never_first(checked):
     assert 0 not in places
 
 
+def test_checks_count_as_examples_on_every_page(client, checked):
+    arrival = client.get(reverse("landing", args=[checked.study.link_code])).content.decode()
+    other = factories.join(checked.study)
+    consent.record(other, agree=True)
+    instructions = client.get(reverse("work", args=[other.token])).content.decode()
+    pages, total = (arrival, instructions), re.compile(r"Main part:(?:</strong>)? (\d+)")
+    assert [int(total.search(page)[1]) for page in pages] == [8, 8]
+
+
 @pytest.mark.long
 def test_checks_do_not_count_in_s1_but_their_result_is_stored(checked):
     def answer(turn):
