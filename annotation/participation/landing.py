@@ -36,11 +36,9 @@ def landing_page(
     if any(seat and not arrival.owns(seat) for seat in (live, ended)):
         live, ended, state, may_start = None, None, "elsewhere", False
     has_submission = bool(arrival.identity and arrival.identity.submission)
-    exit = None
     is_refused = not (live or ended or may_start or state == "elsewhere")
-    if is_refused:
-        outcome = "incompatible_device" if state == "device" else "study_full"
-        exit = adapter.exit(outcome, arrival.identity, "")
+    outcome = "incompatible_device" if state == "device" else "study_full"
+    exit = adapter.exit(outcome, arrival.identity, "") if is_refused else None
     start_url = reverse("start", args=[arrival.code])
     minutes = {scenario.estimated_minutes for scenario in study.scenarios.all()} or {0}
     return {

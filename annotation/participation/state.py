@@ -52,11 +52,10 @@ from tasks.spans import AnswerError
 ENDED_MESSAGES = {
     Status.EXPIRED: gettext_lazy(
         "You were away for longer than this study allows, so your place was released. If it is"
-        " still free, you can continue where you left off. You are paid for the time you worked."
+        " still free, you can continue where you left off."
     ),
     Status.RETURNED: gettext_lazy(
         "You have given up your place. If it is still free, you can continue where you left off."
-        " You are paid for the time you worked."
     ),
     Status.REFUSED: training_step.ALREADY_DONE,
     Status.WITHDRAWN: gettext_lazy(
@@ -70,15 +69,14 @@ ENDED_MESSAGES = {
     ),
     Status.SCREENED_OUT: gettext_lazy(
         "Thank you for your work. Only some of the people who started this study can continue, and"
-        " your place goes to another person. This is not a judgement of you. You are paid for the"
-        " time you worked."
+        " your place goes to another person. This is not a judgement of you."
     ),
 }
 
 NOT_COMPREHENDED = gettext_lazy(
     "You have no attempts left for the questions about the instructions, so you cannot continue."
-    " You are paid for the time you worked."
 )
+PAID = gettext_lazy("You are paid for the time you worked.")
 
 # The sizes of these steps are needed for Place.at.
 STEPS = (Step.ANCHOR, Step.UPSTREAM, Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
@@ -111,13 +109,19 @@ def page_outside_turns(participation: Participation) -> dict:
         return earned | _finished(participation)
     is_out = participation.status == Status.SCREENED_OUT and comprehension.is_open(participation)
     reason = NOT_COMPREHENDED if is_out else ENDED_MESSAGES[Status(participation.status)]
-    ending = {
+    return earned | {
         "stage": "gone",
-        "reason": str(reason),
+        "reason": f"{reason} {PAID}" if _is_paid_for_time(participation) else str(reason),
         "may_come_back": participation.status in MAY_RESUME,
         "exit": current_exit(participation),
     }
-    return earned | ending
+
+
+def _is_paid_for_time(participation: Participation) -> bool:
+    """Return whether the time before an early end is paid, as in ledger.amount_due."""
+    has_left = participation.status in MAY_RESUME and participation.has_seen_an_example()
+    is_paid = participation.is_paid and participation.study.hourly_rate > 0
+    return is_paid and (has_left or participation.status == Status.SCREENED_OUT)
 
 
 def consent_page(study: Study, address: str) -> dict:
@@ -226,8 +230,7 @@ def _learned(participation: Participation) -> dict[str, Any]:
     half = min(len(ticks) // 2, TEN)
     learned = {"ticks": ticks, "all": _of(ticks)}
     if half >= FEWEST_TO_COMPARE and sum(ticks[-half:]) > sum(ticks[:half]):
-        learned["first"] = _of(ticks[:half])
-        learned["last"] = _of(ticks[-half:])
+        learned |= {"first": _of(ticks[:half]), "last": _of(ticks[-half:])}
     return learned
 
 
@@ -346,9 +349,8 @@ def _progress(participation: Participation, turn: Turn, place: Place) -> Progres
 
 def own_data_file(participation: Participation, rights: Collection[str] = WHOLE) -> JsonResponse:
     exit = current_exit(participation)
-    name = f"{participation.pseudonym}.json"
     return JsonResponse(
         personal_data(participation, exit.code if exit else None, rights),
         json_dumps_params={"indent": 1, "ensure_ascii": False},
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={"Content-Disposition": f'attachment; filename="{participation.pseudonym}.json"'},
     )

@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.scores import frames
-from annotation.models import Decision, Participation, Step
+from annotation.models import Decision, Participation, Status, Step
 from annotation.privacy import withdrawal
 from annotation.protocol import answering, qualification
 from annotation.protocol.qualification import verdict
-from annotation.recruitment import consent, expiry, join_errors
+from annotation.recruitment import consent, expiry, join_errors, seats
 from tests import factories
 
 WRONG = ["nothing of this"]
@@ -80,6 +80,30 @@ def test_failing_the_minimum_is_paid_and_frees_the_seat(client, researcher):
     assert gone.completion_code in page
     assert not gone.turns.filter(step=Step.ANNOTATION).exists()
     assert factories.join(study).status == "arrived"
+
+
+@pytest.mark.parametrize("rate", [12, 0])
+def test_only_paid_time_is_called_paid(client, researcher, rate):
+    study = study_with(researcher, "researcher", hourly_rate=rate)
+    seat = train(study, right=1)
+    work = reverse("work", args=[seat.token])
+    pages = [client.get(reverse("landing", args=[study.link_code])), client.get(work)]
+    expiry.release_seat(seat, Status.EXPIRED)
+    pages.append(client.get(work))
+    seats.resume(seat)
+    qualification.decide(seat.token, False, "too many mistakes", researcher)
+    pages.append(client.get(work))
+    said = ["still paid", "paid for waiting", "paid for the time", "paid for the time"]
+    for words, page in zip(said, pages, strict=True):
+        assert (words in page.content.decode()) == (rate > 0)
+
+
+def test_only_time_after_the_first_example_is_called_paid(client, researcher):
+    seat = factories.join(study_with(researcher, "none"))
+    expiry.release_seat(seat, Status.EXPIRED)
+    page = client.get(reverse("work", args=[seat.token])).content.decode()
+    assert "your place was released" in page
+    assert "paid for the time" not in page
 
 
 def test_a_screened_out_annotator_cannot_continue(client, researcher):
