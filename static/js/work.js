@@ -443,6 +443,12 @@ setInterval(() => {
   showTime();
 }, 1000);
 
+// While a decision is awaited, the page says until when. The server does not know the time zone.
+for (const until of document.querySelectorAll("time[datetime]")) {
+  const at = new Date(until.getAttribute("datetime"));
+  write(until, at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" }));
+}
+
 watchSending();
 listen();
 beginTurn();

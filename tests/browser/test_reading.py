@@ -1,8 +1,13 @@
 """The plain text for screen readers, and texts that browsers must not translate."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
+from annotation.models import Participation
+from annotation.protocol import qualification
 from tests.browser.conftest import Desk
 from tests.factories import LABELS
 
@@ -55,6 +60,27 @@ def test_hints_describe_the_gestures_of_the_device(desk, phone, put):
     assert "Esc" in one.page.locator("[data-pending]").inner_text()
     phone.locator("[data-t]").first.tap()
     assert "Esc" not in phone.locator("[data-pending]").inner_text()
+
+
+def test_without_scripts_no_hint_describes_a_gesture(open_browser, put):
+    page = open_browser(java_script_enabled=False)
+    page.goto(f"/work/{put(TEXT, gold=['Oslo']).token}/")
+    assert page.locator("[data-hint]").inner_text().strip() == ""
+    expect(page.get_by_text("Your highlights")).to_be_hidden()
+    expect(page.get_by_label("Your answers, one per line")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("zone", "hours", "name"), [("Asia/Kathmandu", 5.75, ""), ("UTC", 0, ""), (None, 0, " UTC")]
+)
+def test_the_end_of_a_wait_is_in_the_time_of_the_annotator(open_browser, put, zone, hours, name):
+    seat = put(TEXT, gold=["Oslo"])
+    Participation.objects.filter(pk=seat.pk).update(status="waiting", waiting_since=timezone.now())
+    seat.refresh_from_db()
+    end = qualification.end_of_wait(seat) + timedelta(hours=hours)
+    page = open_browser(java_script_enabled=zone is not None, timezone_id=zone or "Asia/Tokyo")
+    page.goto(f"/work/{seat.token}/")
+    expect(page.locator("time")).to_have_text(f"{end:%H:%M}{name}")
 
 
 def test_number_keys_are_not_shown_on_a_phone(desk, phone, put):
