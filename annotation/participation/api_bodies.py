@@ -77,6 +77,14 @@ class AnswerFields(Body):
         fields = {key: SENT[type](required=False, help_text=text) for key, type, text in members}
         return fields | super().get_fields()
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse answers of several kinds, because all but the task's kind would be ignored."""
+        kinds = {"spans" if name == "typed" else name for name in attrs}
+        if len(kinds - {"no_answer", "gives_up"}) > 1:
+            several = "Expected one kind of answer, the kind of the task."
+            raise serializers.ValidationError({name: [several] for name in attrs})
+        return attrs
+
 
 class AnswerBody(Body):
     turn = place(help_text="`question.turn` of the state")
@@ -212,16 +220,10 @@ def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
             fields |= kind.fields_sent(answer[kind.api_field[0]])
     if answer.get("typed"):
         fields["typed"] = "\n".join(answer["typed"])
-    if answer.get("no_answer"):
-        fields["no_answer"] = "1"
-    if answer.get("gives_up"):
-        fields["gives_up"] = "1"
+    fields |= {name: "1" for name in ("no_answer", "gives_up") if answer.get(name)}
     if answer.get("spans"):
-        payload = {
-            "v": 1,
-            "no_answer": answer.get("no_answer", False),
-            "spans": [_place(span) for span in answer["spans"]],
-        }
+        spans = list(map(_place, answer["spans"]))
+        payload = {"v": 1, "no_answer": answer.get("no_answer", False), "spans": spans}
         fields["answer"] = json.dumps(payload, separators=(",", ":"))
     return fields
 

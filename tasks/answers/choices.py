@@ -73,9 +73,10 @@ class Label(Kind):
     )
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the form. Raises AnswerError (nothing_chosen, unknown_label, bad_characters)."""
+        """Read the form. Raises AnswerError (nothing_chosen, unknown_label, and others)."""
         label = fields.get("label", "")
         refuse_broken(label)
+        says_no_answer(card, fields, bool(label))
         if not label:
             raise AnswerError("nothing_chosen", "Choose one of the labels.")
         if label not in [option.name for option in card.labels]:
@@ -236,12 +237,8 @@ class Options(Kind):
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the form. Raises AnswerError (all_options, and those raised by Option)."""
-        places = [
-            key.removeprefix(FIELD)
-            for key in fields
-            if key.startswith(FIELD) and fields[key] == "1"
-        ]
-        texts = {option_at(place, prompt.options) for place in places}
+        chosen = [key for key in fields if key.startswith(FIELD) and fields[key] == "1"]
+        texts = {option_at(key.removeprefix(FIELD), prompt.options) for key in chosen}
         if says_no_answer(card, fields, bool(texts)):
             return NO_ANSWER
         if not texts:

@@ -92,6 +92,7 @@ def test_an_error_is_problem_details_with_the_current_state(study):
         ("answer", {"turn": 1, "answer": {"labels": "x"}}, "answer.labels"),
         ("answer", {"turn": 1, "answer": {"spans": [{"start": 0}]}}, "answer.spans.0.segment"),
         ("answer", {"turn": 2**70, "answer": {}}, "turn"),
+        ("answer", {"turn": 1, "answer": {"typed": ["home"], "text": "bed"}}, "answer.text"),
         ("consent", {"agree": "perhaps"}, "agree"),
     ],
 )
@@ -100,6 +101,24 @@ def test_an_invalid_body_is_422_and_names_the_field(study, name, body, field):
     reply = post(name, seat.token, body)
     assert reply.status_code == 422
     assert field in reply.json()["fields"]
+
+
+def test_highlighted_and_typed_places_are_all_stored(study):
+    seat = factories.seat(study.scenarios.get())
+    turn, (text,) = seat.latest_turn(), seat.latest_turn().example.context
+    span = {"segment": 0, "start": text.index("went"), "end": text.index("went") + len("went")}
+    answer = {"spans": [span], "typed": ["home"]}
+    stored = post("answer", seat.token, {"turn": turn.pk, "answer": answer})
+    assert stored.json()["answer"]["texts"] == ["went", "home"]
+
+
+def test_a_label_and_no_answer_are_refused_together(researcher):
+    task = factories.make_task(name="toy-moods", labels=factories.LABELS)
+    seat = factories.seat(both_doors.make_study(researcher, task, shots=[2]).scenarios.get())
+    turn, answer = seat.latest_turn(), {"label": "positive", "no_answer": True}
+    refused = post("answer", seat.token, {"turn": turn.pk, "answer": answer})
+    assert (refused.status_code, refused.json()["code"]) == (422, "both")
+    assert not Answer.objects.exists()
 
 
 def test_a_researchers_token_or_session_opens_no_participation(ada, researcher, study):
