@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 
 from annotation.models import Participation
 from annotation.protocol import qualification
+from annotation.recruitment import consent
+from tests import factories
 from tests.browser.conftest import Desk
 from tests.factories import LABELS
 
@@ -81,6 +83,21 @@ def test_the_end_of_a_wait_is_in_the_time_of_the_annotator(open_browser, put, zo
     page = open_browser(java_script_enabled=zone is not None, timezone_id=zone or "Asia/Tokyo")
     page.goto(f"/work/{seat.token}/")
     expect(page.locator("time")).to_have_text(f"{end:%H:%M}{name}")
+
+
+def test_long_words_in_questions_and_titles_fit_on_a_narrow_page(open_browser, researcher):
+    word = "Donaudampfschifffahrtsgesellschaftskapitänsmütze"
+    window = {"title": word, "definition": word, "example": word}
+    study = factories.make_study(
+        researcher, factories.make_task(help=[window]), shots=[2],
+        comprehension_questions=f"{word}?\n* {word}\n- no",
+    )  # fmt: skip
+    seat = factories.join(study)
+    consent.record(seat, agree=True)
+    page = open_browser(viewport={"width": 320, "height": 640})
+    page.goto(f"/work/{seat.token}/")
+    expect(page.locator("legend")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 def test_number_keys_are_not_shown_on_a_phone(desk, phone, put):
