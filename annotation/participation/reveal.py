@@ -32,9 +32,10 @@ class RevealedPiece(NamedTuple):
 
     def cut(self, follows: bool, precedes: bool) -> "RevealedPiece":
         """Shorten unmarked text. `follows`/`precedes`: whether it follows or precedes a mark."""
-        if self.marks.verdict or self.marks.missed or len(self.text) <= 2 * NEAR:
+        most = 2 * NEAR if follows or precedes else 4 * NEAR
+        if self.marks.verdict or self.marks.missed or len(self.text) <= most:
             return self
-        head = self.text[: NEAR if follows else 0 if precedes else 4 * NEAR]
+        head = self.text[: NEAR if follows else 0 if precedes else most]
         # Drop incomplete words. Text without spaces is cut between characters.
         head = re.sub(r"\s\S{0,30}\Z", "", head)
         tail = re.sub(r"\A\S{0,30}\s", "", self.text[-NEAR:] * precedes)

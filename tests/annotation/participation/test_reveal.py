@@ -399,6 +399,17 @@ def test_the_review_cuts_text_without_spaces_near_the_mark(client, researcher):
     assert before not in shown
 
 
+@pytest.mark.parametrize(("words", "is_cut"), [(60, False), (120, True)])
+def test_the_review_cuts_text_without_marks_only_if_it_is_long(client, researcher, words, is_cut):
+    text = " ".join(["then"] * words) + " home."
+    train = [Record("a", (text,), "Where?", ("Oslo",), options=("Oslo", "Lima"))]
+    task = factories.make_task(answer="option", no_answer=False, train={1: train}, shots=[])
+    seat = factories.seat(factories.make_study(researcher, task, shots=[1]).scenarios.get())
+    answer(client, seat, ["Lima"])
+    shown = in_words(go_on(client, seat, "reveal"))
+    assert ("…" in shown) == (text not in shown) == is_cut
+
+
 def test_the_record_card_describes_the_gap_not_the_placeholder():
     card = load_card(CARDS / "record.toml")
     helps = [text for each in card.help for text in (each.definition, each.example)]
