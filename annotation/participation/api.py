@@ -196,12 +196,8 @@ class OwnQuestions(Work):
             raise Unfit({f"answers.{name}": ["This question does not exist."] for name in unknown})
         form = OwnForm(questions, {f"own-{name}": text for name, text in given.items()})
         if not form.is_valid():
-            raise Unfit(
-                {
-                    f"answers.{name.removeprefix('own-')}": [str(error) for error in errors]
-                    for name, errors in form.errors.items()
-                }
-            )
+            raise Unfit({f"answers.{name.removeprefix('own-')}": list(map(str, errors))
+                         for name, errors in form.errors.items()})  # fmt: skip
         own_questions.answer(participation.token, moment, form.answers())
         return Response(state_of(current(request)))
 
@@ -213,9 +209,13 @@ class Comprehension(Work):
         state = state_of(participation)
         if state["step"] != "comprehension":
             return Response(state)
-        total = len(state["questions"])
-        if len(given) != total:
-            raise Unfit({"answers": [f"Expected {total} answers, one for each question."]})
+        totals = [len(question["options"]) for question in state["questions"]]
+        if len(given) != len(totals):
+            raise Unfit({"answers": [f"Expected {len(totals)} answers, one for each question."]})
+        # A page would not send such an answer either, so no attempt is used.
+        if unfit := [number for number, total in enumerate(totals) if given[number] >= total]:
+            odd = "This question has no such option. Use its index, from 0."
+            raise Unfit({f"answers.{number}": [odd] for number in unfit})
         wrong = comprehension.answer(
             participation.token,
             {f"question-{number}": str(place) for number, place in enumerate(given, start=1)},

@@ -174,6 +174,8 @@ def test_comprehension_questions_come_before_the_first_example(researcher):
     assert state["questions"] == [{"text": "Can an answer be changed?", "options": ["Yes", "No"]}]
     assert post("begin", token).status_code == 409
     assert post("comprehension", token, {"answers": []}).status_code == 422
+    unfit = post("comprehension", token, {"answers": [2]})
+    assert (unfit.status_code, list(unfit.json()["fields"])) == (422, ["answers.0"])
     wrong = post("comprehension", token, {"answers": [0]})
     assert (wrong.status_code, wrong.json()["state"]["attempts_left"]) == (422, 1)
     assert list(wrong.json()["fields"]) == ["answers.0"]
