@@ -226,8 +226,7 @@ def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
         return redirect("work", token)
     if not form.is_valid():
         return _state(request, participation, form, status=422)
-    if participation.study.exit_questionnaire:
-        own_questions.answer_exit(token, form.cleaned_data)
+    own_questions.answer_exit(token, form.cleaned_data)
     own_questions.answer(token, OwnAnswer.Moment.AFTER, form.answers())
     return redirect("work", token)
 

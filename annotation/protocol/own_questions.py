@@ -48,9 +48,9 @@ EXIT_QUESTIONS = ("seen_before", "ai_used", "tools", "comments")
 
 
 def answer_exit(token: str, given: Mapping[str, str]) -> None:
-    """Store a completed participation's exit answers, once. Raises Participation.DoesNotExist."""
+    """Store exit answers once, if the study asks. Raises Participation.DoesNotExist."""
     answers = {question: given.get(question, "") for question in EXIT_QUESTIONS}
     with transaction.atomic():
         participation = Participation.objects.lock(token)
-        if participation.status == Status.COMPLETED:
+        if participation.status == Status.COMPLETED and participation.study.exit_questionnaire:
             ExitAnswers.objects.get_or_create(participation=participation, defaults=answers)

@@ -206,6 +206,15 @@ def test_exit_questions_are_answered_once(researcher):
     assert ExitAnswers.objects.get().ai_used == "no"
 
 
+def test_exit_answers_are_stored_only_if_the_study_asks(researcher):
+    study = both_doors.make_study(researcher, factories.make_task(), shots=[0])
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    assert get("work", seat.token).json()["asks_questions"] is False
+    assert post("questionnaire", seat.token, {"ai_used": "yes"}).status_code == 200
+    assert not ExitAnswers.objects.exists()
+
+
 def test_requests_of_a_participation_are_limited(study, monkeypatch):
     seat = factories.seat(study.scenarios.get())
     monkeypatch.setattr("annotation.web.authentication.PerParticipation.limit", 3)
