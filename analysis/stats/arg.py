@@ -110,9 +110,7 @@ def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
     return ""
 
 
-def average_relative_gain(
-    tasks: Sequence[Scores], seed: int = 0, resamples: int = RESAMPLES
-) -> Arg:
+def average_relative_gain(tasks: Sequence[Scores], seed: int = 0) -> Arg:
     """Return the ARG with 95% intervals. Raises ValueError without tasks or with an empty arm."""
     if not tasks:
         raise ValueError("no unseen task")
@@ -122,19 +120,15 @@ def average_relative_gain(
     if len(refused) == len(gains):
         reason = "no task has a base to divide by"
     reason = reason or _why_no_interval(gains, [part for gain in gains for part in gain.parts()])
-    differences = [gain.difference for gain in gains]
-    difference = float(np.mean(differences))
-    around: tuple[float, float] = NONE
-    parts = [part for gain in gains for part in gain.parts_of_difference()]
-    if not _why_no_interval(gains, parts):
-        around = _t_interval(difference, parts, len(gains))
+    difference = float(np.mean([gain.difference for gain in gains]))
     value = math.nan if refused else float(np.mean([gain.relative for gain in gains]))
     method, interval, resampled, p = "", NONE, NONE, math.nan
     if not reason:
         method, interval, reason = _interval(value, gains)
         p = _p(value, gains)
         if min(min(len(base), len(new)) for _task, base, new in tasks) >= FEWEST_FOR_BOOTSTRAP:
-            resampled = bootstrap(tasks, seed, resamples)
+            resampled = bootstrap(tasks, seed)
+    around = _around_difference(difference, gains, len(gains))
     return Arg(gains, value, interval, p, method, reason, resampled, difference, around)
 
 
@@ -146,15 +140,12 @@ def change(fewer: Sequence[Scores], more: Sequence[Scores]) -> Arg:
     few, many = ([task_gain(*task) for task in tasks] for tasks in (fewer, more))
     gains = (*few, *many)
     of_ratios = [part for gain in gains if not gain.refused for part in gain.parts()]
-    of_differences = [part for gain in gains for part in gain.parts_of_difference()]
     value, difference = (
         float(np.mean([of(gain) for gain in many]) - np.mean([of(gain) for gain in few]))
         for of in (attrgetter("relative"), attrgetter("difference"))
     )
     cause = REFUSED if any(gain.refused for gain in gains) else _why_no_interval(gains, of_ratios)
-    around, interval, p = NONE, NONE, math.nan
-    if not _why_no_interval(gains, of_differences):
-        around = _t_interval(difference, of_differences, len(few))
+    around, interval, p = _around_difference(difference, gains, len(few)), NONE, math.nan
     if not cause:
         interval, p = _t_interval(value, of_ratios, len(few)), _p(value / 2, gains)
     return Arg(
@@ -171,6 +162,12 @@ def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int
     if not any(variance > 0 for variance, _df in parts):
         return "annotators tie"
     return ""
+
+
+def _around_difference(value: float, gains: Sequence[TaskGain], tasks: int) -> tuple[float, float]:
+    """Return the t interval for a mean difference, or NaN if there is none."""
+    parts = [part for gain in gains for part in gain.parts_of_difference()]
+    return NONE if _why_no_interval(gains, parts) else _t_interval(value, parts, tasks)
 
 
 def _interval(value: float, gains: Sequence[TaskGain]) -> tuple[str, tuple[float, float], str]:
@@ -223,19 +220,19 @@ def fieller(gain: TaskGain) -> tuple[float, float]:
     return (middle - root) / leading - 1, (middle + root) / leading - 1
 
 
-def bootstrap(tasks: Sequence[Scores], seed: int, resamples: int) -> tuple[float, float]:
+def bootstrap(tasks: Sequence[Scores], seed: int) -> tuple[float, float]:
     """Return the ARG's percentile interval, resampling the annotators in each arm of each task."""
     draw = np.random.default_rng(seed)
-    totals = np.zeros(resamples)
+    totals = np.zeros(RESAMPLES)
     for _task, base, new in tasks:
-        totals += _resampled(draw, new, resamples) / _resampled(draw, base, resamples) - 1
+        totals += _resampled(draw, new) / _resampled(draw, base) - 1
     low, high = np.quantile(totals / len(tasks), [1 - TAIL, TAIL])
     return float(low), float(high)
 
 
-def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: int) -> np.ndarray:
+def _resampled(draw: np.random.Generator, values: Sequence[float]) -> np.ndarray:
     scores = np.asarray(values, dtype=float)
-    times = draw.multinomial(len(scores), np.full(len(scores), 1 / len(scores)), resamples)
+    times = draw.multinomial(len(scores), np.full(len(scores), 1 / len(scores)), RESAMPLES)
     return times @ scores / len(scores)
 
 
