@@ -139,7 +139,7 @@ def cells_of(user: Any, source: str) -> list[Known]:
 
 
 def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
-    matrix, contexts = matrix_of(part)
+    matrix, contexts, _keys = matrix_of(part)
     means = matrix.mean(1)
     return Known(
         task,

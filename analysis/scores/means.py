@@ -32,19 +32,16 @@ def means(frame: pd.DataFrame) -> list[SimpleNamespace]:
     context, score and lowest (test_sets.with_scores).
     """
     return [
-        SimpleNamespace(**_mean(task, shots, *matrix_of(part), lowest_of(part)))
+        SimpleNamespace(**_mean(task, shots, *matrix_of(part)[:2], lowest_of(part)))
         for task, shots, part in by_cell(frame)
     ]
 
 
-def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
-    """Return one cell's scores as annotators x examples, and each example's context."""
-    matrix, contexts, _keys = keyed_matrix_of(part)
-    return matrix, contexts
+def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarray]:
+    """Return one cell's scores as annotators x examples, and the examples' contexts and keys.
 
-
-def keyed_matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarray]:
-    """Return `matrix_of` sorted by names and keys, and the examples' keys. NaN: no answer."""
+    Rows are sorted by name and columns by key. NaN: no answer.
+    """
     matrix = part.pivot(index="annotator", columns="example", values="score")
     contexts = part.drop_duplicates("example").set_index("example")["context"]
     return np.ascontiguousarray(matrix), list(contexts[matrix.columns]), matrix.columns.to_numpy()
@@ -95,7 +92,7 @@ def intervals(frame: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
     """
     rows = []
     for task, shots, part in by_cell(frame):
-        matrix, contexts = matrix_of(part)
+        matrix, contexts, _keys = matrix_of(part)
         mean = _mean(task, shots, matrix, contexts, lowest_of(part))
         enough = len(matrix) >= uncertainty.FEWEST_FOR_BOOTSTRAP
         undefined = bool(np.isnan(matrix).any())

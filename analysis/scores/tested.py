@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from analysis.heavy import np, pd
 from analysis.scores.columns import ASSUMES, assuming, signed_between, signed_points
-from analysis.scores.means import keyed_matrix_of
+from analysis.scores.means import matrix_of
 from analysis.stats import significance, two_way
 from analysis.stats.learning import by_cell
 from analysis.stats.two_way import Estimate
@@ -209,7 +209,7 @@ def contrasts(
     `frame` contains one row per answer in the annotation step: task, shots, annotator, example,
     context, score (test_sets.with_scores). `margin` is the equivalence margin in points.
     """
-    cells = {(task, shots): keyed_matrix_of(part) for task, shots, part in by_cell(frame)}
+    cells = {(task, shots): matrix_of(part) for task, shots, part in by_cell(frame)}
     rows = [
         _contrast(task, fewer, more, cells[task, fewer], cells[task, more], seed)
         for (task, fewer), (other, more) in itertools.combinations(cells, 2)
@@ -218,7 +218,7 @@ def contrasts(
     return judged(rows, margin)
 
 
-_Arm = tuple[Any, list[Any], Any]  # keyed_matrix_of: scores, contexts, keys of examples
+_Arm = tuple[Any, list[Any], Any]  # matrix_of: scores, contexts, keys of examples
 
 
 def _contrast(task: str, fewer: int, more: int, few: _Arm, many: _Arm, seed: int) -> Contrast:

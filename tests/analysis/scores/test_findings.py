@@ -184,7 +184,7 @@ def test_the_job_gives_the_same_numbers_as_the_functions(client, researcher, stu
 def test_the_bootstrap_with_a_fixed_seed_does_not_change(study):
     """Drawn with seed 7 before the resampling was a job."""
     frame = findings.answered(study, Kind.PERSON)
-    matrix, contexts = means.matrix_of(frame[frame["shots"] == 0])
+    matrix, contexts, _keys = means.matrix_of(frame[frame["shots"] == 0])
     interval = uncertainty.bootstrap(matrix, "both", clusters=contexts, seed=study.seed)
     assert (interval.low, interval.high) == pytest.approx((1 / 6, 1))
     first = findings.tables(study, Kind.PERSON)["intervals"][0]
