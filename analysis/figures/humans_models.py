@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -164,8 +164,7 @@ def by_size(study: Study) -> list[Any]:
 
 
 def frame(rows: Sequence[SeriesRow]) -> pd.DataFrame:
-    columns = list(SeriesRow.__dataclass_fields__)
-    return pd.DataFrame([asdict(row) for row in rows], columns=columns)
+    return pd.DataFrame(rows, columns=list(SeriesRow.__dataclass_fields__))
 
 
 # Columns of the table below each figure.

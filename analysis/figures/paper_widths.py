@@ -35,18 +35,14 @@ def laid_out(spec: dict[str, Any], width: str, spare: float = 0) -> dict[str, An
     return sized
 
 
-def svg(spec: dict[str, Any], width: str) -> str:
-    return _scaled(_draw(spec, width), f"{INCHES[width]}in", INCHES[width], "in")
-
-
 def picture(spec: dict[str, Any], ext: str, width: str) -> bytes:
     import vl_convert
 
+    drawn, inches = _draw(spec, width), INCHES[width]
     if ext == "svg":
-        return svg(spec, width).encode()
+        return _scaled(drawn, f"{inches}in", inches, "in").encode()
     # For PDF and PNG, the library interprets pixels as points.
-    points = INCHES[width] * POINTS
-    image = _scaled(_draw(spec, width), f"{points:g}", points, "")
+    image = _scaled(drawn, f"{inches * POINTS:g}", inches * POINTS, "")
     if ext == "pdf":
         return vl_convert.svg_to_pdf(image)
     return vl_convert.svg_to_png(image, ppi=DOTS)

@@ -128,7 +128,7 @@ def test_every_figure_is_legible_in_both_widths(study):
     for name in figure_data.NAMES:
         figure = figure_data.figure(study, Kind.PERSON, name)
         for width in paper_widths.INCHES if not figure.why_not else ():
-            drawn = paper_widths.svg(figure.spec, width)
+            drawn = paper_widths.picture(figure.spec, "svg", width).decode()
             assert smallest_letter(drawn) >= SMALLEST, (name, width)
 
 
