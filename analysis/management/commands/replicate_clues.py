@@ -18,6 +18,15 @@ from annotation.models import Kind, Study
 from tasks.importing import CLUES
 
 
+def owner_of(name: str | None) -> str | None:
+    """Return the name, or that of a new user if there are no users yet."""
+    users = get_user_model().objects
+    if name or users.exists():
+        return name
+    # The account has no password until `manage.py changepassword` sets one.
+    return users.create_user("researcher").get_username()
+
+
 class Command(BaseCommand):
     help = "Run 6 tasks x 0, 10, 20, 30 shots x 3 simulated annotators, and print their table."
 
@@ -35,11 +44,7 @@ class Command(BaseCommand):
         started = monotonic()
         letters = options["policy"].replace(":", "-").replace(".", "").replace("+", "-")
         name = options["name"] or f"clues-{letters}"
-        owner = options["owner"]
-        users = get_user_model().objects
-        if not owner and not users.exists():
-            # The account has no password until `manage.py changepassword` sets one.
-            owner = users.create_user("researcher").get_username()
+        owner = owner_of(options["owner"])
         call_command("import_clues", str(options["path"]), rechain=True)
         call_command(
             "create_study", name, tasks=list(CLUES), shots=[0, 10, 20, 30], annotators=3,

@@ -7,11 +7,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.cross_task import cross_task, upstream
+from analysis.management.commands.replicate_clues import owner_of
 from annotation.models import Kind, Study
 from annotation.study import design_file
 from tasks.columns import Column, cells, on_page
@@ -49,7 +49,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         started = monotonic()
         unseen, upstream, sham = self._task_names(options)
-        owner = self._owner(options["owner"])
+        owner = owner_of(options["owner"])
         call_command(
             "import_gym", str(options["path"]), tasks=[*unseen, *upstream, sham],
             test=options["test"], seed=options["seed"], owner=owner, stdout=self.stdout,
@@ -96,13 +96,6 @@ class Command(BaseCommand):
         except design_file.DesignFileError as error:
             raise CommandError(str(error)) from None
         return sorted({task for arm in arms for task in arm.get("tasks", [])})
-
-    def _owner(self, name: str | None) -> str | None:
-        users = get_user_model().objects
-        if name or users.exists():
-            return name
-        # The account has no password until `manage.py changepassword` sets one.
-        return users.create_user("researcher").get_username()
 
     def _of_one_size(self, names: list[str]) -> tuple[list[str], int]:
         """Return the unseen tasks with the most common K, and K. Cross-task studies have one K."""
