@@ -137,19 +137,9 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     return frame[[*columns, *QUESTIONS, "failed_checks", "flagged", "by_program", "errors_agree"]]
 
 
-@dataclass(frozen=True)
-class Scores:
-    """The scores for a task and shots, by participation and example (keys).
-
-    `lowest` is the metric's minimum.
-    """
-
-    matrix: pd.DataFrame
-    contexts: list[str]
-    lowest: float
-
-    def estimate(self, participations: pd.Series) -> two_way.Estimate:
-        return two_way.of_mean(np.ascontiguousarray(self.matrix.loc[participations]), self.contexts)
+# The scores of a task and shots, by participation and example (keys), the examples' contexts, and
+# the metric's minimum.
+Scores = tuple[Any, list[str], float]
 
 
 def scores(
@@ -165,7 +155,7 @@ def scores(
     for task, shots, part in by_cell(with_scores(study, answers)):
         matrix = part.pivot(index="participation", columns="example", values="score")
         own_contexts = [contexts[int(key)] for key in matrix.columns]
-        cells[task, shots] = Scores(matrix, own_contexts, lowest_of(part))
+        cells[task, shots] = matrix, own_contexts, lowest_of(part)
     return cells
 
 
@@ -274,8 +264,10 @@ def _row(
 ) -> SimpleNamespace:
     """Return these annotators' cell x 100 (NaN if undefined), without the name of a rule."""
     values, n = 100 * part["score"], len(part)
-    estimate = scores.estimate(part["participation"])
-    low, high = 100 * np.clip(estimate.interval(), scores.lowest, 1)
+    matrix, contexts, lowest = scores
+    rows = np.ascontiguousarray(matrix.loc[part["participation"]])
+    estimate = two_way.of_mean(rows, contexts)
+    low, high = 100 * np.clip(estimate.interval(), lowest, 1)
     mean, sd = float(values.mean(skipna=False)), float(values.std(ddof=1, skipna=False))
     interval = assuming(between((low, high, estimate.why_not)), n)
     return SimpleNamespace(
