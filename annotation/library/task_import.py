@@ -32,6 +32,8 @@ from tasks.importing import CLUES
 from tasks.jobs import go_to, poll
 from tasks.models import Example, Task, TaskUpload
 
+CHANGED = "The files have changed since you opened that page. Review them, then import again."
+SHOWN = ("context", "question", "gold", "explanation", "options")
 SAID = 10  # maximum number of file names in an error message
 
 
@@ -249,9 +251,8 @@ def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
 @signed_in("POST")
 def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     upload = upload_of(request, pk)
-    if upload.job is None:
-        return go_to(request, _address(upload))
-    reply = poll(request, upload.job, _address(upload))
+    address = _address(upload)
+    reply = poll(request, upload.job, address) if upload.job else go_to(request, address)
     return _imported(request, upload) or reply
 
 
@@ -259,6 +260,8 @@ def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Import the task: immediately if it is small, otherwise as a job with progress."""
     upload = upload_of(request, pk)
+    if request.POST.get("revision") != str(upload.revision):
+        return _page(request, upload, [CHANGED], status=409)
     check = upload_jobs.checked(upload)
     # Content that is already stored changes nothing, regardless of its owner.
     if check and not Task.objects.filter(content_hash=check["hash"]).exists():
@@ -307,18 +310,11 @@ def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> Ht
     examples = upload_jobs.checked(upload).get("shown", [])
     if not 1 <= number <= len(examples):
         raise Http404
-    example = examples[number - 1]
+    example, last = examples[number - 1], number == len(examples)
     of_step = [place for place, item in enumerate(examples, 1) if item["step"] == example["step"]]
-    last = number == len(examples)
     page = TurnPage(
         card=upload_jobs.card_of(upload),
-        example=Example(
-            context=example["context"],
-            question=example["question"],
-            gold=example["gold"],
-            explanation=example["explanation"],
-            options=example["options"],
-        ),
+        example=Example(**{key: example[key] for key in SHOWN}),
         place=Place(
             example["step"],
             number=of_step.index(number) + 1,

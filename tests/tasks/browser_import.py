@@ -52,8 +52,10 @@ def settle(client, page):
 
 
 def act(client, page, name: str, **fields):
-    address = reverse(f"task_upload_{name}", args=[page.context["upload"].pk])
-    return client.post(address, fields, follow=True)
+    """Press a button of this page, which need not be the newest one."""
+    upload = page.context["upload"]
+    address = reverse(f"task_upload_{name}", args=[upload.pk])
+    return client.post(address, {"revision": upload.revision, **fields}, follow=True)
 
 
 def text(page) -> str:

@@ -65,6 +65,17 @@ def test_a_dataset_is_mapped_previewed_and_confirmed(ada, tmp_path, case):
     assert not TaskUpload.objects.exists()
 
 
+def test_only_the_sample_that_a_tab_shows_can_be_imported_from_it(ada, tmp_path):
+    first = draw(ada, send(ada, files.write_csv(tmp_path / "moods.csv", MOODS)), **CHOICE)
+    second = draw(ada, first, **{**CHOICE, "seed": "11"})
+    page = act(ada, first, "confirm")
+    assert page.status_code == 409
+    assert "The files have changed since you opened that page." in text(page)
+    assert not Task.objects.exists()
+    act(ada, second, "confirm")
+    assert Task.objects.get().report["made_from"]["seed"] == 11
+
+
 def test_the_page_makes_the_same_task_as_the_command(ada, tmp_path):
 
     path = files.write_csv(tmp_path / "moods.csv", MOODS)
