@@ -129,3 +129,50 @@ def test_a_report_loads_its_pictures_later_and_prints_whole(page, study):
         expect(picture).to_have_js_property("complete", value=True, timeout=30_000)
         assert picture.evaluate("picture => picture.naturalWidth") > 0
         assert picture.evaluate("picture => picture.loading") == "eager"
+
+
+EDGES = "all => all.map((each) => Math.round(each.getBoundingClientRect().left))"
+
+
+def test_the_parts_of_a_page_begin_on_one_edge(page, study, researcher):
+    task = factories.make_task(name="own", by=researcher)
+    visit(page, study)
+    page.goto("/account/")
+    assert len(set(page.locator("main > .sheet").evaluate_all(EDGES))) == 1
+    page.goto(f"/tasks/{task.name}/{task.version}/?show=edit")
+    assert len(set(page.locator("main > :is(h1, form)").evaluate_all(EDGES))) == 1
+
+
+def test_the_menu_of_a_table_is_on_the_line_of_its_heading(page, study):
+    visit(page, study)
+    page.goto(f"/studies/{study.name}/analysis/")
+    middle = "each => { const r = each.getBoundingClientRect(); return (r.top + r.bottom) / 2 }"
+    heading = page.get_by_role("heading", name="Agreement")
+    menu = page.locator("h2:has-text('Agreement') + .export summary")
+    assert heading.evaluate(middle) == pytest.approx(menu.evaluate(middle), abs=2)
+
+
+def test_a_long_name_does_not_widen_the_form_of_a_study_on_a_phone(open_browser, researcher):
+    task = factories.make_task()
+    study = factories.make_study(researcher, task, name="long-" * 10 + "name", shots=[0])
+    page = open_browser(viewport={"width": 390, "height": 844})
+    visit(page, study)
+    page.goto("/new-study/")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_an_error_page_has_the_header_of_other_pages(open_browser, study):
+    page = open_browser(tolerate="404")
+    visit(page, study)
+    links = page.locator("header.site-header > nav a")
+    looks = """all => all.map((each) => {
+        const style = getComputedStyle(each), box = each.getBoundingClientRect()
+        return [style.color, style.textDecorationLine, Math.round(box.left / 40)]
+    })"""
+    page.goto("/studies/")
+    usual = links.evaluate_all(looks)
+    page.goto("/studies/nowhere/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Page not found")
+    assert [look[:2] for look in links.evaluate_all(looks)[1:]] == [look[:2] for look in usual[1:]]
+    brand = page.locator("header .brand").bounding_box()
+    assert links.first.bounding_box()["x"] - brand["x"] - brand["width"] < 40
