@@ -398,6 +398,18 @@ def test_a_manual_batch_has_names_and_each_entry_only_once(client, researcher, s
     assert wage.paid == wage.earned
 
 
+def test_the_pay_page_has_one_primary_button(ada, study):
+    def primary() -> list[str]:
+        page = ada.get(reverse("pay", args=[study.name])).content.decode()
+        return re.findall(r'<button name="action" value="(\w+)">', page)
+
+    assert primary() == []  # nothing to pay
+    factories.work_through(factories.seat(study.scenarios.get()))
+    assert primary() == ["prepare"]
+    ada.post(reverse("pay", args=[study.name]), {"action": "prepare"})
+    assert primary() == ["mark"]
+
+
 def test_entries_of_a_cancelled_batch_can_be_paid_again(client, researcher, study):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
