@@ -165,7 +165,9 @@ def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
         if examples > 2:
             group = np.stack([scores[:examples] for scores in people])
             curves = uncertainty.sums_and_resamples(group, seed + shots) / n
-            point, gain = (uncertainty.estimate(values, n) for values in plateaus(100 * curves))
+            points, gains = plateaus(100 * curves)
+            gains = np.minimum(gains, 100)  # a fitted rise can be larger, as for 0, 0, 1, 1
+            point, gain = (uncertainty.estimate(values, n) for values in (points, gains))
             rows.append(
                 SimpleNamespace(
                     task=task, shots=shots, n=n, examples=examples, point=point, gain=gain

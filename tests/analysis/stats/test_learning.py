@@ -122,6 +122,13 @@ def test_one_annotator_has_no_interval():
     assert math.isnan(row.half_low)
 
 
+def test_a_fitted_gain_is_at_most_a_hundred_points():
+    curve = [0, 0, 1, 1]
+    assert learning.plateaus(np.array([curve]))[1] == pytest.approx(12 / 11)
+    (row,) = learning.plateau_rows(frame(ann=curve).assign(task="a", shots=4), seed=1)
+    assert (row.point[0], row.gain[0]) == (2, 100)
+
+
 def test_cells_of_equal_size_share_their_resamples():
     people = frame(**{f"p{n}": [0, 0, 1, n % 2] for n in range(10)})
     cells = [people.assign(task=task, shots=shots) for task in ("b", "a") for shots in (20, 10)]
