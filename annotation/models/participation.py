@@ -132,25 +132,33 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
             last_active_at=_latest("answer__submitted_at", "activity__last_at", "shown_at")
         )
 
-    def at_work(self, now: datetime) -> "ParticipationQuerySet":
-        since = now - AT_WORK_WITHIN
-        return self.live().with_last_active().filter(last_active_at__gte=since)  # type: ignore[misc]  # annotated
-
     def idle(self, now: datetime, study: Study) -> "ParticipationQuerySet":
         """Return the study's live participations that haven't made progress for too long.
 
-        The limit is HELD_UNTIL_CONSENT before consent, and the study's idle limit afterwards. For
-        workers waiting for a decision, the time starts when the wait ends and their page continues.
+        The limits are those of `idle_limits`.
         """
-        limit = study.idle_limit
-        at_work = [Status.WORKING, Status.BETWEEN]
         # Only an answer or a new example is progress. An open page does not hold a seat.
-        live = self.live().annotate(last_step_at=_latest("answer__submitted_at", "shown_at"))
-        return live.filter(
-            Q(status__in=at_work, last_step_at__lt=now - limit)
-            | Q(status=Status.WAITING, last_step_at__lt=now - study.decision_limit - limit)
-            | Q(status=Status.ARRIVED, last_step_at__lt=now - HELD_UNTIL_CONSENT)
-        )
+        late = Q()
+        for status, limit in idle_limits(study).items():
+            late |= Q(status=status, last_step_at__lt=now - limit)
+        return self.live().with_last_step().filter(late)
+
+    def with_last_step(self) -> "ParticipationQuerySet":
+        """Annotate `last_step_at`, the time of the last answer or new example."""
+        return self.annotate(last_step_at=_latest("answer__submitted_at", "shown_at"))
+
+
+def idle_limits(study: Study) -> dict[str, timedelta]:
+    """Return how long a live participation may be without progress, by status.
+
+    The limit is HELD_UNTIL_CONSENT before consent, and the study's idle limit afterwards. For
+    workers waiting for a decision, the time starts when the wait ends and their page continues.
+    """
+    limit = study.idle_limit
+    return {
+        Status.WORKING: limit, Status.BETWEEN: limit,
+        Status.WAITING: study.decision_limit + limit, Status.ARRIVED: HELD_UNTIL_CONSENT,
+    }  # fmt: skip
 
 
 def _latest(*of_turn: str) -> Greatest:

@@ -208,15 +208,12 @@ class Money:
         return bars
 
 
-def money(study: Study, open_seats: Iterable[tuple[int, int]]) -> Money:
+def money(study: Study, sums: dict[str, int], open_seats: Iterable[tuple[int, int]]) -> Money:
     """Return a study's amounts. `open_seats` contains (number of seats, minutes for each)."""
     base_reward = ledger.cents(study.base_reward)
     promised = sum(
         number * max(base_reward, ledger.for_time(study, timedelta(minutes=minutes)))
         for number, minutes in open_seats
-    )
-    sums = of_people(LedgerEntry.objects.filter(participation__study=study)).aggregate(
-        **sums_by_status()
     )
     return Money(**sums, promised=promised, currency=study.currency)
 

@@ -89,8 +89,8 @@ def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
     }
 
 
-def _live(study: Study) -> dict[str, Any]:
-    current = progress.for_study(study)
+def _live(study: Study, known: progress.Facts | None = None) -> dict[str, Any]:
+    current = progress.for_study(study, known)
     return {
         "study": study,
         "progress": current,
@@ -198,10 +198,10 @@ def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
     if not request.htmx or template is None:
         return redirect("study", study.name)
     version = request.GET.get("seen", "")
-    stamp = progress.stamp(study) if version else ""
-    if not version or caches["process"].get(stamp) != version:
-        context = _live(study)
-        caches["process"].set(stamp, context["progress"].version, timeout=60)
+    known = progress.facts(study)
+    if not version or caches["process"].get(known.stamp) != version:
+        context = _live(study, known)
+        caches["process"].set(known.stamp, context["progress"].version, timeout=60)
         if context["progress"].version != version:
             return render(request, template, context)
     return HttpResponse(status=204)

@@ -5,16 +5,26 @@ not depend on the number of annotators or answers.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import Any, ClassVar
 
 from django.core.cache import caches
-from django.db.models import Count, Max, OuterRef, Q, Subquery
+from django.db.models import Count, Max, OuterRef, Subquery
 
-from annotation.models import Kind, ParticipationQuerySet, Status, Step, Study, StudyStatus, Turn
+from annotation.models import (
+    AT_WORK_WITHIN,
+    Kind,
+    LedgerEntry,
+    Participation,
+    Status,
+    Step,
+    Study,
+    StudyStatus,
+    Turn,
+)
 from annotation.monitoring import flags, seats
 from annotation.monitoring.funnel import (
     FUNNEL,
@@ -23,7 +33,7 @@ from annotation.monitoring.funnel import (
     by_scenario_and_kind,
     with_training_size,
 )
-from annotation.monitoring.overview import Money, money
+from annotation.monitoring.overview import Money, money, of_people, sums_by_status
 from annotation.monitoring.seats import SEATS, Pace, Seats
 from annotation.pay import ledger
 from annotation.protocol import exclusion
@@ -102,7 +112,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class AtWork:
-    """A recently active annotator (ParticipationQuerySet.at_work), and their position."""
+    """An annotator who was active within AT_WORK_WITHIN, and their position."""
 
     pseudonym: str
     scenario: str
@@ -199,7 +209,7 @@ class Progress:
         live = self.people.at_work + self.simulated.at_work
         return self.status in (StudyStatus.OPEN, StudyStatus.PAUSED) or live > 0
 
-    @property
+    @cached_property
     def version(self) -> str:
         """Return a hash that changes if and only if the page changes."""
         return _hash(self)[:16]
@@ -209,33 +219,69 @@ def _hash(facts: object) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-def for_study(study: Study) -> Progress:
-    scenarios, now = list(with_training_size(study)), database_now()
-    funnels, medians, pace, flagged, wage = _cached(study, scenarios, now)
-    rows = seats.for_scenarios(study, scenarios, funnels, medians)
-    undecided = list(_undecided(study))
-    active = study.participations.at_work(now).filter(kind=Kind.PERSON)
-    latest = [_at_work(participation) for participation in _with_place(active)]
+@dataclass(frozen=True)
+class Facts:
+    """What a poll reads to learn whether anything has changed: live rows, endings and time."""
+
+    live: list[Any]
+    endings: list[Any]
+    now: datetime
+
+    @property
+    def stamp(self) -> str:
+        """Return a hash that changes with any activity, ending or log entry, and every minute."""
+        latest = max((row.last_active_at for row in self.live), default=None)
+        return _hash([f"{self.now:%H:%M}", self.endings, len(self.live), latest])
+
+
+def facts(study: Study) -> Facts:
+    return Facts(list(_live(study)), _endings(study), database_now())
+
+
+def for_study(study: Study, known: Facts | None = None) -> Progress:
+    known, scenarios = known or facts(study), list(with_training_size(study))
+    names = {row.pk: str(row) for row in scenarios}
+    entries = of_people(LedgerEntry.objects.filter(participation__study=study))
+    sums = entries.aggregate(**sums_by_status(), last=Max("pk"))
+    funnels, medians, pace, flagged, wage = _cached(study, scenarios, known, sums.pop("last"))
+    rows = seats.for_scenarios(study, scenarios, funnels, medians, known.live, known.now)
+    open_seats = [(row.open_seats, row.scenario.estimated_minutes) for row in rows]
+    people = [row for row in known.live if row.kind == Kind.PERSON]
+    active = [row for row in people if row.last_active_at >= known.now - AT_WORK_WITHIN]
+    active.sort(key=lambda row: (row.last_active_at, row.pk), reverse=True)
+    waiting = [row for row in known.live if row.status == Status.WAITING]
+    waiting.sort(key=lambda row: (row.waiting_since is not None, row.waiting_since))
+    rejected = exclusion.rejected_elsewhere(study).order_by()
     return Progress(
         status=study.status,
         seats=rows,
         simulated=sum((funnels[row.pk, SIMULATED] for row in scenarios), Funnel()),
-        at_work=latest,
-        at_work_count=active.count() if len(latest) == SHOWN_AT_WORK else len(latest),
+        at_work=list(_at_work(active[:SHOWN_AT_WORK], names)),
+        at_work_count=len(active),
         waiting=[
-            Waiting(row.pseudonym, str(row.scenario), row.waiting_since)
-            for row in undecided
-            if row.status == Status.WAITING
+            Waiting(row.pseudonym, names[row.scenario_id], row.waiting_since) for row in waiting
         ],
-        rejected=sorted(row.pseudonym for row in undecided if row.status != Status.WAITING),
-        money=money(study, [(row.open_seats, row.scenario.estimated_minutes) for row in rows]),
+        rejected=sorted(rejected.values_list("pseudonym", flat=True)),
+        money=money(study, sums, open_seats),
         flagged=flagged,
         pace=pace,
         wage=wage,
     )
 
 
-def _cached(study: Study, scenarios: list[Any], now: datetime) -> tuple[Any, ...]:
+def _live(study: Study) -> Iterable[Any]:
+    """Return each live participation's state and latest turn in a single query."""
+    turns = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
+    of_turn = {name: Subquery(turns.values(name)[:1]) for name in ("step", "position", "answer")}
+    live = study.participations.live().with_last_active().with_last_step().annotate(**of_turn)
+    names = "pk", "scenario_id", "kind", "status", "pseudonym", "waiting_since"
+    times = "last_active_at", "last_step_at"
+    return live.order_by("pk").values_list(*names, *times, *of_turn, named=True)
+
+
+def _cached(
+    study: Study, scenarios: list[Any], known: Facts, last_entry: int | None
+) -> tuple[Any, ...]:
     """Return what changes only with a stage, an ending, a decision or the ledger, from a cache."""
 
     def compute() -> tuple[Any, ...]:
@@ -244,21 +290,18 @@ def _cached(study: Study, scenarios: list[Any], now: datetime) -> tuple[Any, ...
         return (
             by_scenario_and_kind(study, scenarios),
             seats.medians(courses),
-            seats.measured(arrivals, now),
+            seats.measured(arrivals, known.now),
             flags.for_completed(study),
             ledger.median_wage_of(study),
         )
 
     sizes = {row.pk: row.training_size for row in scenarios}
-    latest = Turn.objects.latest_of(study.participations.live()).values_list(
-        "participation_id", "participation__scenario", "step", "position", "answer"
-    )
     stages = [
-        (pk, step, answer is not None and position + 1 == sizes[scenario])
-        for pk, scenario, step, position, answer in latest.order_by("participation_id")
+        (row.pk, row.step, row.answer is not None and row.position + 1 == sizes[row.scenario_id])
+        for row in known.live
     ]
-    extras = [row.declined for row in scenarios], study.participations.aggregate(Max("ledger"))
-    key = _hash([now.date(), _endings(study), stages, extras])
+    extras = [row.declined for row in scenarios], last_entry
+    key = _hash([known.now.date(), known.endings, stages, extras])
     return caches["process"].get_or_set(key, compute, 3600)  # type: ignore[return-value]
 
 
@@ -273,49 +316,19 @@ def _endings(study: Study) -> list[Any]:
     return [study.pk, study.status, list(counts), last_entry]
 
 
-def stamp(study: Study) -> str:
-    """Return a hash that changes with any activity, ending or log entry, and every minute."""
-    live = study.participations.order_by().live().with_last_active()
-    activity = live.aggregate(Count("pk"), Max("last_active_at"))
-    return _hash([f"{database_now():%H:%M}", _endings(study), activity])
-
-
-def _undecided(study: Study) -> ParticipationQuerySet:
-    rejected = exclusion.rejected_elsewhere(study).order_by().values("pk")
-    people = study.participations.filter(Q(status=Status.WAITING) | Q(pk__in=rejected))
-    people = people.select_related("scenario__task").order_by("waiting_since")
-    return people.only(
-        "pseudonym", "status", "waiting_since", "scenario__shots", "scenario__task__name"
-    )
-
-
-def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
-    turns = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
-    rows: Iterable[Any] = (
-        active.select_related("scenario__task")
-        .defer("checks", "scenario__task__card_data")
-        .annotate(
-            step=Subquery(turns.values("step")[:1]), position=Subquery(turns.values("position")[:1])
-        )
-        .order_by("-last_active_at", "-pk")[:SHOWN_AT_WORK]  # type: ignore[misc]  # annotated
-    )
-    return rows
-
-
-def _at_work(participation: Any) -> AtWork:
-    """Convert a participation returned by `_with_place`."""
-    if participation.step is None:
-        place = "consent" if participation.status == Status.ARRIVED else "instructions"
-    elif participation.status in (Status.WAITING, Status.BETWEEN):
-        place = participation.get_status_display()
-    else:
-        # The positions of attention checks are within the annotation order.
-        is_check = participation.step == Step.CHECK
-        step = Step.ANNOTATION if is_check else Step(participation.step)
-        place = f"{step.label}, {participation.position + 1} of {len(participation.order_of(step))}"
-    return AtWork(
-        participation.pseudonym, str(participation.scenario), place, participation.last_active_at
-    )
+def _at_work(active: list[Any], names: dict[int, str]) -> Iterator[AtWork]:
+    """Yield the place of each of these live rows. Only their orders of examples are read."""
+    people = Participation.objects.in_bulk([row.pk for row in active])
+    for row in active:
+        if row.step is None:
+            place = "consent" if row.status == Status.ARRIVED else "instructions"
+        elif row.status in (Status.WAITING, Status.BETWEEN):
+            place = str(Status(row.status).label)
+        else:
+            # The positions of attention checks are within the annotation order.
+            step = Step.ANNOTATION if row.step == Step.CHECK else Step(row.step)
+            place = f"{step.label}, {row.position + 1} of {len(people[row.pk].order_of(step))}"
+        yield AtWork(row.pseudonym, names[row.scenario_id], place, row.last_active_at)
 
 
 def grid(seats: Sequence[Seats]) -> Grid:

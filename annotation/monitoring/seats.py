@@ -8,9 +8,9 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from annotation.models import Kind, Scenario, Status, Study
+from annotation.models.participation import idle_limits
 from annotation.monitoring.funnel import SIMULATED, Funnel
 from annotation.web.wording import in_words
-from tasks.clock import database_now
 from tasks.columns import Column
 
 DAYS = 7
@@ -147,11 +147,17 @@ def for_scenarios(
     scenarios: list[Scenario],
     funnels: Mapping[tuple[int, str], Funnel],
     medians: Mapping[int, tuple[float, int]],
+    live: Iterable[Any],
+    now: datetime,
 ) -> list[Seats]:
     """Return one row per scenario. `funnels` is keyed by scenario and kind."""
     # Seats of annotators idle for longer than the limit count as free.
-    idle = study.participations.filter(kind=Kind.PERSON).idle(database_now(), study)
-    idle_seats = Counter(idle.order_by().values_list("scenario", flat=True))
+    limits = idle_limits(study)
+    idle_seats = Counter(
+        row.scenario_id
+        for row in live
+        if row.kind == Kind.PERSON and row.last_step_at < now - limits[row.status]
+    )
     rows = []
     for scenario in scenarios:
         people, simulated = funnels[scenario.pk, Kind.PERSON], funnels[scenario.pk, SIMULATED]

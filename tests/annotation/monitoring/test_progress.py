@@ -1,6 +1,7 @@
 """The study's page during work: seats, funnel, current participants, time and money."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
@@ -163,8 +164,9 @@ def test_annotators_active_within_ten_minutes_are_working(study, two):
     factories.work_through(seat, limit=3)
     (annotator,) = progress.for_study(study).at_work
     assert (annotator.pseudonym, annotator.place) == (seat.pseudonym, "annotation step, 2 of 4")
-    later = timezone.now() + timedelta(minutes=11)
-    assert not study.participations.at_work(later).exists()
+    known = progress.facts(study)
+    later = replace(known, now=known.now + timedelta(minutes=11))
+    assert not progress.for_study(study, later).at_work
 
 
 def test_an_annotator_reading_the_consent_text_is_working(study):
@@ -312,6 +314,12 @@ def test_a_poll_is_cheap_until_an_annotator_acts(ada, study, two):
             assert poll(ada, study, seen).status_code == 204
         numbers.append(len(captured))
     assert min(numbers) <= 8
+    poll(ada, study, "older")
+    with CaptureQueriesContext(connection) as captured:
+        assert poll(ada, study, "older").status_code == 200
+    assert len(captured) <= 12
+    # The times of live annotators are read once for all parts of the page.
+    assert sum("last_active_at" in query["sql"] for query in captured) == 1
     actions = (
         lambda: factories.work_through(seat, limit=1),
         lambda: factories.work_through(seat),
