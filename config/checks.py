@@ -20,48 +20,39 @@ from django.http.request import validate_host
 from annotation.management import backups
 from config import health
 
-KEYS = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
 LITTLE_SPACE = 2_000_000_000  # bytes
 LONGEST_WITHOUT_BACKUP = timedelta(days=2)
 
 
 @register(Tags.security, deploy=True)
-def proxies_are_counted(**_options: Any) -> list[CheckMessage]:
+def proxies_are_counted(**_options: Any) -> Iterator[CheckMessage]:
     """Check that TRUSTED_PROXIES is set if HTTPS=1, which requires a proxy."""
-    if not settings.HTTPS or settings.TRUSTED_PROXIES:
-        return []
-    return [
-        Warning(
+    if settings.HTTPS and not settings.TRUSTED_PROXIES:
+        yield Warning(
             "HTTPS=1 requires a proxy, but TRUSTED_PROXIES is 0.",
             hint="Set TRUSTED_PROXIES=1 (or the number of proxies). Otherwise all clients share"
             " the proxy's address, and one client that guesses passwords locks out all others.",
             id="config.W001",
         )
-    ]
 
 
 @register(Tags.security, deploy=True)
-def keys_are_set(**_options: Any) -> list[CheckMessage]:
-    messages: list[CheckMessage] = [
-        Warning(
-            f"{name} is not set: the key is read from a file in {settings.VAR_DIR}.",
-            hint=f"Set {name} in the environment of every server and command, from a store that is"
-            " backed up separately from the database (docs/operating.md).",
-            id=f"config.W00{number}",
-        )
-        for number, name in enumerate(("WORKER_KEY", "IDENTITY_KEY"), start=2)
-        if not os.environ.get(name)
-    ]
-    if len({getattr(settings, name) for name in KEYS}) < len(KEYS):
-        messages.append(
-            Error(
-                "Two of SECRET_KEY, WORKER_KEY, IDENTITY_KEY have the same value.",
-                hint="Set three different values on a new installation. If the database has data,"
-                " change only SECRET_KEY.",
-                id="config.E004",
+def keys_are_set(**_options: Any) -> Iterator[CheckMessage]:
+    for number, name in enumerate(("WORKER_KEY", "IDENTITY_KEY"), start=2):
+        if not os.environ.get(name):
+            yield Warning(
+                f"{name} is not set: the key is read from a file in {settings.VAR_DIR}.",
+                hint=f"Set {name} in the environment of every server and command, from a store that"
+                " is backed up separately from the database (docs/operating.md).",
+                id=f"config.W00{number}",
             )
+    if len({getattr(settings, name) for name in backups.KEYS}) < len(backups.KEYS):
+        yield Error(
+            "Two of SECRET_KEY, WORKER_KEY, IDENTITY_KEY have the same value.",
+            hint="Set three different values on a new installation. If the database has data,"
+            " change only SECRET_KEY.",
+            id="config.E004",
         )
-    return messages
 
 
 @register(Tags.security, deploy=True)
@@ -160,14 +151,12 @@ def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
 
 
 @register(Tags.files, deploy=True)
-def backups_are_written(**_options: Any) -> list[CheckMessage]:
+def backups_are_written(**_options: Any) -> Iterator[CheckMessage]:
     """Check that `manage.py backup` has run recently. Other backup tools are not detected."""
     when = backups.last()
     hint = "Add the backup line from docs/operating.md#cron, and test restoring a backup."
     if when is None:
         message = "manage.py backup has never run for this folder."
-        return [Info(message, hint=hint, id="config.I014")]
-    age = datetime.now(UTC) - when
-    if age <= LONGEST_WITHOUT_BACKUP:
-        return []
-    return [Warning(f"The last backup is {age.days} days old.", hint=hint, id="config.W014")]
+        yield Info(message, hint=hint, id="config.I014")
+    elif (age := datetime.now(UTC) - when) > LONGEST_WITHOUT_BACKUP:
+        yield Warning(f"The last backup is {age.days} days old.", hint=hint, id="config.W014")
