@@ -20,9 +20,9 @@ from annotation.models import AuditEntry, Delivery, Event, NoticeAbout, NoticeSw
 from annotation.notices import webhooks
 from annotation.privacy import pages as retention
 from annotation.study import lifecycle, team_pages
+from annotation.web import form_bodies
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import OnPage, PageForm, by_key
-from annotation.web.form_bodies import as_object, check_known
 from annotation.web.paging import RowsView, small, small_list
 from annotation.web.posts import StudyPost, Views, page, section
 from annotation.web.problems import Unprocessable
@@ -173,12 +173,7 @@ class Webhooks(ApiView):
     )
     def post(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")
-        payload = as_object(request.data)
-        check_known(payload, {"url", "events"})
-        body = WebhookBody(data=payload)
-        if not body.is_valid():
-            raise Unprocessable(body.errors)
-        data = body.validated_data
+        data = form_bodies.read(WebhookBody, request.data)
         try:
             webhook, secret = webhooks.make(study, data["url"], data["events"], request.user)
         except webhooks.WebhookError as error:

@@ -16,10 +16,9 @@ from annotation.models import Kind, Status
 from annotation.simulation import rehearsal_job
 from annotation.simulation.simulated_annotators import POLICIES
 from annotation.study.design import DesignError
-from annotation.web import jobs
+from annotation.web import form_bodies, jobs
 from annotation.web.access import ResearcherRequest, job_of, signed_in, study_of
 from annotation.web.fields import PageForm, WholeNumberField, is_shown_again
-from annotation.web.form_bodies import as_object, check_known
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
 from annotation.web.views import ApiView
@@ -113,12 +112,7 @@ class Simulate(ApiView):
     )
     def post(self, request: Request, name: str) -> Response:
         study = study_of(request, name, right_to("robots"))
-        body = as_object(request.data)
-        check_known(body, self.SimulateBody().fields)
-        serializer = self.SimulateBody(data=body)
-        if not serializer.is_valid():
-            raise Unprocessable(serializer.errors)
-        options = serializer.validated_data
+        options = form_bodies.read(self.SimulateBody, request.data)
         try:
             job = rehearsal_job.start(
                 study, options["policy"], options.get("number"), options["seed"], request.user

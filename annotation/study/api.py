@@ -23,7 +23,7 @@ from annotation.study.team_pages import MemberForm, RemovalForm, RoleForm
 from annotation.web import form_bodies
 from annotation.web.access import studies_of, study_of
 from annotation.web.fields import PageForm
-from annotation.web.form_bodies import Numbers, StrictJSONParser, Texts, as_object, check_known
+from annotation.web.form_bodies import Numbers, StrictJSONParser, Texts, as_object
 from annotation.web.paging import RowsView, field_of, page_of, small_list
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
@@ -296,15 +296,11 @@ class Clone(ApiView):
     def post(self, request: Request, name: str) -> Response:
         may_run(request)
         source = study_of(request, name, "read")
-        body = as_object(request.data)
-        check_known(body, {"name", "title", "rehearsal"})
-        serializer = self.CloneBody(data=body)
-        if not serializer.is_valid():
-            raise Unprocessable(serializer.errors)
-        if not isinstance(body["name"], str):
+        values = form_bodies.read(self.CloneBody, request.data)
+        if not isinstance(request.data["name"], str):
             raise Unprocessable({"name": ["Expected a string."]})
         with api_errors():
-            study = lifecycle.clone(source, request.user, dict(serializer.validated_data))
+            study = lifecycle.clone(source, request.user, dict(values))
         return Response(as_record(study_of(request, study.name, "see"), request), status=201)
 
 

@@ -68,6 +68,15 @@ def check_known(data: Mapping[str, Any], known_names: Any) -> None:
         )
 
 
+def read(body_class: type[serializers.Serializer], data: Any) -> dict[str, Any]:
+    """Return a body's values. Raises Unprocessable, also for unknown fields."""
+    body = body_class(data=as_object(data))
+    check_known(body.initial_data, body.fields)
+    if not body.is_valid():
+        raise Unprocessable(body.errors)
+    return body.validated_data
+
+
 def as_form_data(data: Mapping[str, Any]) -> dict[str, Any]:
     """Convert JSON values to form data. Numbers become strings, and nulls are omitted."""
     return {
