@@ -29,7 +29,6 @@ from tasks.csv_files import download
 from tasks.jobs import poll
 from tasks.models import Job, LanguageModel, PredictionFile, PredictionFileQuerySet
 from tasks.predictions import store as prediction_store
-from tasks.predictions import upload_job as prediction_upload
 
 SHOWN = 20  # number of examples with the largest differences
 UPLOADED = "{}?upload={}#upload"
@@ -63,7 +62,7 @@ def models(request: ResearcherRequest) -> HttpResponse:
     if listing.wants_csv(request.GET):
         return results.as_csv("models-list.csv")
     context = {"form": form, "listing": results if rows else None, "job": job, "uploaded": uploaded}
-    context |= prediction_upload.outcome(job) if job and job.is_done else {}
+    context |= job.result[-1] if job and job.is_done else {}
     return render(request, "models/models.html", context, status=422 if form.is_bound else 200)
 
 

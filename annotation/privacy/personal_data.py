@@ -10,6 +10,7 @@ from typing import Any
 
 from annotation.models import Participation, PaymentBatch, Step, Turn
 from annotation.protocol.activity_summary import SIGNS
+from annotation.protocol.own_questions import EXIT_QUESTIONS
 
 WHOLE = frozenset({"read", "pay"})
 
@@ -123,7 +124,4 @@ def _turn_data(turn: Turn) -> dict[str, Any]:
 
 def _at_the_end(participation: Participation) -> dict[str, str] | None:
     row = getattr(participation, "exit_answers", None)
-    if row is None:
-        return None
-    names = ("seen_before", "ai_used", "tools", "comments")
-    return {name: getattr(row, name) for name in names}
+    return None if row is None else {name: getattr(row, name) for name in EXIT_QUESTIONS}

@@ -20,7 +20,7 @@ OUTCOMES: dict[str, Callable[[Job], Any]] = {
     uploads.IMPORT: lambda job: job.result[-1],
     uploads.IMPORT_WHOLE: lambda job: job.result[-1],
     uploads.IMPORT_GYM: lambda job: {"tasks": job.result},
-    upload_job.KIND: upload_job.outcome,
+    upload_job.KIND: lambda job: job.result[-1],
     "simulate": lambda job: {"answers": [part["answers"] for part in job.result]},
 }
 # Kinds of jobs with results. Running their next part requires the read right.

@@ -231,11 +231,43 @@ class LongText(Kind):
     )
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the form. Raises the same errors as _read_text."""
-        return _read_text(card, fields)
+        """Read `text`. Raises AnswerError: nothing_chosen, too_long, bad_characters, and others."""
+        typed = fields.get("text", "")
+        refuse_broken(typed)
+        text = _one_spelling(typed)
+        if says_no_answer(card, fields, bool(text)):
+            return NO_ANSWER
+        if not text:
+            raise missing_answer(
+                card,
+                sentence("Type an answer."),
+                sentence("Type an answer, or choose “No answer”."),
+            )
+        if len(text) > card.longest_text:
+            raise AnswerError(
+                "too_long",
+                counted(
+                    "The answer can have at most %(limit)s character. Yours has %(number)s.",
+                    "The answer can have at most %(limit)s characters. Yours has %(number)s.",
+                    card.longest_text,
+                    limit=card.longest_text,
+                    number=len(text),
+                ),
+            )
+        return GivenAnswer((), "", False, (text,))
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
-        return _check_texts(card, gold)
+        """Return the gold, normalised like answers. Raises GoldError if it can't be typed."""
+        enough_gold(card, gold)
+        for text in gold:
+            if not _one_spelling(text):
+                raise GoldError("expected a text of more than blanks")
+            if len(text) > card.longest_text:
+                raise GoldError(
+                    f"a text of {len(text):,} characters; the card allows {card.longest_text:,}"
+                    " (longest)"
+                )
+        return tuple(map(_one_spelling, gold))
 
     def spelled(self, text: str) -> str:
         return _one_spelling(text) or text
@@ -272,61 +304,22 @@ class ShortText(LongText):
     }
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the form. Raises AnswerError (several_lines, and those raised by _read_text)."""
-        given = _read_text(card, fields)
+        """Read the form. Raises AnswerError (several_lines, and those for long text)."""
+        given = super().read(card, prompt, fields)
         if any("\n" in text for text in given.values):
             raise AnswerError("several_lines", "Write the answer on one line.")
         return given
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
-        texts = _check_texts(card, gold)
+        texts = super().check_gold(card, options, gold)
         if any("\n" in text for text in texts):
             raise GoldError('expected one line; answer = "long text" in the card takes several')
         return texts
 
 
-def _read_text(card: "Card", fields: Mapping[str, str]) -> GivenAnswer:
-    """Read `text`. Raises AnswerError: nothing_chosen, too_long, bad_characters, and others."""
-    typed = fields.get("text", "")
-    refuse_broken(typed)
-    text = _one_spelling(typed)
-    if says_no_answer(card, fields, bool(text)):
-        return NO_ANSWER
-    if not text:
-        raise missing_answer(
-            card, sentence("Type an answer."), sentence("Type an answer, or choose “No answer”.")
-        )
-    if len(text) > card.longest_text:
-        raise AnswerError(
-            "too_long",
-            counted(
-                "The answer can have at most %(limit)s character. Yours has %(number)s.",
-                "The answer can have at most %(limit)s characters. Yours has %(number)s.",
-                card.longest_text,
-                limit=card.longest_text,
-                number=len(text),
-            ),
-        )
-    return GivenAnswer((), "", False, (text,))
-
-
 def _one_spelling(typed: str) -> str:
     """Return the text as stored. Browsers send a line break as two characters."""
     return trimmed(typed.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def _check_texts(card: "Card", gold: Sequence[str]) -> tuple[str, ...]:
-    """Return the gold, normalised like answers. Raises GoldError if it can't be typed."""
-    enough_gold(card, gold)
-    for text in gold:
-        if not _one_spelling(text):
-            raise GoldError("expected a text of more than blanks")
-        if len(text) > card.longest_text:
-            raise GoldError(
-                f"a text of {len(text):,} characters; the card allows {card.longest_text:,}"
-                " (longest)"
-            )
-    return tuple(map(_one_spelling, gold))
 
 
 def longest(kind: str, golds: Sequence[str]) -> dict[str, Any]:

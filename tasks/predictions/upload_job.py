@@ -62,14 +62,12 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
     return job
 
 
-def outcome(job: Job) -> dict[str, Any]:
-    """Return a finished job's outcome: {stored: number, remarks}, or {problems: sentences}."""
-    return job.result[-1]
-
-
 @jobs.job(KIND)
 def chunk(job: Job, number: int) -> dict[str, Any]:
-    """Score a part and return {problems, remarks by file}. The last part stores all (`outcome`)."""
+    """Score a part and return {problems, remarks by file}.
+
+    The last part stores all and returns {stored: number, remarks}, or {problems: sentences}.
+    """
     if number < job.total - 1:
         return _score(job, job.parameters["parts"][number])
     problems = [problem for part in job.result for problem in part["problems"]]
