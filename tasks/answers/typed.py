@@ -155,6 +155,7 @@ def as_digits(value: float) -> str:
 
 
 def _check_range(card: "Card", value: Decimal) -> None:
+    """Raise AnswerError if the number is outside the card's range or between its steps."""
     lowest, highest = (
         None if end is None else Decimal(as_digits(end)) for end in (card.lowest, card.highest)
     )
@@ -169,14 +170,8 @@ def _check_range(card: "Card", value: Decimal) -> None:
         raise AnswerError("out_of_range", "The number must be %(lowest)s or more.", **limits)
     if too_high:
         raise AnswerError("out_of_range", "The number must be %(highest)s or less.", **limits)
-    _check_step(card, value, lowest or Decimal(0))
-
-
-def _check_step(card: "Card", value: Decimal, first: Decimal) -> None:
-    if card.step is None:
-        return
-    step = Decimal(as_digits(card.step))
-    if (value - first) % step:
+    first, step = lowest or Decimal(0), Decimal(as_digits(card.step or 0))
+    if step and (value - first) % step:
         raise AnswerError(
             "off_step",
             "The number must be in steps of %(step)s, such as %(first)s or %(second)s.",
