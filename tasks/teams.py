@@ -5,7 +5,6 @@ may read a task and use any version in a study. A task without an owner (importe
 line without --owner, or before tasks had teams) belongs to superusers, who can add others.
 """
 
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 
 from tasks.clock import database_now
@@ -55,7 +54,7 @@ def check(name: str, user: User | None) -> None:
 def add(name: str, username: str, by: User) -> None:
     """Add a user to a task's team. Raises NotInTeam, TeamError."""
     check(name, by)
-    user = get_user_model().objects.filter(username=username, is_active=True).first()
+    user = User.objects.filter(username=username, is_active=True).first()
     if user is None:
         raise TeamError(f"The account {username!r} does not exist.")
     TaskMember.objects.get_or_create(task_name=name, user=user, defaults={"added_by": by})

@@ -8,7 +8,6 @@ import secrets
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
@@ -48,13 +47,13 @@ def add_to_task(name: str, username: str, by: User) -> None:
 def _is_colleague(username: str, by: User) -> bool:
     shared = Study.objects.visible_to(by, "see").values("pk")
     together = Q(memberships__study__in=shared) | Q(studies__in=shared)
-    colleagues = get_user_model().objects.filter(together, username=username, is_active=True)
+    colleagues = User.objects.filter(together, username=username, is_active=True)
     return colleagues.exists()
 
 
 def add(study: Study, username: str, role: str, by: User) -> Member:
     """Add the user with this name to the team. Raises TeamError."""
-    user = get_user_model().objects.filter(username=username, is_active=True).first()
+    user = User.objects.filter(username=username, is_active=True).first()
     if user is None:
         raise TeamError(f"The account {username!r} does not exist.")
     if user.pk == study.owner_id:

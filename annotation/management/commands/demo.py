@@ -9,8 +9,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Permission, User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
@@ -82,8 +81,8 @@ class Command(BaseCommand):
     def _researcher(self) -> str:
         """Return the `demo` account's password, kept in var/ so that it can be printed again."""
         path = settings.VAR_DIR / "demo-password.txt"
-        users = get_user_model().objects
-        user = users.filter(username="demo").first() or users.create_user("demo")
+        users = User.objects.filter(username="demo")
+        user = users.first() or User.objects.create_user("demo")
         user.user_permissions.add(Permission.objects.get(codename="spend"))
         if not path.exists():
             with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:

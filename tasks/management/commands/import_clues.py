@@ -4,7 +4,6 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
@@ -30,7 +29,7 @@ def account(name: str) -> User | None:
     """Return the account with this name, or None for "". Raises CommandError."""
     if not name:
         return None
-    user = get_user_model().objects.filter(username=name).first()
+    user = User.objects.filter(username=name).first()
     if user is None:
         raise CommandError(f"The researcher {name!r} does not exist.")
     return user
@@ -38,7 +37,7 @@ def account(name: str) -> User | None:
 
 def active_account(name: str | None, advice: str) -> User:
     """Return the active account with this name, or the only one. Raises CommandError."""
-    users = get_user_model().objects.filter(is_active=True)
+    users = User.objects.filter(is_active=True)
     matches = users.filter(username=name) if name else users
     if matches.count() != 1:
         raise CommandError(
