@@ -138,6 +138,8 @@ def refusal(
     # Workers who withdrew or were screened out can't do another task.
     endings = (Status.WITHDRAWN, Status.SCREENED_OUT)
     has_left = study.participations.filter(worker__key=key, status__in=endings).exists()
+    # A model is another worker in each scenario, and joins the one that it names.
+    has_left = has_left or (kind == Kind.MODEL and among is None)
     if has_left or tasks_begun(study, key) >= study.tasks_per_worker:
         return "done"
     if browser and not study.shared_computers and _took_part(study, key, browser):
@@ -177,8 +179,7 @@ def tasks_begun(study: Study, key: str) -> int:
     """
     participations = Participation.objects.filter(study=study, worker__key=key)
     ended = (Status.WITHDRAWN, Status.SCREENED_OUT)
-    started = participations.filter(Q(turns__isnull=False) | Q(status__in=ended))
-    return started.distinct().count()
+    return participations.filter(Q(turns__isnull=False) | Q(status__in=ended)).distinct().count()
 
 
 def next_task_is_offered(participation: Participation) -> bool:
@@ -192,9 +193,8 @@ def counted_reason(study: Study, key: str, code: str, among: list[int] | None = 
     "full" becomes MET if seats are free, but only for tasks that the worker has already done.
     """
     if code == Reason.FULL:
-        names = study.tasks.values("name")
-        has_met = Exposure.objects.filter(worker_key=key, task_name__in=names).exists()
-        if has_met and joinable(study, "", Kind.PERSON, among):
+        met = Exposure.objects.filter(worker_key=key, task_name__in=study.tasks.values("name"))
+        if met.exists() and joinable(study, "", Kind.PERSON, among):
             return Reason.MET
     return code if code in Reason.values else ""
 

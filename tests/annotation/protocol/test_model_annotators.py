@@ -99,6 +99,16 @@ def test_the_same_model_resumes_its_seat(study, runs):
     assert (stored.name, stored.shots, stored.split_number) == ("openai/toy", 2, 1)
 
 
+def test_a_model_gets_no_other_scenario_as_a_next_task(researcher, runs):
+    """Its identity contains the scenario, which the model chooses when it joins."""
+    tasks = [factories.make_task(name=name) for name in ("toy-places", "toy-towns")]
+    study = both_doors.make_study(researcher, *tasks, shots=[2], tasks_per_worker=2)
+    seat = done(study, runs)
+    assert get("work", seat.token).json()["next_task"] is False
+    assert post("next_task", seat.token).status_code == 409
+    assert study.participations.count() == 1
+
+
 @pytest.mark.long
 def test_a_model_does_a_task_once_in_any_study(study, runs, researcher):
     done(study, runs)
