@@ -1,6 +1,7 @@
 """Notices: each event once to each researcher, on the page and by mail, as they have chosen."""
 
 import io
+import re
 from datetime import timedelta
 from decimal import Decimal
 
@@ -94,6 +95,16 @@ def test_without_a_mail_server_notices_are_only_on_the_page(study, settings):
     collecting.collect()
     assert collecting.send_mails() == "0 sent"
     assert not Notice.objects.exclude(mail="none").exists()
+
+
+@pytest.mark.parametrize("host", ["", "mail.example.org"])
+def test_mails_can_be_chosen_only_if_the_server_sends_them(ada, study, settings, host):
+    settings.EMAIL_HOST = host
+    page = ada.get(reverse("study_settings", args=["pilot"])).content.decode()
+    # Without a mail server, the choices are sent unchanged.
+    hidden = re.search(r"<div hidden>\s*<fieldset [^>]+>\s*<legend [^>]+>Send by email", page)
+    assert bool(hidden) == (not host)
+    assert 'name="mail"' in page
 
 
 @pytest.mark.long
