@@ -228,3 +228,13 @@ def test_a_closed_study_states_the_cost_of_working_seats(ada, study):
     assert "Seats in progress (minimum)" in closed
     assert "progress-left" in closed
     assert "Expected to be complete" not in closed
+
+
+@pytest.mark.parametrize("rate", [0, 12])
+def test_a_closed_study_asks_only_for_pay_that_was_earned(ada, researcher, rate):
+    task = factories.make_task()
+    study = factories.make_study(researcher, task, shots=[0], annotators=1, hourly_rate=rate)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    lifecycle.change_status(study, "close", researcher)
+    page = ada.get(reverse("study", args=[study.name])).content.decode()
+    assert ("Pay annotators" in page) == bool(rate)

@@ -240,6 +240,8 @@ def test_an_archived_study_only_leaves_the_list(ada, study):
     shelf = page(ada, "studies", query="?show=archived")
     assert "/studies/real/" in shelf
     assert "/studies/other/" not in shelf
+    chip = '<p class="state">Archived</p>'
+    assert chip in ada.get(reverse("study", args=[study.name])).content.decode()
     study.refresh_from_db()
     assert study.status == "open"
     assert factories.join(study).status == "arrived"
