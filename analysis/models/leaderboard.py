@@ -37,7 +37,7 @@ INTERVAL = (
 )
 PEOPLE = "people"
 GROUPS = {  # in the order of the page
-    PEOPLE: "People",
+    PEOPLE: "Annotators",
     SizeClass.BASE: "Base models",
     SizeClass.LARGE: "Large models",
     SizeClass.NOT_STATED: "Models of other or unstated size",

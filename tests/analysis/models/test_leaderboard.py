@@ -51,7 +51,7 @@ def test_an_entry_needs_all_splits_and_sizes_rank_separately(study):
     assert [
         (words, [(entry.name, entry.rank) for entry in entries]) for words, entries in board.groups
     ] == [
-        ("People", [("People, this study", None)]),
+        ("Annotators", [("People, this study", None)]),
         ("Base models", [("small", 1)]),
         ("Large models", [("big-b", 1), ("big-a", 2)]),
         ("Models of other or unstated size", [("unstated", 1)]),
@@ -124,7 +124,7 @@ def test_published_rows_are_included_and_marked(ada, researcher):
     (board,) = leaderboard.boards(study, Kind.PERSON)
     assert board.sizes == (10, 20, 30)
     groups = {words: [entry.name for entry in entries] for words, entries in board.groups}
-    assert groups["People"] == ["People"]
+    assert groups["Annotators"] == ["People"]
     assert groups["Base models"][0].startswith("BERT-Base")
     large = dict(board.groups)["Large models"]
     means = [entry.at_largest.mean for entry in large]
