@@ -121,6 +121,10 @@ class PerformanceTable:
         ]
 
     @property
+    def has_scores(self) -> bool:
+        return any(cell.n for cell in self.cells.values())
+
+    @property
     def has_published(self) -> bool:
         return any(cell.published for cell in self.cells.values())
 

@@ -173,3 +173,12 @@ def test_a_task_without_candidates_states_it_has_no_baseline(ada, researcher, db
     verified(study, tmp_path / "out")
     draft = factories.make_study(researcher, task, shots=[0], status="draft")
     verified(draft, tmp_path / "draft")
+
+
+def test_a_table_without_scores_says_what_to_do(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0])
+    address = reverse("human_performance", args=[study.name])
+    sentence = "No annotator in the analysis has completed this study yet."
+    assert sentence in ada.get(address).content.decode()
+    factories.work_through(factories.seat(study.scenarios.get()))
+    assert sentence not in ada.get(address).content.decode()
