@@ -22,7 +22,7 @@ from tasks.models import Task
 # Maps form headings to design fields, for the form, file, API, manifest and versions.
 GROUPS: dict[str, list[str]] = {
     "Tasks and examples": [
-        "name", "title", "tasks", "shots", "splits", "accepts_leakage", "annotators", "rehearsal",
+        "title", "name", "tasks", "shots", "splits", "accepts_leakage", "annotators", "rehearsal",
     ],
     "Time and pay": [
         "estimated_minutes", "task_minutes", "hourly_rate", "currency", "max_paid_hours", "budget",

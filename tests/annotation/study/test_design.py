@@ -313,3 +313,8 @@ def test_the_design_page_states_confidence_and_shuffled_options(ada, researcher,
     page = " ".join(ada.get(reverse("study_design", args=[study.name])).content.decode().split())
     assert "asked after 20 % of answers, with a reason" in page
     assert "<dt>Labels and options</dt><dd>shuffled for each annotator</dd>" in page
+
+
+def test_the_form_asks_for_the_title_from_which_it_makes_the_name_first(ada):
+    page = ada.get(reverse("study_new")).content.decode()
+    assert page.index('name="title"') < page.index('name="name"')

@@ -126,7 +126,7 @@ def test_an_empty_text_means_no_value(create):
 @pytest.mark.parametrize(
     ("line", "key", "reason"),
     [
-        ("seats = 3", "seats", "unknown key. Known keys: tasks, name"),
+        ("seats = 3", "seats", "unknown key. Known keys: tasks, title"),
         ("annotators = true", "annotators", "expected a whole number"),
         ("annotators = 2.5", "annotators", "expected a whole number"),
         ("annotators = 0", "annotators", "greater than or equal to 1"),
