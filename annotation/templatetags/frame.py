@@ -79,8 +79,9 @@ def section(context: dict[str, Any]) -> str:
 
 
 # Matches 12, 83.7 ± 0.6, 28.4 to 100.0, 3 of 4, < .001, -8.8, 12 min, – for no value, 8 (n=5).
-_UNIT = r"((to|of|min|s|h|USD|GBP|EUR)\b[^a-zA-Z]*)*"
-_NUMBER = re.compile(rf"([-−+±<≤>≥≈ ]*\.?\d[^a-zA-Z]*?{_UNIT}|–)( ?\([^()]*\))?")
+_UNIT = r"((to|of|min|s|h|[A-Z]{3})\b[^a-zA-Z]*)*"
+_ONE = rf"([-−+±<≤>≥≈ ]*\.?\d[^a-zA-Z]*?{_UNIT}|–|\d[\d.]* ± –)( ?\([^()]*\))?"
+_NUMBER = re.compile(f"{_ONE}(, {_ONE})?")  # 80.0 ± 5.0 (n=3), 72.6 to 87.4
 
 
 @register.filter

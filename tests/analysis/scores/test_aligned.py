@@ -18,6 +18,8 @@ from tests import factories
         ("12", True), ("83.7 ± 0.6", True), ("28.4 to 100.0", True), ("3 of 4", True),
         ("< .001", True), ("-8.8", True), ("12 min", True), ("–", True),
         ("84.0 ± 11.9 (n=5)", True), ("– (fewer than five annotators)", True),
+        ("3.00 CHF", True), ("80.0 ± –", True), ("90.0 ± – (n=1), – (one annotator)", True),
+        ("92.5 ± 3.5 (n=2), 60.7 to 100.0 †", True), ("12 monkeys", False),
         ("MNLI v1", False), ("2 golds differ", False), ("", False), ("people", False),
         ("0 shots against 10", False),
     ],
