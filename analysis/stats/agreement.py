@@ -95,9 +95,8 @@ def _between_sets(values: Counter[Any], distance: Distance) -> float:
     }
     total = sum(values.values())
     apart = total**2 - sum(count**2 for count in values.values())
-    return apart - sum(
-        2 * values[a] * values[b] * (1 - distance(a, b)) for a, b in map(tuple, near)
-    )
+    shares = (2 * values[a] * values[b] * (1 - distance(a, b)) for a, b in map(tuple, near))
+    return apart - math.fsum(shares)  # the pairs have no order
 
 
 def pairwise_s1(unit: Sequence[Answer]) -> float | None:

@@ -2,6 +2,9 @@
 
 import itertools
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -331,3 +334,23 @@ def test_sign_flips_of_several_samples_equal_those_of_each():
     alone = [significance.sign_flips([differences], 7)[0] for differences in several]
     assert significance.sign_flips(several, 7) == alone
     assert len(set(alone)) == len(alone)
+
+
+ALPHA = """
+import random
+from analysis.stats import agreement
+draw = random.Random(3)
+texts = ["Anna Berg", "Anna", "Oslo city", "Oslo", "Rome now", "Rome"]
+units = [[frozenset(draw.sample(texts, draw.randint(0, 3))) for _ in range(5)] for _ in range(60)]
+print(repr(agreement.alpha(units, agreement.one_minus_s1)))
+"""
+
+
+def test_alpha_does_not_depend_on_the_hash_seed():
+    alphas = {
+        subprocess.check_output(
+            [sys.executable, "-c", ALPHA], env=os.environ | {"PYTHONHASHSEED": seed}, text=True
+        )
+        for seed in "1234"
+    }
+    assert len(alphas) == 1, alphas
