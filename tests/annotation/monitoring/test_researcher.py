@@ -253,3 +253,15 @@ def test_people_show_time_and_money_to_those_who_pay(ada, researcher, other_rese
     team.add(study, other_researcher.username, Role.ANALYST, researcher)
     client.force_login(other_researcher)
     assert "Earned" not in page(client, "people", study.name)
+
+
+def test_the_costs_of_a_study_with_volunteers_are_one_line(ada, researcher):
+    unpaid = {"hourly_rate": 0, "minimum_pay": 0, "base_reward": 0}
+    paid, volunteers = (
+        factories.make_study(researcher, factories.make_task(name=name), shots=[0], **options)
+        for name, options in (("toy-paid", {}), ("toy-unpaid", unpaid))
+    )
+    line = "This study does not pay annotators."
+    for study, is_one_line in ((volunteers, True), (paid, False)):
+        page = ada.get(reverse("study", args=[study.name])).content.decode()
+        assert (line in page, "progress-committed" not in page) == (is_one_line, is_one_line)
