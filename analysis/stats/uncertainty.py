@@ -125,12 +125,12 @@ Estimate: TypeAlias = tuple[float, float, float, str]
 
 def sums_and_resamples(group: np.ndarray, seed: int, resamples: int = 2000) -> np.ndarray:
     """Return the sums over the first axis (annotators), then over its resamples."""
-    times = _resamples(resamples, len(group), seed)
+    times = draws(resamples, len(group), seed)
     return np.concatenate([group.sum(0)[None], np.tensordot(times, group, 1)])
 
 
 @lru_cache(maxsize=1)  # many cells of a study have equal sizes
-def _resamples(size: int, number: int, seed: int) -> np.ndarray:
+def draws(size: int, number: int, seed: int) -> np.ndarray:
     return _times_drawn(np.random.default_rng(seed), size, number, is_drawn=True)
 
 

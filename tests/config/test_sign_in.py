@@ -157,7 +157,7 @@ def test_an_uncounted_proxy_is_warned_about(settings):
     settings.HTTPS, settings.TRUSTED_PROXIES = True, 0
     assert [warning.id for warning in proxies_are_counted()] == ["config.W001"]
     settings.TRUSTED_PROXIES = 1
-    assert proxies_are_counted() == []
+    assert list(proxies_are_counted()) == []
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 400])

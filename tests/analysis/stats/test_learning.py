@@ -132,9 +132,9 @@ def test_a_fitted_gain_is_at_most_a_hundred_points():
 def test_cells_of_equal_size_share_their_resamples():
     people = frame(**{f"p{n}": [0, 0, 1, n % 2] for n in range(10)})
     cells = [people.assign(task=task, shots=shots) for task in ("b", "a") for shots in (20, 10)]
-    uncertainty._resamples.cache_clear()
+    uncertainty.draws.cache_clear()
     rows = learning.plateau_rows(pd.concat(cells), seed=1)
     assert [(row.task, row.shots) for row in rows] == [("a", 10), ("a", 20), ("b", 10), ("b", 20)]
-    assert uncertainty._resamples.cache_info().misses == 2
+    assert uncertainty.draws.cache_info().misses == 2
     # The draws depend on the seed and the shots only.
     assert (rows[0].point, rows[1].gain) == (rows[2].point, rows[3].gain)
