@@ -185,7 +185,7 @@ def gone(researcher, settings, tmp_path) -> Participation:
     study = factories.make_study(
         researcher, factories.make_task(shots=[7], test_size=7), shots=[7], annotators=3,
         qualification=Qualification.MINIMUM, qualification_threshold=10,
-        comprehension_questions=QUESTIONS, comprehension_attempts=3,
+        comprehension_questions=QUESTIONS, comprehension_attempts=3, exit_questionnaire=True,
     )  # fmt: skip
     scenario = study.scenarios.get()
     for wrong, kind in ((3, Kind.PERSON), (0, Kind.PERSON), (0, Kind.SIMULATED)):
