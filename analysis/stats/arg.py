@@ -110,7 +110,9 @@ def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
     return ""
 
 
-def average_relative_gain(tasks: Sequence[Scores], seed: int = 0) -> Arg:
+def average_relative_gain(
+    tasks: Sequence[Scores], seed: int = 0, resamples: int = RESAMPLES
+) -> Arg:
     """Return the ARG with 95% intervals. Raises ValueError without tasks or with an empty arm."""
     if not tasks:
         raise ValueError("no unseen task")
@@ -127,7 +129,7 @@ def average_relative_gain(tasks: Sequence[Scores], seed: int = 0) -> Arg:
         method, interval, reason = _interval(value, gains)
         p = _p(value, gains)
         if min(min(len(base), len(new)) for _task, base, new in tasks) >= FEWEST_FOR_BOOTSTRAP:
-            resampled = bootstrap(tasks, seed)
+            resampled = bootstrap(tasks, seed, resamples)
     around = _around_difference(difference, gains, len(gains))
     return Arg(gains, value, interval, p, method, reason, resampled, difference, around)
 
@@ -220,19 +222,19 @@ def fieller(gain: TaskGain) -> tuple[float, float]:
     return (middle - root) / leading - 1, (middle + root) / leading - 1
 
 
-def bootstrap(tasks: Sequence[Scores], seed: int) -> tuple[float, float]:
+def bootstrap(tasks: Sequence[Scores], seed: int, resamples: int) -> tuple[float, float]:
     """Return the ARG's percentile interval, resampling the annotators in each arm of each task."""
     draw = np.random.default_rng(seed)
-    totals = np.zeros(RESAMPLES)
+    totals = np.zeros(resamples)
     for _task, base, new in tasks:
-        totals += _resampled(draw, new) / _resampled(draw, base) - 1
+        totals += _resampled(draw, new, resamples) / _resampled(draw, base, resamples) - 1
     low, high = np.quantile(totals / len(tasks), [1 - TAIL, TAIL])
     return float(low), float(high)
 
 
-def _resampled(draw: np.random.Generator, values: Sequence[float]) -> np.ndarray:
+def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: int) -> np.ndarray:
     scores = np.asarray(values, dtype=float)
-    times = draw.multinomial(len(scores), np.full(len(scores), 1 / len(scores)), RESAMPLES)
+    times = draw.multinomial(len(scores), np.full(len(scores), 1 / len(scores)), resamples)
     return times @ scores / len(scores)
 
 
