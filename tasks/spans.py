@@ -228,16 +228,18 @@ def checked(
 
 
 def read_typed(
-    typed: str, no_answer: bool, segments: Sequence[str], question: str | None, granularity: str
-) -> list[Span]:
-    """Read typed answers, one per line, which must match the text exactly.
+    typed: str, no_answer: bool, segments: Sequence[str], question: str | None, granularity: str,
+    highlighted: Sequence[Span] = (),
+) -> list[Span]:  # fmt: skip
+    """Add typed answers, one per line, to highlights. Each must match the text exactly.
 
     Only a line's outer whitespace and invisible characters are dropped, because tokens never start
     or end with them. A line is matched to the first occurrence on token boundaries that doesn't
     overlap another line's. Lines with fewer occurrences are matched first, so the order of lines
-    doesn't matter. Repeated lines count once. Raises AnswerError.
+    doesn't matter. Repeated lines and highlighted texts count once. Raises AnswerError.
     """
-    lines = typed_lines(typed)
+    highlights = {span.text for span in highlighted}
+    lines = [line for line in typed_lines(typed) if line not in highlights]
     if no_answer and lines:
         raise AnswerError("both", "Type an answer or choose “No answer”, not both.")
     places = {line: occurrences(line, segments, question, granularity) for line in lines}
@@ -246,7 +248,7 @@ def read_typed(
             texts = [text for text in segments if not image_in(text)]
             texts += [] if question is None else [question]
             raise _not_found(line, texts, granularity)
-    return _placed(lines, places)
+    return _placed(lines, places, [*highlighted])
 
 
 def typed_lines(typed: str) -> list[str]:
@@ -264,9 +266,8 @@ def typed_lines(typed: str) -> list[str]:
     return lines
 
 
-def _placed(lines: Sequence[str], places: dict[str, list[Span]]) -> list[Span]:
-    """Return a place for each line, without overlaps. Raises AnswerError."""
-    spans: list[Span] = []
+def _placed(lines: list[str], places: dict[str, list[Span]], spans: list[Span]) -> list[Span]:
+    """Return the spans and a place for each line, without overlaps. Raises AnswerError."""
     for line in sorted(lines, key=lambda line: len(places[line])):
         free = [place for place in places[line] if not any(map(place.overlaps, spans))]
         if not free:

@@ -77,10 +77,10 @@ class Spans(Kind):
         if fields.get("answer"):
             spans, marked_none = read_payload(fields["answer"], *source)
             no_answer = marked_none or (no_answer and card.typed)
-        if not card.typed:
-            spans += read_typed(typed, no_answer, *source)
         if card.typed:
             values = _typed_too(typed, spans, *source)
+        else:
+            spans = read_typed(typed, no_answer, *source, spans)
         return checked(spans, no_answer, card.max_spans, card.no_answer, values)
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:

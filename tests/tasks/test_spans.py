@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.formats import Record
 from tasks.importing import read_clues
 from tasks.spans import AnswerError, GivenAnswer, Span, ceiling, is_reachable
 from tasks.tokens import tokens
-from tests.factories import read_spans, read_typed
+from tests.factories import read_spans, read_typed, span_card
 
 # Emoji, a decomposed accent, a double blank, CRLF, markup, right to left.
 ODD = "😀 Lago  e\u0301\r\n(x_1) <b>&amp; שלום"
@@ -141,6 +142,22 @@ def test_an_unmatched_typed_line_is_quoted_with_a_hint(typed, code, hint):
 def test_a_typed_line_takes_a_free_place_in_any_order(typed):
     answer = read_typed(typed, ["the cat met a cat"])
     assert [(s.start, s.end) for s in answer.spans] == [(0, 7), (14, 17)]
+
+
+@pytest.mark.parametrize(("typed", "places"), [
+    ("the cat", [(0, 3), (8, 15)]),  # not the first one, which overlaps the highlight
+    ("the\nmet", [(0, 3), (16, 19)]),  # a highlighted text counts once
+])  # fmt: skip
+def test_a_typed_line_takes_a_place_beyond_the_highlights(typed, places):
+    payload = {
+        "v": 1,
+        "no_answer": False,
+        "spans": [{"field": "context", "index": 0, "start": 0, "end": 3}],
+    }
+    asked = Record("1", ("the cat the cat met",), "", ())
+    card = span_card()
+    answer = card.kind.read(card, asked, {"answer": json.dumps(payload), "typed": typed})
+    assert [(span.start, span.end) for span in answer.spans] == places
 
 
 @given(st.text(max_size=40), st.data())
