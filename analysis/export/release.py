@@ -34,8 +34,8 @@ from tasks.csv_files import csv_text
 
 MIXED_MODEL = Path(__file__).with_name("analysis.R")
 OWN_STYLES = (
-    "pages", "tokens", "base", "worker", "choices", "highlighter", "label-search", "beside",
-    "reveal", "visit", "researcher", "print",
+    "pages", "plain", "tokens", "base", "worker", "choices", "highlighter", "label-search",
+    "beside", "reveal", "visit", "researcher", "print",
 )  # fmt: skip
 STYLES = {
     "pico.css": "vendor/pico-2.1.1.min.css",
