@@ -64,9 +64,9 @@ class _Joined:
             with self.storage.open(f"{folder}/{name}") as file:
                 return file.read().decode()
 
-        is_style = name.endswith(".css")
-        text = cssmin(joined_styles(name, read)) if is_style else jsmin(joined_scripts(name, read))
-        return ContentFile(text.encode())
+        if name.endswith(".css"):
+            return ContentFile(cssmin(joined_styles(name, read)).encode())
+        return ContentFile(jsmin(joined_scripts(name, read)).encode())
 
 
 class HashedStaticFiles(CompressedManifestStaticFilesStorage):
