@@ -100,7 +100,7 @@ def _table(
 
 def _performance(study: Study, kind: str) -> Iterator[PaperTable]:
     for table in performance.versions(study, kind, frames.annotators(study)):
-        if any(cell.n for cell in table.cells.values()):
+        if table.has_scores:
             yield rendering.paper_table(table)
 
 

@@ -290,7 +290,7 @@ def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dic
 
 
 def _over_splits(scores: pd.DataFrame, seats: dict[int, int | None]) -> dict[int, float]:
-    """Average each example over participations with the same split, then over splits."""
+    """Average each example over completed participations of a split, then over splits."""
     numbers = [split or 0 for split in seats.values()]
     by_split: Any = scores.loc[list(seats)].groupby(numbers).agg(fmean)
     return by_split.agg(fmean).to_dict()

@@ -133,10 +133,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         )
 
     def idle(self, now: datetime, study: Study) -> "ParticipationQuerySet":
-        """Return the study's live participations that haven't made progress for too long.
-
-        The limits are those of `idle_limits`.
-        """
+        """Return the study's live participations that haven't made progress for too long."""
         # Only an answer or a new example is progress. An open page does not hold a seat.
         late = Q()
         for status, limit in idle_limits(study).items():

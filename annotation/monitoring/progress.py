@@ -16,6 +16,7 @@ from django.db.models import Count, Max, OuterRef, Subquery
 
 from annotation.models import (
     AT_WORK_WITHIN,
+    ORDERS,
     Kind,
     LedgerEntry,
     Participation,
@@ -318,7 +319,7 @@ def _endings(study: Study) -> list[Any]:
 
 def _at_work(active: list[Any], names: dict[int, str]) -> Iterator[AtWork]:
     """Yield the place of each of these live rows. Only their orders of examples are read."""
-    people = Participation.objects.in_bulk([row.pk for row in active])
+    people = Participation.objects.only(*ORDERS).in_bulk([row.pk for row in active])
     for row in active:
         if row.step is None:
             place = "consent" if row.status == Status.ARRIVED else "instructions"

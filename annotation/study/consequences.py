@@ -28,7 +28,7 @@ NEEDED = (
 
 @dataclass(frozen=True)
 class Cell(minutes.Minutes):
-    seats: int
+    seats: int  # of the cell that takes these minutes
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class Label(Kind):
     )
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the form. Raises AnswerError (nothing_chosen, unknown_label, and others)."""
+        """Read the form. Raises AnswerError (nothing_chosen, unknown_label, both, and others)."""
         label = fields.get("label", "")
         refuse_broken(label)
         says_no_answer(card, fields, bool(label))

@@ -5,7 +5,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
@@ -20,11 +20,10 @@ from tasks.importing import CLUES
 
 def owner_of(name: str | None) -> str | None:
     """Return the name, or that of a new user if there are no users yet."""
-    users = get_user_model().objects
-    if name or users.exists():
+    if name or User.objects.exists():
         return name
     # The account has no password until `manage.py changepassword` sets one.
-    return users.create_user("researcher").get_username()
+    return User.objects.create_user("researcher").get_username()
 
 
 class Command(BaseCommand):
