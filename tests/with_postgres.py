@@ -2,7 +2,8 @@
 
 Uses the server in DATABASE_URL. Without it, starts the server of the pgserver wheel in a temporary
 folder and stops it at the end. The folder is in memory if 4 GB are free there, because emptying
-tables is then five times faster. `--on-disk` as first argument keeps it on disk, for benchmarks.
+tables is then five times faster. `--on-disk` as first argument keeps it on disk and leaves
+autovacuum on, as in production, for benchmarks.
 """
 
 import os
@@ -21,10 +22,15 @@ MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 2**30  # bytes: containers often have 64 MB there
 
 
-def started(folder: str) -> pgserver.PostgresServer:
-    """Start a server in the folder that accepts CONNECTIONS connections (the default is 100)."""
+def started(folder: str, autovacuum: str) -> pgserver.PostgresServer:
+    """Start a server in the folder that accepts CONNECTIONS connections (the default is 100).
+
+    Tests turn autovacuum off: it counts no rows of an open transaction, in which many tests store
+    whole studies. The planner then takes tables for empty, and one query lasts minutes.
+    """
     server = pgserver.get_server(folder, cleanup_mode="stop")
     server.psql(f"ALTER SYSTEM SET max_connections = {CONNECTIONS}")
+    server.psql(f"ALTER SYSTEM SET autovacuum = {autovacuum}")
     server.cleanup()  # read at start only; pgserver passes no options on
     return pgserver.get_server(folder, cleanup_mode="stop")
 
@@ -39,7 +45,7 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory(
         prefix="handful-pg-", dir=MEMORY if in_memory else None, ignore_cleanup_errors=True
     ) as folder:
-        server = started(folder)
+        server = started(folder, "on" if on_disk else "off")
         try:
             # Keep fsync on: the crash tests check durability. pg_dump and pg_restore must match the
             # server's version.
