@@ -25,7 +25,10 @@ class Heavy(ModuleType):
     """A module that is imported when one of its attributes is first accessed."""
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(import_module(self.__name__), name)
+        module = import_module(self.__name__)
+        if self.__name__ == "pandas":  # the same with and without pyarrow, and less memory
+            module.options.mode.string_storage = "python"
+        value = getattr(module, name)
         setattr(self, name, value)  # later accesses do not call __getattr__
         return value
 

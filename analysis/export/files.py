@@ -8,6 +8,7 @@ Workers appear under pseudonyms. Links, tokens and keys are never written.
 
 import csv
 import hashlib
+import importlib.util
 import itertools
 import json
 import platform
@@ -241,10 +242,14 @@ def columns_markdown() -> str:
     return "\n".join(parts)
 
 
-# Parquet files have the same values as the CSVs. They are written in pieces with pyarrow to limit
-# memory use. An empty cell becomes null in columns of numbers or times, and an empty string in
-# others.
+# Parquet files have the same values as the CSVs. They are written in pieces to limit memory use, by
+# pyarrow (extra "parquet"). An empty cell becomes null in columns of numbers or times, and an empty
+# string in others.
 ROWS = 20_000  # per piece
+
+
+def writes_parquet() -> bool:
+    return importlib.util.find_spec("pyarrow") is not None
 
 
 def write_parquet(source: Path, target: Path) -> int:

@@ -152,13 +152,17 @@ def write_readme(folder: Path, is_pictured: bool = False) -> None:
     is_printed = (folder / "report.pdf").exists()
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8").partition(ALSO)[0]
-    context = {"is_pictured": is_pictured, "is_printed": is_printed}
+    context = {
+        "is_pictured": is_pictured, "is_printed": is_printed, "has_parquet": files.writes_parquet()
+    }  # fmt: skip
     also = render_to_string("export/also_in_bundle.md", context)
     _text(readme, text + ALSO + also)
 
 
 def write_parquet(folder: Path, name: str) -> None:
-    """Convert one of the CSVs to Parquet. The file appears only once it is complete."""
+    """Convert a CSV to Parquet, if pyarrow is installed. The file appears once it is complete."""
+    if not files.writes_parquet():
+        return
     (folder / "parquet").mkdir(exist_ok=True)
     target = folder / "parquet" / f"{name.removesuffix('.csv')}.parquet"
     part = target.with_suffix(".part")

@@ -1,4 +1,4 @@
-"""Readers for Parquet files and for folders saved by Hugging Face `datasets`, with pyarrow.
+"""Readers for Parquet files and for folders saved by Hugging Face `datasets`, with pyarrow (extra).
 
 `Dataset.save_to_disk` writes state.json (Arrow file names), dataset_info.json (column
 types) and the data as Arrow streams. `DatasetDict.save_to_disk` writes dataset_dict.json
@@ -25,14 +25,16 @@ from tasks.datasets.table import (
 )
 from tasks.formats import FormatError, strict_json
 
+MISSING = (
+    "requires pyarrow on the server (pip install pyarrow); install it, or save the data as CSV"
+    " or JSON Lines"
+)
 INFO, STATE, SPLITS = "dataset_info.json", "state.json", "dataset_dict.json"
 
 
 def read_parquet(path: Path) -> Table:
     """Read rows from a Parquet file. Raises DatasetError."""
-    from pyarrow import parquet
-
-    with _arrow_errors(path.name), parquet.ParquetFile(path) as file:
+    with _arrow_errors(path.name) as pyarrow, pyarrow.parquet.ParquetFile(path) as file:
         metadata = file.metadata
         groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
         _check_size(path.name, metadata.num_rows, sum(group.total_byte_size for group in groups))
@@ -44,8 +46,6 @@ def read_parquet(path: Path) -> Table:
 
 def read_folder(path: Path, *, part: str = "") -> Table:
     """Read a `datasets` folder, or its split `part` if there are several. Raises FormatError."""
-    import pyarrow
-
     if (path / SPLITS).is_file():
         path = path / _part(path, part)
     for required in (STATE, INFO):
@@ -57,21 +57,24 @@ def read_folder(path: Path, *, part: str = "") -> Table:
     features = _features(texts.document(path / INFO), INFO)
     tables = []
     for name in _data_files(path):
-        with _arrow_errors(f"{path.name}/{name}"):
+        with _arrow_errors(f"{path.name}/{name}") as pyarrow:
             _check_size(f"{path.name}/{name}", 0, (path / name).stat().st_size)
             with pyarrow.OSFile(str(path / name)) as file, pyarrow.ipc.open_stream(file) as stream:
                 tables.append(stream.read_all())
-    with _arrow_errors(path.name):
+    with _arrow_errors(path.name) as pyarrow:
         return _table(path.name, pyarrow.concat_tables(tables), features)
 
 
 @contextmanager
-def _arrow_errors(name: str) -> Iterator[None]:
-    """Convert pyarrow's errors to DatasetError with the file name."""
-    import pyarrow
-
+def _arrow_errors(name: str) -> Iterator[Any]:
+    """Yield pyarrow, if it is installed. Convert its errors to DatasetError with the file name."""
     try:
-        yield
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise DatasetError(name, MISSING) from None
+    try:
+        yield pyarrow
     except FormatError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:

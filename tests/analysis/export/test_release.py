@@ -371,6 +371,15 @@ def test_parquet_holds_the_same_values(bundle, monkeypatch):
                 assert as_text(record[column], like=cell) == cell, (name, column)
 
 
+def test_without_pyarrow_a_bundle_lacks_parquet_files_and_says_nothing_of_them(
+    study, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+    release.write_release(study, tmp_path / "bundle")
+    assert not (tmp_path / "bundle" / "parquet").exists()
+    assert "parquet" not in (tmp_path / "bundle" / "README.md").read_text().lower()
+
+
 def as_text(value, like: str) -> str:
     """A value of Parquet as the CSV writes it; a number as `like` where that is the same one."""
     if isinstance(value, datetime):

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import sys
 import zipfile
 from pathlib import Path
 
@@ -276,9 +277,19 @@ def test_a_broken_arrow_file_is_refused(tmp_path):
     assert "d: cannot be read (" in refusal(path)
 
 
-def test_the_core_install_has_what_each_listed_format_needs():
+def test_the_core_install_reads_spreadsheets_and_lacks_pyarrow():
     lock = (Path(__file__).parents[3] / "requirements.lock").read_text()
-    assert {"openpyxl", "pyarrow"} <= set(re.findall(r"^([\w-]+)==", lock, re.M))
+    assert {"openpyxl", "pyarrow"} & set(re.findall(r"^([\w-]+)==", lock, re.M)) == {"openpyxl"}
+
+
+@pytest.mark.parametrize("case", ["parquet", "datasets", "a part of datasets"])
+def test_without_pyarrow_the_error_says_what_to_install(tmp_path, monkeypatch, case):
+    path = files.write_all(tmp_path / "f", files.ROWS)[case]
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+    message = refusal(path, **files.OPTIONS.get(case, {}))
+    assert re.match(r"(rows|test)[./].*: requires pyarrow", message)
+    assert "pip install pyarrow" in message
+    assert "save the data as CSV" in message
 
 
 # Tagged texts -----------------------------------------------------------------------------------
