@@ -17,7 +17,7 @@ from annotation.simulation import pages as simulation_pages
 from annotation.study import api as studies
 from annotation.study import lifecycle
 from annotation.urls import POSTS
-from annotation.web import jobs
+from annotation.web import jobs, rights
 from annotation.web.views import twin
 from tasks import uploads
 
@@ -65,7 +65,10 @@ urlpatterns = [
     path(STUDY + "progress/", annotators.Progress.as_view(), name="api_progress"),
     path(STUDY + "scenarios/", annotators.Scenarios.as_view(), name="api_scenarios"),
     path(STUDY + "events/", audit_pages.Events.as_view(), name="api_events"),
-    *(path(post.below[1] + post.path, twin(post).as_view(), name=post.twin()) for post in POSTS),
+    *(
+        path(post.below[1] + post.path, twin(post).as_view(), name=rights.POSTS[post.row].twin)
+        for post in POSTS
+    ),
     path(STUDY + "switches/", recruitment_api.Switches.as_view(), name="api_switches"),
     path(STUDY + "lists/", recruitment_api.Lists.as_view(), name="api_lists"),
     path(STUDY + "team/", studies.Team.as_view(), name="api_team"),

@@ -19,29 +19,18 @@ from django.http import HttpRequest, HttpResponse
 
 from annotation.models import ApiToken, AuditEntry, Study, Topic, request_now
 from annotation.web.fields import is_shown_again
-from annotation.web.rights import POSTS
+from annotation.web.rights import POSTS, Post
 from config.addresses import is_of_annotators
 from tasks.clock import database_now
 
 READS = ("GET", "HEAD")
 # Pages that show identities without being downloads.
 IDENTITIES = {"recruit links": "names and links", "api_links": "names and links"}
-# URLs that open pages or programs poll.
-POLLED = {name for page, row in POSTS.items() if row.is_polled for name in (page, row.twin)}
+# Declarations of POSTs by the URL names of pages and their API counterparts. Jobs of all kinds have
+# the same URL in the API.
+ROWS = {row.twin: row for row in POSTS.values()} | {"api_job_run": POSTS["release_run"]} | POSTS
 # Forms that can also run a calculation on the current input without storing it.
 CALCULATED = {"study_new", "study_edit"}
-# allauth's views are logged by the signals below, because they also return 200 for a wrong code.
-BY_SIGNALS = ("account_", "mfa_", "password_", "login", "logout", "openid_connect_")
-# Maps URL name prefixes to topics. URL names without a match are about results.
-TOPICS = {
-    "study": Topic.DESIGN, "clone": Topic.DESIGN, "team": Topic.TEAM, "participation": Topic.PEOPLE,
-    "pay": Topic.PAY, "panel": Topic.PLATFORM, "prolific": Topic.PLATFORM,
-    "personal": Topic.PLATFORM, "links": Topic.PLATFORM, "webhook": Topic.PLATFORM,
-    "task": Topic.TASK, "dataset": Topic.TASK, "gym": Topic.TASK, "model": Topic.MODEL,
-    "prediction": Topic.MODEL, "token": Topic.ACCOUNT, "notice": Topic.ACCOUNT,
-    "auth": Topic.ACCOUNT, "your": Topic.ACCOUNT, "first_study": Topic.ACCOUNT,
-    "invit": Topic.ACCOUNT,
-}  # fmt: skip
 
 
 def audited(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
@@ -71,20 +60,20 @@ def _enter(request: HttpRequest, response: HttpResponse) -> None:
             _once_an_hour(request, user, action, Topic.DOWNLOAD)
         return
     name = _name(request)
-    row = POSTS.get(name)
-    is_logged = getattr(request, "has_entry", False) or (row and row.unlogged)
     if name in CALCULATED and "calculate" in request.POST:
         return
-    if is_logged or is_shown_again(request) or name.startswith(BY_SIGNALS):
+    row = _row(request)
+    topic = row.topic if row else Topic.RESULTS
+    if topic is None or getattr(request, "has_entry", False) or is_shown_again(request):
         return
     action = name.replace("_", " ")
     if request.method != "POST":
         action = f"{request.method} {action}"
-    if request.resolver_match and request.resolver_match.url_name in POLLED:
-        _once_an_hour(request, user, action, _topic(name))
+    if row and row.is_polled:
+        _once_an_hour(request, user, action, topic)
     else:
         study = _study(request)
-        AuditEntry.objects.record(action, _topic(name), study=study, about=_about(request), by=user)
+        AuditEntry.objects.record(action, topic, study=study, about=_about(request), by=user)
 
 
 def _read_action(request: HttpRequest, response: HttpResponse) -> str:
@@ -123,11 +112,14 @@ def _name(request: HttpRequest) -> str:
     """Return the URL name, without the "api_" prefix unless the prefixed name is listed."""
     match = request.resolver_match
     name = (match and match.url_name) or "a URL without a name"
-    return name.removeprefix("api_") if name not in POSTS and name not in IDENTITIES else name
+    return name if name in IDENTITIES else name.removeprefix("api_")
 
 
-def _topic(name: str) -> str:
-    return next((topic for start, topic in TOPICS.items() if name.startswith(start)), Topic.RESULTS)
+def _row(request: HttpRequest) -> Post | None:
+    """Return the declaration of the POST at this URL, or None if there is none."""
+    match = request.resolver_match
+    view = getattr(match and match.func, "cls", None)
+    return ROWS.get(getattr(view, "page", None) or (match and match.url_name) or "")
 
 
 def _is_of_a_study(request: HttpRequest) -> bool:

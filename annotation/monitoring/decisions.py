@@ -199,7 +199,7 @@ class BonusForm(PageForm):
 class Bonus(AnnotatorPost):
     """Add a bonus to the ledger."""
 
-    row, right, path = "participation_bonus", "pay", "bonus/"
+    row, path = "participation_bonus", "bonus/"
     form_class = BonusForm
     summary = "Enter a bonus, with a reason"
     success = 201
@@ -223,7 +223,7 @@ class SeatForm(PageForm):
 class FreeSeat(AnnotatorPost):
     """Free the seat of an annotator who is at work."""
 
-    row, right, path = "participation_free_seat", "own", "free-seat/"
+    row, path = "participation_free_seat", "free-seat/"
     form_class = SeatForm
     summary = "Free the seat of an annotator who has not returned"
     faults: ClassVar = {ValueError: "reason"}
@@ -250,7 +250,7 @@ class WithdrawForm(PageForm):
 class Withdraw(AnnotatorPost):
     """Withdraw a participant, as they can do themselves on the study's page."""
 
-    row, right, path = "participation_withdraw", "own", "withdraw/"
+    row, path = "participation_withdraw", "withdraw/"
     form_class = WithdrawForm
     summary = "Withdraw an annotator on request and erase the answers"
     faults: ClassVar = {ValueError: "reason"}
@@ -282,7 +282,7 @@ class ReviewForm(PageForm):
 class Review(AnnotatorPost):
     """Ask for one submission to be returned, or reject it."""
 
-    row, right, path = "participation_review", "own", "review/"
+    row, path = "participation_review", "review/"
     form_class = ReviewForm
     summary = "Request a return on Prolific, or reject there"
     faults: ClassVar = {review.ReviewError: "message", ProlificError: "message"}

@@ -59,7 +59,7 @@ class RetentionForm(PageForm):
 class Retention(StudyPost):
     """Set the deletion dates, or delete the identities now."""
 
-    row, right, path = "retention", "own", "retention/"
+    row, path = "retention", "retention/"
     form_class = RetentionForm
     summary = "Set deletion dates for identities and the study, or delete the identities now"
     faults: ClassVar = {identities.PurgeError: "until"}
@@ -91,7 +91,7 @@ class EraseForm(PageForm):
 class Erase(StudyPost):
     """Delete a study permanently; a tombstone remains."""
 
-    row, right, path = "study_erase", "own", "erase/"
+    row, path = "study_erase", "erase/"
     form_class = EraseForm
     summary = "Delete a closed study; `typed` repeats its name"
     faults: ClassVar = {erasure.ErasureError: "typed", identities.PurgeError: "typed"}

@@ -136,7 +136,7 @@ class SeatsForm(PageForm):
 class Seats(StudyPost):
     """Add seats to a scenario."""
 
-    row, right, path = "seats", "own", "seats/"
+    row, path = "seats", "seats/"
     form_class = SeatsForm
     summary = "Add seats to a scenario"
     faults: ClassVar = {lifecycle.ResultsSeen: "confirmed", design.DesignError: "number"}
@@ -163,7 +163,7 @@ class BudgetForm(PageForm):
 class Budget(StudyPost):
     """Raise the budget, which limits what participants can earn from then on."""
 
-    row, right, path = "budget", "own", "budget/"
+    row, path = "budget", "budget/"
     form_class = BudgetForm
     summary = "Raise the budget of a study"
     faults: ClassVar = {design.DesignError: "amount"}

@@ -1,7 +1,7 @@
 """POST requests from researchers, declared once for both the page and the API.
 
 A declaration names a form for the input and a step function for the effect. The required right is
-declared here or in rights.py. `page` builds the view for the page; views.py builds the API's.
+in rights.py. `page` builds the view for the page; views.py builds the API's.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,8 +27,7 @@ class Post(Generic[About]):
     exceptions that depend on the current state; the API returns 409 for them.
     """
 
-    row: ClassVar[str]  # URL name of the page; looked up in rights.py if `right` is empty
-    right: ClassVar[str] = ""
+    row: ClassVar[str]  # URL name of the page, and key of its row in rights.py
     path: ClassVar[str] = ""  # such as "seats/"; appended to `below` in the page's and API's URLs
     below: ClassVar[tuple[str, str]] = ("studies/<str:name>/",) * 2
     form_class: ClassVar[Any] = None
@@ -38,10 +37,6 @@ class Post(Generic[About]):
     operation_id: ClassVar[str | None] = None
     success = 200
     tells = False  # whether the page shows a message after success
-
-    @classmethod
-    def twin(cls) -> str:
-        return f"api_{cls.path.strip('/').replace('-', '_')}"
 
     def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> About:
         """Return the object that the request is about. Raises Http404 or PermissionDenied."""
@@ -73,7 +68,7 @@ Views = dict[type[Post[Any]], View]  # views of pages by declaration
 
 class StudyPost(Post[Study]):
     def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> Study:
-        return study_of(request, names["name"], self.right or right_to(self.row))
+        return study_of(request, names["name"], right_to(self.row))
 
 
 class AnnotatorPost(Post[Participation]):
@@ -81,8 +76,7 @@ class AnnotatorPost(Post[Participation]):
     below = (f"{_study}annotators{_one}", f"{_study}participations{_one}")
 
     def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> Participation:
-        right = self.right or right_to(self.row)
-        return annotator_of(request, names["name"], names["pseudonym"], right)
+        return annotator_of(request, names["name"], names["pseudonym"], right_to(self.row))
 
 
 def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = None) -> View:

@@ -23,11 +23,11 @@ from annotation.protocol import exclusion
 from annotation.recruitment import expiry
 from annotation.recruitment.identities import worker_key
 from annotation.study import design, lifecycle, team
+from annotation.web.rights import POSTS
 from tasks import jobs
 from tasks.models import Job, PredictionFile, Task
 from tasks.predictions import upload_job
 from tests import factories
-from tests.annotation.every_post import POSTS
 from tests.annotation.prolific.fixtures import complete
 from tests.annotation.study.test_design import fields
 from tests.config.test_two_factor import code_of, switch_on
@@ -54,8 +54,11 @@ class Watched(Client):
         name = resolve(path.partition("?")[0]).url_name
         assert reply.status_code < 400, (name, reply.content.decode()[:2000])
         self.sent.add(name)
-        if AuditEntry.objects.exclude(by=None).count() > before:
+        entries = AuditEntry.objects.exclude(by=None)
+        if entries.count() > before:
             self.entered.add(name)
+        for entry in entries.filter(what=name.replace("_", " ")):  # by the middleware
+            assert entry.topic == POSTS[name].topic, name
         return reply
 
 
@@ -324,6 +327,32 @@ def test_every_post_about_models_and_tokens_leaves_an_entry(watched, fake, monke
 def test_every_post_about_an_account_leaves_an_entry(watched, settings):
     accounts(watched, mail, settings)
     assert left_an_entry(watched) == ACCOUNTS
+
+
+UNCHANGED = [
+    ("archive/", {}, "archive", Topic.DESIGN),
+    ("switches/", {}, "switches", Topic.DESIGN),
+    ("retention/", {}, "retention", Topic.DESIGN),
+    ("participations/{}/decide/", {"about": "analysis", "outcome": "yes", "reason": "fine"},
+     "decide", Topic.PEOPLE),
+    ("participations/{}/exclude/", {"reason": "odd"}, "exclude", Topic.PEOPLE),
+    ("participations/exclude/", {"annotators": "{}", "reason": "odd"}, "exclude together",
+     Topic.PEOPLE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "body", "action", "topic"), UNCHANGED)
+def test_an_entry_without_a_change_has_its_pages_topic(researcher, path, body, action, topic):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], name="story")
+    done = factories.seat(study.scenarios.get())
+    factories.work_through(done)
+    headers = factories.bearer(researcher, "read", "run", "pay")
+    address = f"/api/v1/studies/story/{path}".format(done.pseudonym)
+    sent = json.dumps(body).replace('"{}"', f'["{done.pseudonym}"]')
+    for _twice in range(2):
+        reply = Client().post(address, sent, "application/json", headers=headers)
+        assert reply.status_code == 200
+    assert AuditEntry.objects.filter(what=action).latest("pk").topic == topic
 
 
 # What an entry says -------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from analysis.export import bundle_job
 from annotation.models import Member, Panel, Role, Study
 from annotation.payout import batches
 from annotation.study import team
+from annotation.web.rights import POSTS
 from tasks.models import Job
 from tests import factories
-from tests.annotation.every_post import POSTS
 
 EVERYBODY = {"alice", "bob", "carol"}
 READERS = {"alice", "bob"}

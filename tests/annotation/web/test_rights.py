@@ -9,8 +9,8 @@ from django.urls import URLPattern, get_resolver, reverse
 from annotation.models import Role
 from annotation.models.study import RIGHTS
 from annotation.study import team
+from annotation.web.rights import POSTS
 from tests import factories
-from tests.annotation.every_post import POSTS
 
 WORKERS = ("join/", "work/", "declined/", "images/")
 # Rows that share the address of another page: the part about pay.
