@@ -38,7 +38,7 @@ SHOWN_AGAIN = {"study_new", "study_edit", "report"}
 
 
 @dataclass(frozen=True)
-class Kept:
+class FormInput:
     """Form input and the URL it was sent to. Files are included by name only."""
 
     address: str
@@ -51,14 +51,14 @@ class Kept:
         return page_above(self.address.partition("?")[0])
 
     @property
-    def is_shown_again(self) -> bool:
+    def may_be_shown_again(self) -> bool:
         try:
             return resolve(self.address.partition("?")[0]).url_name in SHOWN_AGAIN
         except Resolver404:
             return False
 
 
-def keep(request: HttpRequest) -> Kept | None:
+def keep(request: HttpRequest) -> FormInput | None:
     """Return the input of this POST request, or None if it is empty or too large."""
     fields = [
         (name, value)
@@ -70,21 +70,21 @@ def keep(request: HttpRequest) -> Kept | None:
     length = sum(len(name) + len(value) for name, value in fields) + sum(map(len, files))
     if not (fields or files) or length > MOST:
         return None
-    return Kept(request.get_full_path(), fields, files)
+    return FormInput(request.get_full_path(), fields, files)
 
 
-def pack(form_input: Kept | None) -> str:
+def pack(form_input: FormInput | None) -> str:
     """Return the signed input as the value of a hidden field, or "" for None."""
     return signing.dumps(asdict(form_input), salt=SALT, compress=True) if form_input else ""
 
 
-def unpack(text: str) -> Kept | None:
+def unpack(text: str) -> FormInput | None:
     """Return the input signed by `pack`, or None if it is invalid or older than a day."""
     try:
         packed = signing.loads(text, salt=SALT, max_age=24 * 3600)
     except signing.BadSignature:
         return None
-    return Kept(packed["address"], [tuple(pair) for pair in packed["fields"]], packed["files"])
+    return FormInput(packed["address"], [tuple(pair) for pair in packed["fields"]], packed["files"])
 
 
 class SignIn(LoginView):
@@ -130,8 +130,8 @@ def sign_in_page(request: HttpRequest, status: int, **context: Any) -> HttpRespo
     return render(request, SignIn.template_name, context, status=status)
 
 
-def _resend_page(request: HttpRequest, form_input: Kept, status: int) -> HttpResponse:
-    return render(request, "web/kept_form.html", {"kept": form_input}, status=status)
+def _resend_page(request: HttpRequest, form_input: FormInput, status: int) -> HttpResponse:
+    return render(request, "web/kept_form.html", {"form_input": form_input}, status=status)
 
 
 class PagesInstead:
@@ -180,7 +180,7 @@ def _sign_in_instead(request: HttpRequest, response: HttpResponse) -> HttpRespon
     return _sign_in_form(request, form_input) if form_input else response
 
 
-def _sign_in_form(request: HttpRequest, form_input: Kept) -> HttpResponse:
+def _sign_in_form(request: HttpRequest, form_input: FormInput) -> HttpResponse:
     response = sign_in_page(request, 401, kept=pack(form_input), next=form_input.page)
     # HTTP requires this header with 401. Browsers ignore unknown schemes and show no prompt.
     response["WWW-Authenticate"] = 'Form realm="Handful"'

@@ -7,7 +7,6 @@ Source: CLUES, appendix A.3. Table 8 covers the whole 20-shot training set for t
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -72,12 +71,12 @@ def _contents(study: Study) -> Contents:
         split__shots__in=study.shots,
         split__number__in=study.splits,
     )
-    contents: Contents = defaultdict(lambda: defaultdict(set))
+    contents: Contents = {}
     for task, number, size, digest in examples.values_list(
         "split__task", "split__number", "split__shots", "content_hash"
     ):
         if size is not None:
-            contents[task, number][size].add(digest)
+            contents.setdefault((task, number), {}).setdefault(size, set()).add(digest)
     return contents
 
 
@@ -147,7 +146,7 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[SimpleNamespace]:
     )
     rows = []
     for scenario in scenarios:
-        of_file = contents[scenario.task_id, scenario.split_number]
+        of_file = contents.get((scenario.task_id, scenario.split_number), {})
         given = answers[answers["scenario"] == scenario.pk]
         n = groups.get(scenario.pk, 0)
         scores = [

@@ -4,6 +4,7 @@ Only `_revealed` includes gold answers. It requires a page with a reveal, that i
 answered training turn (docs/protocol.md#invariants).
 """
 
+from dataclasses import asdict
 from typing import Any
 
 from django.urls import reverse
@@ -94,8 +95,8 @@ def record_of(participation: Participation) -> dict[str, Any]:
     return {"lead": lead, "answered": answered}
 
 
-def declined(exit: Exit | None) -> dict[str, Any]:
-    return {"step": DECLINED} | _exit(exit)
+def declined(study_exit: Exit | None) -> dict[str, Any]:
+    return {"step": DECLINED} | _exit(study_exit)
 
 
 def _outside(participation: Participation) -> dict[str, Any]:
@@ -145,10 +146,8 @@ def _questions(participation: Participation, moment: str) -> list[dict[str, Any]
     ]  # fmt: skip
 
 
-def _exit(exit: Exit | None) -> dict[str, Any]:
-    if exit is None:
-        return {"exit": None}
-    return {"exit": {"code": exit.code, "url": exit.url, "platform": exit.platform}}
+def _exit(study_exit: Exit | None) -> dict[str, Any]:
+    return {"exit": asdict(study_exit) if study_exit else None}
 
 
 def _instructions(scenario: Scenario, page: dict[str, Any]) -> dict[str, Any]:

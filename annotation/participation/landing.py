@@ -38,7 +38,7 @@ def landing_page(
     has_submission = bool(arrival.identity and arrival.identity.submission)
     is_refused = not (live or ended or may_start or state == "elsewhere")
     outcome = "incompatible_device" if state == "device" else "study_full"
-    exit = adapter.exit(outcome, arrival.identity, "") if is_refused else None
+    study_exit = adapter.exit(outcome, arrival.identity, "") if is_refused else None
     start_url = reverse("start", args=[arrival.code])
     minutes = {scenario.estimated_minutes for scenario in study.scenarios.all()} or {0}
     return {
@@ -58,7 +58,7 @@ def landing_page(
         # Continue sends a POST, which stores another submission or starts the next part.
         "goes_on_by_post": bool(live and has_submission),
         "ended_url": reverse("work", args=[ended.token]) if ended else "",
-        "exit": exit,
+        "exit": study_exit,
         # The page sends this by POST to count the refusal, because GET does not write.
         "refused": state if is_refused and not arrival.is_preview else "",
         "refused_url": reverse("refused", args=[arrival.code]),

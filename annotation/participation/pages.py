@@ -66,13 +66,13 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
     """
 
     def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-        answer = require_http_methods(methods)(view)
+        limited = require_http_methods(methods)(view)
 
         @wraps(view)
         def guarded(request: access.PageRequest, *args: str, **kwargs: str) -> HttpResponse:
             with translation.override(settings.LANGUAGE_CODE):
                 try:
-                    return answer(request, *args, **kwargs)
+                    return limited(request, *args, **kwargs)
                 except NotAdmitted as refused:
                     context = {"reason": refused}
                     return render(request, "participation/not_admitted.html", context, status=403)
@@ -146,11 +146,11 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
     language = visitors.language_of(request)
     query = {} if language == settings.LANGUAGE_CODE else {"language": language}
     try:
-        exit = registry.decline(token)
+        study_exit = registry.decline(token)
     except registry.Agreed:
         return redirect("work", token)
-    if exit is not None:
-        query["exit"] = signing.dumps([exit.code, exit.url, exit.platform])
+    if study_exit is not None:
+        query["exit"] = signing.dumps([study_exit.code, study_exit.url, study_exit.platform])
     return redirect(reverse("declined", query=query))
 
 
@@ -162,12 +162,12 @@ def declined(request: access.PageRequest) -> HttpResponse:
     The link back to the platform is therefore signed and passed in the URL.
     """
     try:
-        exit = Exit(*signing.loads(request.GET.get("exit", "")))
+        study_exit = Exit(*signing.loads(request.GET.get("exit", "")))
     except signing.BadSignature:
-        exit = None
+        study_exit = None
     language = request.GET.get("language", "")
     with translation.override(language if language in dict(settings.LANGUAGES) else "en"):
-        return render(request, "participation/declined.html", {"exit": exit})
+        return render(request, "participation/declined.html", {"exit": study_exit})
 
 
 @worker_page("POST")

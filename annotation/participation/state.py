@@ -348,9 +348,9 @@ def _progress(participation: Participation, turn: Turn, place: Place) -> Progres
 
 
 def own_data_file(participation: Participation, rights: Collection[str] = WHOLE) -> JsonResponse:
-    exit = current_exit(participation)
+    study_exit = current_exit(participation)
     return JsonResponse(
-        personal_data(participation, exit.code if exit else None, rights),
+        personal_data(participation, study_exit.code if study_exit else None, rights),
         json_dumps_params={"indent": 1, "ensure_ascii": False},
         headers={"Content-Disposition": f'attachment; filename="{participation.pseudonym}.json"'},
     )

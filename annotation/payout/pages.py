@@ -155,8 +155,8 @@ def _page(
 
 def _looked_up(study: Study, code: str) -> dict[str, Any]:
     owner = study.participations.filter(completion_code__iexact=code).first() if code else None
-    exit = current_exit(owner) if owner else None
-    is_shown = exit is not None and exit.code.casefold() == code.casefold()
+    study_exit = current_exit(owner) if owner else None
+    is_shown = study_exit is not None and study_exit.code.casefold() == code.casefold()
     return {"code": code[:40], "code_owner": owner if is_shown else None}
 
 

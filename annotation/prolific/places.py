@@ -6,14 +6,16 @@ from annotation.prolific.accounts import client_of
 from annotation.prolific.client import Client, status_of
 from annotation.prolific.drafts import PlanError
 from annotation.prolific.studies import free_seats
-from annotation.prolific.submissions import Row, State, SyncReport
+from annotation.prolific.submissions import PlaceCounts, Row, SyncReport
 
 NO_SEAT_FREE = "Handful paused it: no seat is free here"
 NO_ROOM = "Handful paused it: the budget is exhausted"
 NOT_OPEN = "Handful paused it: the study does not assign seats"
 
 
-def fit_places(study: Study, states: list[State], client: Client, report: SyncReport) -> None:
+def fit_places(
+    study: Study, counted: list[PlaceCounts], client: Client, report: SyncReport
+) -> None:
     """Set the number of places on Prolific to match the free seats here, within the budget.
 
     All studies on Prolific share the budget. A person with a place on Prolific who is not yet
@@ -22,14 +24,16 @@ def fit_places(study: Study, states: list[State], client: Client, report: SyncRe
     study = Study.objects.get(pk=study.pk)
     room = budget.room(study)
     if room is not None:
-        room = max(room - sum(state.coming for state in states), 0)
+        room = max(room - sum(counts.coming for counts in counted), 0)
     is_open = study.status == StudyStatus.OPEN
-    states = [state for state in states if state.may_let_in]
-    free = [max(free_seats(state.study) - state.coming, 0) if is_open else 0 for state in states]
-    for state, free_here, share in zip(states, free, _share_out(free, room), strict=True):
+    counted = [counts for counts in counted if counts.may_let_in]
+    free = [
+        max(free_seats(counts.study) - counts.coming, 0) if is_open else 0 for counts in counted
+    ]
+    for counts, free_here, share in zip(counted, free, _share_out(free, room), strict=True):
         if_none = NO_ROOM if free_here else NO_SEAT_FREE if is_open else NOT_OPEN
-        with report.noting(state.study):
-            _fit(study, state, share, if_none, client, report)
+        with report.noting(counts.study):
+            _fit(study, counts, share, if_none, client, report)
 
 
 def _share_out(needs: list[int], room: int | None) -> list[int]:
@@ -44,14 +48,14 @@ def _share_out(needs: list[int], room: int | None) -> list[int]:
 
 
 def _fit(
-    study: Study, state: State, seats: int, if_none: str, client: Client, report: SyncReport
+    study: Study, counts: PlaceCounts, seats: int, if_none: str, client: Client, report: SyncReport
 ) -> None:
     """Add places on Prolific, pause or restart, so that `seats` new people can arrive.
 
     Places whose return was requested are not replaced: they will be returned or approved.
     """
-    prolific_study, reason = state.study, "" if seats else if_none
-    needed = state.staying + seats
+    prolific_study, reason = counts.study, "" if seats else if_none
+    needed = counts.staying + seats
     if seats and needed > prolific_study.places:
         extra = budget.within(study, prolific_study.reward_cents, needed - prolific_study.places)
         if extra:
@@ -61,9 +65,9 @@ def _fit(
             # Adding a place also restarts a study that had ended.
             status = str(client.study(prolific_study.id_there)["status"])[:20]
             prolific_study.store(status=status)
-        elif state.open_places <= 0:
+        elif counts.open_places <= 0:
             reason = NO_ROOM
-    status, has_open = status_of(prolific_study.status), state.open_places > 0
+    status, has_open = status_of(prolific_study.status), counts.open_places > 0
     if status == "ACTIVE" and reason and has_open:
         # People who arrived without a free seat would have to return it unpaid.
         client.transition(prolific_study.id_there, "PAUSE")

@@ -104,7 +104,7 @@ def _moment(text: Any) -> datetime | None:
 
 
 @dataclass(frozen=True)
-class State:
+class PlaceCounts:
     study: ProlificStudy
     # Submissions in a place, those without a requested return, and those not yet arrived here.
     occupied: int

@@ -35,8 +35,8 @@ from annotation.prolific.places import fit_places, note_pause
 from annotation.prolific.submissions import (
     TAKE_A_PLACE,
     UNDER_WAY,
+    PlaceCounts,
     Row,
-    State,
     SyncReport,
     sync_submission,
     take_over,
@@ -60,17 +60,17 @@ def sync(study: Study, client: Client | None = None, patient: bool = False) -> S
     for waiting in study.participations.filter(status=Status.WAITING):
         qualification.move_on(waiting.token)
     verify(study, client, report)
-    states = []
+    counted = []
     for prolific_study in study.prolific_studies.exclude(external_id=None):
         with report.noting(prolific_study):
-            states.append(_sync_one(prolific_study, client, report))
-    fit_places(study, states, client, report)
+            counted.append(_sync_one(prolific_study, client, report))
+    fit_places(study, counted, client, report)
     with report.noting("the exclusion list"):
         _bar(study, client, report)
     return report
 
 
-def _sync_one(prolific_study: ProlificStudy, client: Client, report: SyncReport) -> State:
+def _sync_one(prolific_study: ProlificStudy, client: Client, report: SyncReport) -> PlaceCounts:
     rows = []
     for data in client.submissions(prolific_study.id_there):
         report.submissions += 1
@@ -103,7 +103,8 @@ def _sync_one(prolific_study: ProlificStudy, client: Client, report: SyncReport)
     seated = set(stored.values_list("key", flat=True))
     coming = sum(row.status in UNDER_WAY and row.key not in seated for row in placed)
     staying = sum(not row.return_is_open for row in placed)
-    return State(prolific_study, len(placed), staying, coming if prolific_study.part <= 1 else 0)
+    coming = coming if prolific_study.part <= 1 else 0
+    return PlaceCounts(prolific_study, len(placed), staying, coming)
 
 
 def _bar(study: Study, client: Client, report: SyncReport) -> None:

@@ -149,12 +149,12 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
                     blurs=blurs or 0,
                     away_seconds=away or 0.0,
                     pastes=pastes or 0,
-                    signs=tuple(sign or 0 for sign in signs),
+                    signs=tuple(count or 0 for count in counted),
                     s1=s1,
                 )
                 for (
                     _pk, turn, step, shown_at, submitted_at, example, label, values, active, s1,
-                    blurs, away, pastes, *signs,
+                    blurs, away, pastes, *counted,
                 ) in group
             ]  # fmt: skip
 

@@ -67,8 +67,8 @@ def ends_a_task(participation: Participation, turn: Turn) -> bool:
     order = participation.upstream_order
     if turn.position + 1 == len(order):
         return True
-    following = frozen.card_of_example(order[turn.position + 1])
-    return following.name != turn.card.name
+    next_card = frozen.card_of_example(order[turn.position + 1])
+    return next_card.name != turn.card.name
 
 
 def card_shown_after(participation: Participation, turn: Turn | None) -> Card | None:

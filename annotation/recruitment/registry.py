@@ -62,10 +62,10 @@ class Agreed(Exception):
 
 def decline(token: str) -> Exit | None:
     """Delete a declining worker's participation, and return its exit. Raises Agreed."""
-    exit = None
+    study_exit = None
     for participation in Participation.objects.filter(token=token).select_related("study"):
-        exit = exit_of(participation, "no_consent")
+        study_exit = exit_of(participation, "no_consent")
         consent.record(participation, agree=False)
     if Participation.objects.filter(token=token, consented_at__isnull=False).exists():
         raise Agreed
-    return exit
+    return study_exit

@@ -5,7 +5,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
@@ -16,14 +15,7 @@ from analysis.scores.performance import performance
 from analysis.scores.rendering import as_markdown
 from annotation.models import Kind, Study
 from tasks.importing import CLUES
-
-
-def owner_of(name: str | None) -> str | None:
-    """Return the name, or that of a new user if there are no users yet."""
-    if name or User.objects.exists():
-        return name
-    # The account has no password until `manage.py changepassword` sets one.
-    return User.objects.create_user("researcher").get_username()
+from tasks.management.commands.import_clues import owner_of
 
 
 class Command(BaseCommand):

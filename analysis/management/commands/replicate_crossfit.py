@@ -11,11 +11,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.cross_task import cross_task, upstream
-from analysis.management.commands.replicate_clues import owner_of
 from annotation.models import Kind, Study
 from annotation.study import design_file
 from tasks.columns import Column, cells, on_page
 from tasks.gym import catalogue
+from tasks.management.commands.import_clues import owner_of
 from tasks.models import Task
 
 

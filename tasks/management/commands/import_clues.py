@@ -50,6 +50,14 @@ def active_account(name: str | None, advice: str) -> User:
     return matches.get()
 
 
+def owner_of(name: str | None) -> str | None:
+    """Return the name, or that of a new user if there are no users yet."""
+    if name or User.objects.exists():
+        return name
+    # The account has no password until `manage.py changepassword` sets one.
+    return User.objects.create_user("researcher").get_username()
+
+
 class Command(BaseCommand):
     help = "Import CLUES tasks from the published layout (PATH/SST-2/sst_test.jsonl, ...)."
 
