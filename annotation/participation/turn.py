@@ -150,25 +150,17 @@ class Progress:
     currency: str = ""
 
     @property
-    def worked_seconds(self) -> int:
-        return int(self.worked)
-
-    @property
-    def earned(self) -> str:
-        """Return earnings for the time worked, rounded down. The ledger holds exact amounts."""
-        return str(self._pay(self.worked_seconds).quantize(Decimal("0.01"), ROUND_DOWN))
-
-    @property
-    def worked_minutes(self) -> str:
-        return str(round(self.worked_seconds / 60))
-
-    @property
-    def earned_in_words(self) -> str:
-        return localize(Decimal(self.earned))
-
-    @property
-    def expected_in_words(self) -> str:
-        return str(localize(self.expected_pay))
+    def texts(self) -> dict[str, str]:
+        """Return time and pay as shown. Earnings are rounded down; the ledger has exact amounts."""
+        seconds = int(self.worked)
+        earned = self._pay(seconds).quantize(Decimal("0.01"), ROUND_DOWN)
+        return {
+            "worked_seconds": str(seconds),
+            "worked_minutes": str(round(seconds / 60)),
+            "earned": str(earned),
+            "earned_in_words": localize(earned),
+            "expected_in_words": str(localize(self.expected_pay)),
+        }
 
     @cached_property
     def seconds_left(self) -> float | None:
@@ -221,8 +213,7 @@ VERDICTS = {
 # Placeholders in cached HTML for the values that differ between annotators.
 CSRF, KEY, ADDRESS, TOKEN, TIME, FORM = (secrets.token_hex(16) for _ in range(6))
 # Likewise for the values of Progress: those that change with each example, and the others.
-TEXTS = ("worked_seconds", "worked_minutes", "earned", "earned_in_words", "expected_in_words")
-TIMES = {name: secrets.token_hex(16) for name in TEXTS}
+TIMES = {name: secrets.token_hex(16) for name in Progress().texts}
 FIXED = ("minutes_left", "hourly_rate", "max_paid_seconds", "currency")
 PRACTISED = 10  # number of examples after which the keys below the button are less prominent
 
@@ -303,7 +294,7 @@ class TurnPage:
         match = kind.match if kind else KEY
         turn = _turn(self.card, match, self.place, self.cutoff_seconds, get_language())
         fixed = tuple((name, getattr(self.progress, name)) for name in FIXED)
-        times = {mark: getattr(self.progress, name) for name, mark in TIMES.items()}
+        times = {TIMES[name]: text for name, text in self.progress.texts.items()}
         time = _filled(_time(fixed, get_language()), times)
         return _filled(turn, {TIME: time, FORM: form, TOKEN: self.token, KEY: self.key})
 
@@ -357,7 +348,7 @@ def _form(
 @lru_cache(maxsize=4096)
 def _time(fixed: tuple[tuple[str, Any], ...], _language: str | None) -> str:
     """Render time and pay in the current language, with the placeholders in TIMES."""
-    return render_to_string("participation/_time.html", {"progress": TIMES | dict(fixed)})
+    return render_to_string("participation/_time.html", {"progress": dict(fixed), "texts": TIMES})
 
 
 @lru_cache(maxsize=4096)
