@@ -334,15 +334,7 @@ class NextTask(Work):
         responses={201: OpenApiTypes.OBJECT} | REFUSED,
     )
     def post(self, request: Request) -> Response:
-        participation = current(request)
-        worker = participation.worker
-        following = seats.join(
-            participation.study_id,
-            worker.key,
-            worker.platform,
-            worker.kind,
-            browser=participation.browser,
-        )
+        following = seats.next_task(current(request))
         return Response(holding(following), status=HTTPStatus.CREATED)
 
 

@@ -342,15 +342,8 @@ def go_on(request: access.PageRequest, token: str) -> HttpResponse:
 @worker_page("POST")
 def next_task(request: access.PageRequest, token: str) -> HttpResponse:
     participation = visitors.participation_of(token)
-    worker = participation.worker
     try:
-        following = seats.join(
-            participation.study_id,
-            worker.key,
-            worker.platform,
-            worker.kind,
-            browser=participation.browser,
-        )
+        following = seats.next_task(participation)
     except join_errors.RecruitmentError as refusal:
         return _state(request, participation, notice=str(refusal), status=409)
     return redirect("work", following.token)

@@ -99,6 +99,13 @@ def _existing(study: Study, worker: Worker, browser: str, verified: bool) -> Par
     return _reseat(expired)
 
 
+def next_task(participation: Participation) -> Participation:
+    """Assign a seat in another of the study's tasks. Raises RecruitmentError."""
+    worker, browser = participation.worker, participation.browser
+    study = participation.study_id
+    return join(study, worker.key, worker.platform, worker.kind, browser=browser)
+
+
 def _worker(key: str, platform: str, kind: str) -> tuple[Worker, bool]:
     """Return (worker, whether it is new). The row is locked so that it cannot be deleted."""
     while True:
