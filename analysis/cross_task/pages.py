@@ -10,13 +10,14 @@ from analysis.cross_task import cross_task, learners, upstream
 from analysis.cross_task.upstream import OF_ARMS
 from analysis.scores import performance
 from analysis.scores.api import KIND, OBJECT, KindOfTable
-from analysis.scores.pages import csv_file, of_kind, reading
+from analysis.scores.pages import csv_file, of_kind
 from annotation.protocol.blinding import scores_of
+from annotation.web.access import signed_in
 from annotation.web.views import tagged
 from tasks.columns import cells, on_page
 
 
-@reading
+@signed_in("GET")
 def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = of_kind(request, name)
     if not study.is_cross_task:
@@ -36,7 +37,7 @@ def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "cross_task/cross_task.html", context)
 
 
-@reading
+@signed_in("GET")
 def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     study = scores_of(request, name)
     if table not in upstream.OF_ARMS:

@@ -6,12 +6,10 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
 
 from analysis.documents import (
     blocks,
@@ -30,7 +28,7 @@ from analysis.scores import findings, findings_columns, means, performance
 from analysis.scores import sensitivity as rules
 from analysis.scores.columns import TableRows
 from analysis.scores.overlap import OVERLAP
-from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
+from analysis.scores.pages import chosen_kind, csv_file, of_kind
 from annotation.models import Study
 from annotation.monitoring import report_answers
 from annotation.monitoring.sample import (
@@ -41,7 +39,7 @@ from annotation.monitoring.sample import (
     store_export,
 )
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import ResearcherRequest, study_of
+from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import PageForm, TextField, is_shown_again
 from annotation.web.rights import right_to
 from tasks.columns import Column
@@ -134,21 +132,20 @@ def markdown_file(document: blocks.Document | None, filename: str) -> HttpRespon
     return download(blocks.as_markdown(document), filename)
 
 
-@reading
+@signed_in("GET")
 def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
     context = {"study": study, "document": preregistration.for_study(study)}
     return render(request, "documents/preregistration.html", context)
 
 
-@reading
+@signed_in("GET")
 def preregistration_file(request: ResearcherRequest, name: str) -> HttpResponse:
     document = preregistration.for_study(study_of(request, name, "read"))
     return markdown_file(document, f"{name}-preregistration.md")
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """Show the report (GET) or save the answers to its checklist (POST, owners only)."""
     if request.method == "GET":
@@ -233,8 +230,7 @@ def _answer_fields(
     return fields
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
     """Create the sample table from a demographic export, or delete it (owners only)."""
     study = opened_study(request, name, right_to("sample_upload"))
@@ -255,7 +251,7 @@ def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
     return _report(request, study, sample=form, status=422)
 
 
-@reading
+@signed_in("GET")
 def sample_file(request: ResearcherRequest, name: str, ext: str) -> HttpResponse:
     study = opened_study(request, name, "read")
     if ext not in ("csv", "json"):
@@ -263,7 +259,7 @@ def sample_file(request: ResearcherRequest, name: str, ext: str) -> HttpResponse
     return download(checklists.sample_file(study, ext), f"{name}-sample.{ext}")
 
 
-@reading
+@signed_in("GET")
 def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -> HttpResponse:
     filled = checklists.form_of(opened_study(request, name, "read"), form)
     if filled is None or ext not in ("tex", "json"):
@@ -272,8 +268,7 @@ def checklist_file(request: ResearcherRequest, name: str, form: str, ext: str) -
     return download(make(filled), f"{name}-{form}.{ext}")
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
     study = opened_study(request, name, right_to("report_run"))
     address = reverse("report", args=[study.name])
@@ -281,13 +276,13 @@ def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
     return redirect(address) if job is None else poll(request, job, address)
 
 
-@reading
+@signed_in("GET")
 def report_style(request: ResearcherRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
     return HttpResponse(front.page_style(study), content_type="text/css; charset=utf-8")
 
 
-@reading
+@signed_in("GET")
 def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
     return markdown_file(report.for_study(scores_of(request, name)), f"{name}-report.md")
 
@@ -309,7 +304,7 @@ TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
 }
 
 
-@reading
+@signed_in("GET")
 def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
@@ -319,7 +314,7 @@ def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     return csv_file(f"{study.name}-{table}", columns, rows(study, kind), kind)
 
 
-@reading
+@signed_in("GET")
 def latex_page(request: HttpRequest, name: str) -> HttpResponse:
     """List the tables that can be copied or downloaded as LaTeX. Nothing is computed."""
     study, _kind, context = of_kind(request, name)
@@ -328,7 +323,7 @@ def latex_page(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "scores/latex.html", context)
 
 
-@reading
+@signed_in("GET")
 def table_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
     study = scores_of(request, name)
     if table not in paper_tables.titles(study):

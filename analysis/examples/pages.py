@@ -4,11 +4,9 @@ from collections import Counter
 from typing import Any
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -19,10 +17,10 @@ from analysis.examples import difficulty, gold_audit
 from analysis.examples.one_page import ExamplePage
 from analysis.scores import findings, performance
 from analysis.scores.api import KIND, OBJECT, KindOfTable
-from analysis.scores.pages import WORK, chosen_kind, csv_file, of_kind, reading
+from analysis.scores.pages import WORK, chosen_kind, csv_file, of_kind
 from annotation.models import ExampleComment, GoldOpinion, Study
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import ResearcherRequest
+from annotation.web.access import ResearcherRequest, signed_in
 from annotation.web.fields import PageForm, TextField
 from annotation.web.form_bodies import as_form_data
 from annotation.web.paging import page_of, small_list
@@ -63,7 +61,7 @@ class CommentForm(PageForm):
     )
 
 
-@reading
+@signed_in("GET")
 def examples(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = of_kind(request, name)
     tasks = sorted(study.tasks.all(), key=lambda task: place(task.name))
@@ -110,7 +108,7 @@ def _texts(task: Task) -> dict[int, str]:
     }
 
 
-@reading
+@signed_in("GET")
 def examples_file(request: HttpRequest, name: str) -> HttpResponse:
     study = scores_of(request, name)
     task = _task(request, list(study.tasks.order_by("name")))
@@ -120,7 +118,7 @@ def examples_file(request: HttpRequest, name: str) -> HttpResponse:
     return csv_file(f"{study.name}-{task.name}-difficulty", columns, rows, kind)
 
 
-@reading
+@signed_in("GET")
 def audit(request: HttpRequest, name: str) -> HttpResponse:
     """List the test examples where all annotators of one kind contradict the gold."""
     study, kind, context = of_kind(request, name)
@@ -146,14 +144,13 @@ def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
     return task
 
 
-@reading
+@signed_in("GET")
 def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     study = scores_of(request, name)
     return _example(request, study, example_of(study, pk))
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     study = scores_of(request, name, right_to("example_comment"))
     example = example_of(study, pk)

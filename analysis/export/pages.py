@@ -3,20 +3,17 @@
 from datetime import datetime
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from analysis.documents import front
 from analysis.documents.pages import opened_study
 from analysis.export import bundle_job, files, publishing
-from analysis.scores.pages import reading
 from annotation.models import Study
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import ResearcherRequest
+from annotation.web.access import ResearcherRequest, signed_in
 from annotation.web.fields import PageForm
 from tasks.csv_files import saved_as
 from tasks.jobs import go_to, poll
@@ -33,7 +30,7 @@ class BundleForm(PageForm):
     )
 
 
-@reading
+@signed_in("GET")
 def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
     return zip_of(scores_of(request, name))
 
@@ -46,7 +43,7 @@ def zip_of(study: Study) -> StreamingHttpResponse:
     )
 
 
-@reading
+@signed_in("GET")
 def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
     return _release(request, opened_study(request, name))
 
@@ -72,8 +69,7 @@ def _release(
     return render(request, "export/release.html", context, status=422 if rejected else 200)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
     study = opened_study(request, name)
     form = BundleForm(request.POST)
@@ -83,8 +79,7 @@ def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
     return redirect("release", study.name)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     study = opened_study(request, name)
     address = reverse("release", args=[study.name])
@@ -94,7 +89,7 @@ def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     return poll(request, job, address)
 
 
-@reading
+@signed_in("GET")
 def release_zip(request: ResearcherRequest, name: str) -> HttpResponseBase:
     study = opened_study(request, name)
     archive = bundle_job.archive_of(bundle_job.job_of(study))

@@ -17,16 +17,16 @@ from analysis.scores import columns, findings, performance
 from analysis.scores.api import KIND, OBJECT, Rows
 from analysis.scores.columns import as_records, plain
 from analysis.scores.markup import PaperTable, as_latex
-from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
+from analysis.scores.pages import chosen_kind, csv_file, of_kind
 from annotation.models import Kind, Study
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import ResearcherRequest
+from annotation.web.access import ResearcherRequest, signed_in
 from annotation.web.views import ApiView, tagged
 from tasks.columns import cells, on_page
 from tasks.csv_files import download
 
 
-@reading
+@signed_in("GET")
 def figures(request: HttpRequest, name: str) -> HttpResponse:
     """Show each figure with its caption and downloads, for one kind of annotator.
 
@@ -45,7 +45,7 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "figures/figures.html", context)
 
 
-@reading
+@signed_in("GET")
 def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpResponse:
     """Download a figure as JSON, CSV, SVG, PNG or PDF, at single or double `width`."""
     kind, chart = _figure(request, name, figure)
@@ -71,13 +71,13 @@ def _picture(
     return download(picture, filename, figure_data.PICTURES[ext])
 
 
-@reading
+@signed_in("GET")
 def figure_table(request: HttpRequest, name: str, figure: str) -> HttpResponse:
     _kind, chart = _figure(request, name, figure)
     return render(request, "figures/_figure_numbers.html", {"figure": chart})
 
 
-@reading
+@signed_in("GET")
 def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse:
     kind, chart = _figure(request, name, figure)
     return csv_file(f"{name}-{figure}-numbers", chart.all_columns, chart.numbers, kind)
@@ -119,7 +119,7 @@ def _studies(request: HttpRequest) -> tuple[list[Study], str]:
     return [scores_of(request, name) for name in names], kind
 
 
-@reading
+@signed_in("GET")
 def compare_page(request: ResearcherRequest) -> HttpResponse:
     studies, kind = _studies(request)
     jobs = ((study, findings.waiting(findings.curves_job(study, kind))) for study in studies)
@@ -163,7 +163,7 @@ def _comparison(request: HttpRequest) -> Comparison:
     return comparison
 
 
-@reading
+@signed_in("GET")
 def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
     comparison = _comparison(request)
     figure = comparison.figure
@@ -178,7 +178,7 @@ def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
     return _picture(request, figure, ext, filename)
 
 
-@reading
+@signed_in("GET")
 def compare_design(request: HttpRequest) -> HttpResponse:
     comparison = _comparison(request)
     text = columns.as_csv(comparison.design_columns, comparison.differing)

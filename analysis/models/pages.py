@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
 
 from analysis.models import differences, leaderboard, model_runs, models_columns
 from analysis.models import models as model_tables
@@ -19,10 +17,10 @@ from analysis.models.leaderboard import Board
 from analysis.models.models_columns import AGGREGATES, SCORES
 from analysis.scores import columns, findings, metrics, performance, published
 from analysis.scores.columns import TableRows
-from analysis.scores.pages import chosen_kind, csv_file, of_kind, reading
+from analysis.scores.pages import chosen_kind, csv_file, of_kind
 from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import ResearcherRequest, own_model, predictions_job_of
+from annotation.web.access import ResearcherRequest, own_model, predictions_job_of, signed_in
 from tasks import listing, teams, uploads
 from tasks.columns import Column, cells, on_page
 from tasks.csv_files import download
@@ -35,8 +33,7 @@ UPLOADED = "{}?upload={}#upload"
 
 
 @uploads.takes_files(uploads.MAX_BYTES)
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def models(request: ResearcherRequest) -> HttpResponse:
     """List the models and the state of the job `?upload=` (GET), or store an upload (POST)."""
     upload = request.GET.get("upload", "")
@@ -97,20 +94,19 @@ def _store(form: UploadForm, request: ResearcherRequest) -> str:
     return reverse("model", args=[stored.name])
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@signed_in("GET", "POST")
 def model_upload(request: ResearcherRequest, pk: int) -> HttpResponse:
     """Do a part of the job (POST), or redirect to the page that shows it (GET)."""
     job, address = predictions_job_of(request, pk), UPLOADED.format(reverse("models"), pk)
     return redirect(address) if request.method == "GET" else poll(request, job, address)
 
 
-@reading
+@signed_in("GET")
 def models_file(request: ResearcherRequest) -> HttpResponse:
     return _model_scores(PredictionFile.objects.all(), "models.csv")
 
 
-@reading
+@signed_in("GET")
 def model(request: ResearcherRequest, name: str) -> HttpResponse:
     language_model = get_object_or_404(
         LanguageModel.objects.select_related("uploaded_by"), name=name
@@ -131,7 +127,7 @@ def model(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, "models/model.html", context)
 
 
-@reading
+@signed_in("GET")
 def model_file(request: ResearcherRequest, name: str) -> HttpResponse:
     language_model = get_object_or_404(LanguageModel, name=name)
     return _model_scores(language_model.files.all(), f"{language_model.name}-scores.csv")
@@ -142,8 +138,7 @@ def _model_scores(files: PredictionFileQuerySet, filename: str) -> HttpResponse:
     return download(text, filename)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     file = get_object_or_404(own_model(request, name).files, pk=pk)
     try:
@@ -155,15 +150,13 @@ def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     return redirect("model", name)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
     teams.set_archived(own_model(request, name), is_archived)
     return redirect("model", name)
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
     language_model = own_model(request, name)
     if language_model.files.exists():
@@ -177,7 +170,7 @@ def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
 # Models in one study -----------------------------------------------------------------------------
 
 
-@reading
+@signed_in("GET")
 def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
     """Show humans, uploaded models and published figures. Slow differences have their own URL."""
     study, kind, context = of_kind(request, name)
@@ -196,7 +189,7 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, "models/study_models.html", context)
 
 
-@reading
+@signed_in("GET")
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
     """Show differences and examples, as a separate view or as part of the models page."""
     study, kind, context = of_kind(request, name)
@@ -237,7 +230,7 @@ FILES: dict[str, tuple[Sequence[Column], TableRows]] = {
 }
 
 
-@reading
+@signed_in("GET")
 def study_models_file(request: ResearcherRequest, name: str, table: str) -> HttpResponse:
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
@@ -263,7 +256,7 @@ def _pairing(
     return pairing
 
 
-@reading
+@signed_in("GET")
 def leaderboard_page(request: ResearcherRequest, name: str) -> HttpResponse:
     study, kind, context = of_kind(request, name)
     job = findings.waiting(findings.curves_job(study, kind))

@@ -15,14 +15,14 @@ from rest_framework.response import Response
 from analysis.planning import planned_power, planner
 from analysis.scores.api import OBJECT
 from analysis.scores.columns import as_records
-from analysis.scores.pages import reading
 from analysis.stats import arg
+from annotation.web.access import signed_in
 from annotation.web.fields import WholeNumberField
 from annotation.web.views import ApiView
 from tasks import columns as table_columns
 
 
-@reading
+@signed_in("GET")
 def plan(request: HttpRequest) -> HttpResponse:
     sources = planner.sources(request.user)
     form = PlannerForm(request.GET, sources=sources)

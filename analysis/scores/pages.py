@@ -1,15 +1,12 @@
 """Score pages and their downloads. Pages in other rooms use this module's helpers."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_GET, require_POST
 
 from analysis.scores import (
     attrition,
@@ -28,19 +25,12 @@ from analysis.scores import sensitivity as rules
 from analysis.stats import two_way
 from annotation.models import Study
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import study_of
+from annotation.web.access import signed_in, study_of
 from annotation.web.rights import right_to
 from tasks import columns as table_columns
 from tasks.columns import Column
 from tasks.csv_files import download
 from tasks.jobs import poll
-
-View = TypeVar("View", bound=Callable[..., HttpResponseBase])
-
-
-def reading(view: View) -> View:
-    """Restrict a page or file to GET requests from signed-in users."""
-    return login_required(require_GET(view))
 
 
 def results_of(study: Study) -> dict[str, Any]:
@@ -69,7 +59,7 @@ def csv_file(name: str, fields: Iterable[Column], rows: Iterable[Any], kind: str
 FORMATS = {"md": rendering.as_markdown, "tex": rendering.as_latex}
 
 
-@reading
+@signed_in("GET")
 def human_performance(request: HttpRequest, name: str) -> HttpResponse:
     study = scores_of(request, name)
     frame = frames.annotators(study)
@@ -82,7 +72,7 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "scores/human_performance.html", context)
 
 
-@reading
+@signed_in("GET")
 def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
     """Download the same tables as a single file. Kinds follow one another and are never mixed."""
     study = scores_of(request, name)
@@ -95,7 +85,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
     return download("".join(map(FORMATS[ext], performance.all_tables(study))), filename)
 
 
-@reading
+@signed_in("GET")
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
     """Show scores by block of training examples, even while test scores are hidden."""
     study = study_of(request, name, "read")
@@ -107,14 +97,14 @@ def training_table(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "scores/training_table.html", results_of(study) | {"groups": groups})
 
 
-@reading
+@signed_in("GET")
 def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
     text = columns.as_csv(training.BLOCK_SCORES, training.block_scores(study))
     return download(text, f"{study.name}-training.csv")
 
 
-@reading
+@signed_in("GET")
 def analysis(request: HttpRequest, name: str) -> HttpResponse:
     """Show one kind's tables. Resampled results come from a job that the page runs."""
     study, kind, context = of_kind(request, name)
@@ -141,8 +131,7 @@ WORK = {
 }
 
 
-@login_required
-@require_POST
+@signed_in("POST")
 def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     """Run one part of the job behind a page, one of WORK. The first request starts the job."""
     study = scores_of(request, name, right_to("analysis_run"))
@@ -155,7 +144,7 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     return redirect(address) if job is None else poll(request, job, address)
 
 
-@reading
+@signed_in("GET")
 def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     """Show how often annotators of one kind, or `?annotator=`, make the same errors as a model."""
     study, kind, context = of_kind(request, name)
@@ -178,7 +167,7 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "scores/overlap.html", context)
 
 
-@reading
+@signed_in("GET")
 def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = of_kind(request, name)
     rows, job = rules.at_hand(study, kind)

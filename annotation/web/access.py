@@ -5,12 +5,14 @@ study's language. Their callers must reset it, because threads are reused.
 """
 
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
@@ -20,6 +22,8 @@ from annotation.models.accounts import SCOPE_OF_RIGHT
 from annotation.models.study import StudyQuerySet
 from tasks.models import Job, LanguageModel, TaskUpload
 from tasks.predictions import upload_job
+
+View = Callable[..., HttpResponseBase]
 
 
 class PageRequest(HttpRequest):
@@ -32,10 +36,10 @@ class ResearcherRequest(PageRequest):
     user: User
 
 
-def signed_in(
-    *methods: str,
-) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
-    def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def signed_in(*methods: str) -> Callable[[View], Callable[..., Any]]:
+    """Restrict a page or file to signed-in users and these methods."""
+
+    def decorated(view: View) -> Callable[..., Any]:
         return login_required(require_http_methods(list(methods))(view))
 
     return decorated
