@@ -7,14 +7,17 @@ row only suggests a review and never has an automatic effect.
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
+from typing import Any
 
 from django.db.models import Sum
 
 from analysis.heavy import np
 from analysis.scores.columns import Table, between, percent
+from analysis.scores.findings import remembered
 from analysis.scores.test_sets import TestFile, given_texts
 from analysis.stats import error_overlap
 from analysis.stats.agreement import plurality
@@ -36,17 +39,20 @@ Answers = dict[int, Given]  # by example
 Models = dict[tuple[str, str], Answers]  # by (name, source)
 
 
-def table(study: Study, kind: str, annotator: Participation | None = None) -> list[SimpleNamespace]:
+def table(
+    study: Study, kind: str, annotator: Participation | None = None, task: str = ""
+) -> list[SimpleNamespace]:
     """Return one row per annotator and model, for completed annotators of one kind.
 
     Excluded annotators are included. `p_holm` is corrected over the annotators in the cell, and
-    `agrees` shows whether the errors agree more often than expected. With `annotator`,
-    only the rows of that cell are returned.
+    `agrees` shows whether the errors agree more often than expected. With `annotator` or `task`,
+    only the rows of that cell or task are returned.
     """
     models = {} if kind == Kind.MODEL else _models(study)
     cells: dict[tuple[str, int], dict[int, str]] = defaultdict(dict)
     people = study.participations.filter(kind=kind, status=Status.COMPLETED).in_cells()
-    people = people.filter(scenario__task__name__in=models).order_by("pseudonym")
+    tasks = models.keys() & {task} if task else models
+    people = people.filter(scenario__task__name__in=tasks).order_by("pseudonym")
     if annotator:
         cell = annotator.scenario
         people = people.filter(scenario__task=cell.task_id, scenario__shots=cell.shots)
@@ -61,8 +67,8 @@ def table(study: Study, kind: str, annotator: Participation | None = None) -> li
     ]
 
 
-def agreeing(study: Study, kind: str) -> set[int]:
-    return {row.participation for row in table(study, kind) if row.agrees}
+def agreeing(study: Study, kind: str, task: str = "") -> set[int]:
+    return {row.participation for row in table(study, kind, task=task) if row.agrees}
 
 
 def _errors(study: Study, participations: list[int]) -> dict[int, Answers]:
@@ -114,17 +120,18 @@ def _of_cell(
 ) -> Iterator[SimpleNamespace]:  # fmt: skip
     sets = [errors[pk] for pk in names]
     examples = sorted({example for given in (*sets, *models.values()) for example in given})
-    numbers: dict[tuple[int, Given], int] = {(example, None): 0 for example in examples}
+    numbers: list[dict[Any, int]] = [{NOTHING: UNKNOWN, None: 0} for _example in examples]
 
-    def codes(given: Answers) -> np.ndarray:
+    def codes(given: Answers) -> list[int]:
         """Return 0 for right answers, and a number for each distinct wrong answer."""
-        keys = [(example, given[example]) if example in given else None for example in examples]
-        return np.array(
-            [UNKNOWN if key is None else numbers.setdefault(key, len(numbers)) for key in keys]
-        )
+        answers = zip(numbers, (given.get(example, NOTHING) for example in examples), strict=True)
+        return [of.setdefault(answer, len(of) - 1) for of, answer in answers]
 
     people = np.maximum([codes(given) for given in sets], 0)  # answers that are not wrong are right
-    results = error_overlap.overlaps(people, [codes(of) for of in models.values()], study.seed)
+    wrong = np.array([codes(of) for of in models.values()])
+    digest = hashlib.sha256(people.tobytes() + wrong.tobytes()).hexdigest()
+    key = f"overlap:{study.seed}:{len(people)}:{digest}"
+    results = remembered(key, lambda: error_overlap.overlaps(people, wrong, study.seed))
     for (model, source), overlaps in zip(models, results, strict=True):
         corrected = holm([overlap.p for overlap in overlaps])
         for (pk, name), overlap, p in zip(names.items(), overlaps, corrected, strict=True):

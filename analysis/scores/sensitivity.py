@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +30,7 @@ from tasks.models import Example, Job
 TRAINING = (50, 60, 70, 80, 90)  # minimum mean S1 x 100 in the training step
 SECONDS = (1, 2, 5, 10)  # minimum median active seconds per example of the annotation step
 QUESTIONS = ("seen_before", "ai_used")  # questions of the exit questionnaire
+ALIKE = "errors_unlike_models"
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ RULES = (
     *_exit_rules("ai_used", "AI use"),
     Rule("passed_checks", "without annotators who failed a check", _not("failed_checks")),
     Rule("not_flagged", "without annotators with a quality flag", _not("flagged")),
-    Rule("errors_unlike_models", "without annotators whose errors agree with a model’s more often"
-         " than expected", _not("errors_agree"), lambda people: bool(people["errors_agree"].any())),
+    Rule(ALIKE, "without annotators whose errors agree with a model’s more often than expected",
+         _not("errors_agree"), lambda people: bool(people["errors_agree"].any())),
     Rule("by_page", "without people for whom a program answered", _not("by_program"),
          lambda people: bool(people["by_program"].any())),
     Rule("none_of_these", "none of these: “yes” in the questionnaire, failed check, flag, program",
@@ -108,14 +110,14 @@ def given(study: Study, kind: str, task: str = "") -> pd.DataFrame:
     return pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))
 
 
-def people(study: Study, kind: str) -> pd.DataFrame:
+def people(study: Study, kind: str, task: str = "") -> pd.DataFrame:
     """Return completed participations of one kind, including excluded ones.
 
     Columns: participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN
     at zero shots), seen_before and ai_used (yes, no, unsure, or "" if not answered), failed_checks
     and flagged (bool: any of the quality flags in annotators.csv), by_program (bool: a person with
     an answer through the API), errors_agree (bool: with a model's more often than expected,
-    overlap.py).
+    overlap.py; with `task`, of annotators in this task).
     """
     frame = frames.annotators(study)
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
@@ -131,7 +133,7 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     frame["flagged"] = [bool(raised.get(pk)) for pk in keys]
     programs = set(marks.by_program(study).values_list("pk", flat=True))
     frame["by_program"] = [pk in programs for pk in keys]
-    alike = overlap.agreeing(study, kind)
+    alike = overlap.agreeing(study, kind, task)
     frame["errors_agree"] = [pk in alike for pk in keys]
     columns = ["participation", "task", "shots", "annotator", "analysed", "score", "training_s1"]
     return frame[[*columns, *QUESTIONS, "failed_checks", "flagged", "by_program", "errors_agree"]]
@@ -186,11 +188,22 @@ def at_hand(
     if job is not None and job.is_done:
         order = [rule.name for rule in RULES]
         results = [findings.row_of(values) for part in job.result for values in part]
+        results += _unchanged(results)
         results.sort(key=lambda row: (order.index(row.rule), cards.place(row.task), row.shots))
         return results, None
     if job is not None and waits:
         return [], job
     return rows(study, people(study, kind), given(study, kind)), None
+
+
+def _unchanged(rows: list[SimpleNamespace]) -> list[SimpleNamespace]:
+    """Return the rows of ALIKE that parts left out, because no errors agree in their tasks."""
+    tasks = {row.task for row in rows if row.rule == ALIKE}
+    return [
+        SimpleNamespace(**vars(row) | {"rule": ALIKE})
+        for row in rows
+        if tasks and row.rule == RULES[0].name and row.task not in tasks
+    ]
 
 
 KIND = "sensitivity"
@@ -224,11 +237,11 @@ def parameters(study: Study, kind: str) -> dict[str, Any]:
     }
 
 
-@jobs.job(KIND)
+@jobs.job(KIND, limit=timedelta(minutes=30))  # permutations of hundreds of annotators
 def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     study, kind = findings.study_of(job), job.parameters["kind"]
-    answers = given(study, kind, findings.tasks_of(job.parameters)[number])
-    results = rows(study, people(study, kind), answers)
+    task = findings.tasks_of(job.parameters)[number]
+    results = rows(study, people(study, kind, task), given(study, kind, task))
     findings.check_inputs(job, parameters(study, kind))
     return list(map(findings.stored_row, results))
 

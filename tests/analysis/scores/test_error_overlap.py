@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from scipy import stats
 
@@ -22,6 +24,7 @@ from analysis.stats.significance import holm
 from annotation.models import Kind, Study
 from annotation.study import compared_files
 from benchmarks import ai_use
+from tasks import jobs
 from tests import factories
 from tests.analysis import five_studies
 from tests.analysis.documents.reports import block
@@ -81,6 +84,34 @@ def test_permutations_keep_examples_and_numbers_of_errors():
     assert (np.sort(drawn, axis=1) == np.sort(people, axis=0)).all()
     assert ((drawn > 0).sum(-1) == (people > 0).sum(-1)).all()
     assert (drawn != people).any()
+
+
+def traded(chains, first, second, draw) -> np.ndarray:
+    """One round of trades in all chains at once, written out."""
+    ours, theirs = chains[:, first], chains[:, second]
+    alone = (ours > 0) != (theirs > 0)
+    number = ((ours > 0) & alone).sum(-1, keepdims=True)
+    keys = draw.random(ours.shape, dtype=np.float32)
+    rank = np.where(alone, keys, 2).argsort(-1, kind="stable").argsort(-1)
+    is_wrong = np.where(alone, rank < number, ours > 0)
+    swaps = np.where(alone, is_wrong != (ours > 0), keys >= 0.5)
+    after = chains.copy()
+    after[:, first], after[:, second] = np.where(swaps, [theirs, ours], [ours, theirs])
+    return after
+
+
+@pytest.mark.parametrize("annotators", [3, 8])
+def test_permutations_are_trades_of_all_chains_in_one_random_stream(annotators):
+    people, _models = ai_use.crowd(np.random.default_rng(3), annotators=annotators, examples=40)
+    people = people[:, people.max(0) != people.min(0)]
+    narrow = error_overlap.permutations(people.astype(np.uint8), np.random.default_rng(1))
+    draw, chains = np.random.default_rng(1), np.repeat(people[None], error_overlap.CHAINS, 0)
+    half = annotators // 2
+    for rounds in (error_overlap.TRADES + 2 * annotators.bit_length(), error_overlap.TRADES):
+        for _round in range(rounds):
+            order = draw.permutation(annotators)
+            chains = traded(chains, order[:half], order[half : 2 * half], draw)
+        assert (next(narrow) == chains).all()
 
 
 def test_a_copier_is_found_and_honest_annotators_are_not():
@@ -284,6 +315,45 @@ def test_sensitivity_shows_the_cell_without_them(ada, compared):
     assert "without annotators whose errors agree with a model’s more often" in page
     # The table has no effect on analysis and pay.
     assert compared.participations.filter(in_analysis=True, is_paid=True).count() == 5
+
+
+def test_each_part_of_the_job_compares_the_errors_in_its_task(researcher, monkeypatch):
+    tasks = [factories.make_kind("short text", name=name, test_size=24) for name in ("a", "b")]
+    study = factories.make_study(
+        researcher, *tasks, shots=[0], annotators=4, hourly_rate=0, hide_test_scores=True
+    )
+    for task in tasks:
+        factories.predict(researcher, "T5-Large", task, 0, predict=predicted)
+        scenario = study.scenarios.get(task=task)
+        for person in range(4):
+            # The one who copies is in the first task.
+            answer = answers_of(person + (task != tasks[0]))
+            factories.work_through(factories.seat(scenario), answer)
+    five_studies.close(study, researcher)
+    direct = sensitivity.table(study, Kind.PERSON)
+    monkeypatch.setattr(sensitivity.findings, "SMALL", 0)
+    job = sensitivity.job_of(study, Kind.PERSON, owner=researcher)
+    read = []
+    while not job.is_done:
+        with CaptureQueriesContext(connection) as queries:
+            jobs.run_chunk(job)
+        wrong = [query["sql"] for query in queries if '"s1" < ' in query["sql"]]
+        listed = re.findall(r"IN \(([\d, ]+)\)", " ".join(wrong))
+        read.append({int(number) for numbers in listed for number in numbers.split(", ")})
+    people = [study.participations.filter(scenario__task=task) for task in tasks]
+    assert read == [{person.pk for person in of_task} for of_task in people]
+    assert repr(sensitivity.table(study, Kind.PERSON)) == repr(direct)
+    shown = {row.task: row.n for row in direct if row.rule == "errors_unlike_models"}
+    assert shown == {"a": 3, "b": 4}
+
+
+def test_the_same_answers_are_permuted_once(compared, monkeypatch):
+    before = repr(overlap.table(compared, Kind.PERSON))
+    monkeypatch.setattr(error_overlap, "permutations", None)  # callable no more
+    assert repr(overlap.table(compared, Kind.PERSON)) == before
+    compared.seed += 1
+    with pytest.raises(TypeError):
+        overlap.table(compared, Kind.PERSON)
 
 
 def test_without_a_model_the_page_says_what_it_needs(ada, study):
