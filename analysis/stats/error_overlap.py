@@ -106,7 +106,8 @@ def overlaps(
     errors = [_Model(model[varied], people) for model in models]
     edges = [model.excess(people) - ROUNDING for model in errors]
     reached, count = np.zeros(judged.shape), 0
-    for permuted in permutations(people, np.random.default_rng(seed)):
+    permuting = permutations(people, np.random.default_rng(seed)) if varied.any() else ()
+    for permuted in permuting:
         for number, (model, edge) in enumerate(zip(errors, edges, strict=True)):
             reached[number] += (model.excess(permuted) >= edge).sum(0)
         count += len(permuted)

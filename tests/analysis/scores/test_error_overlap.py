@@ -185,6 +185,12 @@ def test_where_it_cannot_work_there_is_a_reason(people, model, why_not):
     assert np.isnan([own.share, own.others, own.low, own.p]).all()
 
 
+def test_equal_answers_agree_as_often_as_expected():
+    # With these numbers of errors, the observed answers are the only permutation.
+    for own in overlaps(np.ones((3, 9), int), [np.ones(9, int)])[0]:
+        assert (own.same, own.share, own.others, own.p) == (9, 1, 1, 1)
+
+
 def test_examples_without_the_models_answer_are_left_out():
     people, model = ai_use.crowd(np.random.default_rng(2), annotators=6, examples=80)
     unknown = np.where(np.arange(80) < 10, UNKNOWN, model)
