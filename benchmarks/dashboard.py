@@ -34,7 +34,7 @@ PAGES = (
 
 def make() -> int:
     """Create the study `large` with an active annotator per scenario. Return its answers."""
-    from django.contrib.auth import get_user_model
+    from django.contrib.auth.models import User
 
     from annotation.models import Study
     from annotation.study import design, lifecycle
@@ -61,7 +61,7 @@ def make() -> int:
         files = [SplitFile("train", k, 1, f"train_{k}.jsonl", pool[:k]) for k in SHOTS if k]
         files.append(SplitFile("test", None, None, "test.jsonl", records("test", TEST)))
         tasks.append(import_task(parse_card(card | {"name": f"large-{index}"}, "card"), files).task)
-    owner = get_user_model().objects.create_user("owner")
+    owner = User.objects.create_user("owner")
     study = Study(
         owner=owner,
         name="large",
@@ -160,11 +160,11 @@ def _answer(participation, rng: random.Random) -> int:
 
 def measure() -> None:
     """Print the median and the maximum time of ten visits of each page."""
-    from django.contrib.auth import get_user_model
+    from django.contrib.auth.models import User
     from django.test import Client
 
     client = Client(SERVER_NAME="127.0.0.1")
-    client.force_login(get_user_model().objects.get(username="owner"))
+    client.force_login(User.objects.get(username="owner"))
     for page in PAGES:
         visit = visit_of(client, page)
         visit()  # loads the modules that a server loads before it accepts requests

@@ -41,7 +41,7 @@ def seats(examples: int) -> dict[str, str]:
     import django
 
     django.setup()
-    from django.contrib.auth import get_user_model
+    from django.contrib.auth.models import User
     from django.core.management import call_command
 
     from tasks.formats import Record
@@ -49,7 +49,7 @@ def seats(examples: int) -> dict[str, str]:
     from tests.browser.conftest import seat_before
 
     call_command("migrate", verbosity=0)
-    owner = get_user_model().objects.create_user("bench")
+    owner = User.objects.create_user("bench")
     kinds = {
         "spans": (factories.card_data(), (), 40),
         "label": (factories.card_data(labels=factories.LABELS), ("positive",), 40),

@@ -66,7 +66,7 @@ def one_page(name: str, page: str) -> None:
     import django
 
     django.setup()
-    from django.contrib.auth import get_user_model
+    from django.contrib.auth.models import User
     from django.core.cache import caches
     from django.db import connection
     from django.test import Client
@@ -74,7 +74,7 @@ def one_page(name: str, page: str) -> None:
     caches["process"].clear()
     address = addresses(name)[page]
     client = Client(SERVER_NAME="127.0.0.1")
-    client.force_login(get_user_model().objects.get(studies__name=name))
+    client.force_login(User.objects.get(studies__name=name))
     client.get("/studies/")  # loads the views, as a server does before it accepts requests
     for module in HEAVY:  # loaded once per process, by the first page that needs them
         importlib.import_module(module)

@@ -90,7 +90,7 @@ def seats(number: int) -> list[str]:
     import django
 
     django.setup()
-    from django.contrib.auth import get_user_model
+    from django.contrib.auth.models import User
     from django.core.management import call_command
 
     from annotation.models import Kind, Study, Worker
@@ -104,7 +104,7 @@ def seats(number: int) -> list[str]:
     card, files = read_clues(SHARED / "data" / "clues", "SQuADv2")
     data = {key: value for key, value in card.as_dict().items() if key != "max_spans"}
     task = import_task(parse_card(data, "the benchmark's card"), files).task
-    owner = get_user_model().objects.create_user("bench")
+    owner = User.objects.create_user("bench")
     study = Study(
         owner=owner, name="bench", title="Bench", shots=[0], annotators=number, seed=1,
     )  # fmt: skip

@@ -268,14 +268,14 @@ class Outcome:
 
 def make_study(annotators: int, answers: int) -> str:
     """Create a study for a number of people and answers. Return the code of its link."""
-    from django.contrib.auth import get_user_model
+    from django.contrib.auth.models import User
 
     from tests import factories
 
     size = max(answers // annotators - TRAINING, 2)
     records = longer(factories.place_records("test", size))
     train = {TRAINING: longer(factories.place_records("train", TRAINING))}
-    owner = get_user_model().objects.create_user("owner")
+    owner = User.objects.create_user("owner")
     task = factories.make_task(train=train, test=records, name=f"toy-{size}-{annotators}")
     study = factories.make_study(
         owner, task, shots=[TRAINING], annotators=annotators, programs_as_people=True
