@@ -19,7 +19,7 @@ from analysis.stats import arg
 from annotation.web.access import signed_in
 from annotation.web.fields import WholeNumberField
 from annotation.web.views import ApiView
-from tasks import columns as table_columns
+from tasks import columns
 
 
 @signed_in("GET")
@@ -31,20 +31,22 @@ def plan(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         inputs = form.cleaned_data
         cells = planner.cells_of(request.user, inputs["source"])
-        columns = planner.columns(inputs)
+        rows = [planner.plan(cell, inputs) for cell in cells]
+        intervals = planner.interval_columns(inputs)
+        differences = planner.KNOWN_COLUMNS[:2] + planner.difference_columns(inputs)
         context |= {
             "source": dict(sources)[inputs["source"]],
             "sentences": planner.sentences(inputs),
-            "columns": columns,
-            "cells": table_columns.cells(columns, [planner.plan(cell, inputs) for cell in cells]),
+            "intervals": (columns.on_page(intervals), columns.cells(intervals, rows)),
+            "differences": (columns.on_page(differences), columns.cells(differences, rows)),
         }
     if stated.is_valid():
         gain = stated.cleaned_data
-        columns = planned_power.columns(gain)
+        arms = planned_power.columns(gain)
         context |= {
             "formula": planned_power.FORMULA,
-            "gain_columns": columns,
-            "gain_cells": table_columns.cells(columns, planned_power.plan(gain)),
+            "gain_columns": arms,
+            "gain_cells": columns.cells(arms, planned_power.plan(gain)),
         }
     return render(request, "planning/planner.html", context)
 
@@ -155,5 +157,6 @@ class Planner(ApiView):
             raise ValidationError({k: list(map(str, e)) for k, e in form.errors.items()})
         inputs = form.cleaned_data
         rows = [planner.plan(c, inputs) for c in planner.cells_of(request.user, inputs["source"])]
-        records = as_records(planner.columns(inputs), rows)
+        every = [*planner.interval_columns(inputs), *planner.difference_columns(inputs)]
+        records = as_records(every, rows)
         return Response({"rows": records, "sentences": planner.sentences(inputs)})

@@ -11,9 +11,8 @@ Therefore, differences are planned both below and above the cell's mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -29,7 +28,7 @@ from analysis.stats import power, significance, two_way, uncertainty
 from analysis.stats.learning import by_cell
 from annotation.models import Kind, Participation, Study
 from tasks.cards import load_card
-from tasks.columns import NOTHING, Column, points
+from tasks.columns import Column, points
 from tasks.importing import CARDS
 
 PUBLISHED = "published"
@@ -253,14 +252,9 @@ KNOWN_COLUMNS = [
 ]  # fmt: skip
 
 
-def columns(inputs: dict[str, Any]) -> list[Column]:
+def interval_columns(inputs: dict[str, Any]) -> list[Column]:
     width, examples = f"{inputs['half_width']:g}", f"{inputs['examples']:,}"
-    difference, people = f"{inputs['difference']:g}", inputs["annotators"]
-    level = f"{LEVEL / inputs['comparisons']:.2g}"
-    both = (
-        "for a group below the mean of this cell and for one above it, with SDs that depend on the"
-        " mean"
-    )
+    people = inputs["annotators"]
     return [
         *KNOWN_COLUMNS,
         Column("annotators_needed", f"Annotators for ± {width}", "fewest annotators for which the"
@@ -277,21 +271,31 @@ def columns(inputs: dict[str, Any]) -> list[Column]:
         Column("", f"One on {examples}", "Wilson's 95 % interval for one annotator with this mean"
                f" accuracy on {examples} examples; for label tasks, where each answer is correct or"
                " incorrect", "S1 x 100", between, attrgetter("wilson_low", "wilson_high")),
-        Column("detectable", "Detectable", "smallest differences in points detected with"
-               f" {POWER:.0%} power by the primary test at p below {level}, with {people}"
-               f" annotators per group; {both}", "points", partial(_in_both, form=points)),
-        Column("power", f"Power for {difference}", f"power to detect {difference} points if the SD"
-               f" is the true SD; {both}", show=partial(_in_both, form=percent)),
-        Column("power_averaged", "Averaged power", f"power to detect {difference} points, averaged"
-               f" over the uncertainty of an SD from n annotators; {both}",
-               show=partial(_in_both, form=percent)),
-        Column("group_needed", f"Annotators per group for {difference}",
-               f"fewest annotators per group for {POWER:.0%} power to detect {difference} points;"
-               f" {both}", show=partial(_in_both, form=count)),
     ]  # fmt: skip
 
 
-def _in_both(values: Sequence[Any], form: Callable[[Any], str]) -> str:
-    """Format the values below and above the mean, or return a single dash if both are unknown."""
-    below, above = map(form, values)
-    return f"{below} below, {above} above" if {below, above} != {NOTHING} else NOTHING
+def difference_columns(inputs: dict[str, Any]) -> list[Column]:
+    difference, people = f"{inputs['difference']:g}", inputs["annotators"]
+    level = f"{LEVEL / inputs['comparisons']:.2g}"
+    return [
+        *_both_ways("detectable", "Detectable", "smallest difference in points detected with"
+                    f" {POWER:.0%} power by the primary test at p below {level}, with {people}"
+                    " annotators per group", points, "points"),
+        *_both_ways("power", f"Power for {difference}", f"power to detect {difference} points if"
+                    " the SD is the true SD", percent),
+        *_both_ways("power_averaged", "Averaged power", f"power to detect {difference} points,"
+                    " averaged over the uncertainty of an SD from n annotators", percent),
+        *_both_ways("group_needed", f"Annotators per group for {difference}", "fewest annotators"
+                    f" per group for {POWER:.0%} power to detect {difference} points", count),
+    ]  # fmt: skip
+
+
+def _both_ways(
+    name: str, heading: str, meaning: str, show: Callable[[Any], str], unit: str = ""
+) -> Iterator[Column]:
+    """Return a file's column of the pair, and the page's columns below and above the mean."""
+    yield Column(name, unit=unit)
+    for index, side in enumerate(("below", "above")):
+        sides = f"{meaning}; for a group {side} the mean of this cell, whose SD depends on the mean"
+        yield Column("", f"{heading}, {side}", sides, unit, show,
+                     lambda row, index=index: getattr(row, name)[index])  # fmt: skip

@@ -174,10 +174,7 @@ class Preferences(models.Model):
     """A user's preferences. Users who do not have a row get the defaults."""
 
     user = models.OneToOneField(
-        User,
-        primary_key=True,
-        on_delete=models.CASCADE,
-        related_name="preferences",
+        User, primary_key=True, on_delete=models.CASCADE, related_name="preferences"
     )
     skips_first_study = models.BooleanField(default=False)  # hides the guide on the Studies page
     time_zone = models.CharField(max_length=64, default=UTC, validators=[check_time_zone])

@@ -23,12 +23,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.models import Answer, Channel, OwnAnswer, Participation, Status, Turn
 from annotation.participation import try_out
-from annotation.participation.forms import (
-    ComprehensionForm,
-    ConsentForm,
-    OwnForm,
-    ProblemForm,
-)
+from annotation.participation.forms import ComprehensionForm, ConsentForm, OwnForm, ProblemForm
 from annotation.participation.landing import count_refusal, landing_page
 from annotation.participation.state import (
     exit_form,

@@ -17,6 +17,7 @@ from analysis.planning import planner
 from analysis.stats import power, two_way
 from annotation.models import Participation
 from benchmarks.drawn import NODES, WEIGHTS, smoothed
+from tasks.columns import on_page
 from tests import factories
 
 WANTED = {
@@ -143,8 +144,8 @@ def test_a_single_annotator_gives_no_plan_for_annotators():
     assert row.annotators_needed is None
     assert row.group_needed == (None, None)
     assert row.examples_needed == 683
-    cells = [column.text(row) for column in planner.columns(WANTED)]
-    assert cells.count("–") == 10
+    columns = planner.interval_columns(WANTED) + planner.difference_columns(WANTED)
+    assert [column.text(row) for column in on_page(columns)].count("–") == 14
 
 
 @pytest.mark.long
@@ -254,10 +255,10 @@ def test_a_mean_above_100_is_not_planned():
     assert 0 < below < 1
     assert math.isnan(above)
     assert (row.group_needed[0] or 0) > 2
-    (cell,) = [
-        column.text(row) for column in planner.columns(WANTED) if column.heading == "Power for 5"
-    ]
-    assert cell == f"{below:.0%} below, – above"
+    columns = on_page(planner.difference_columns(WANTED))
+    cells = {column.heading: column.text(row) for column in columns}
+    assert cells["Power for 5, below"] == f"{below:.0%}"
+    assert cells["Power for 5, above"] == "–"
 
 
 # The page ----------------------------------------------------------------------------------------
@@ -268,15 +269,29 @@ def test_the_page_starts_with_a_plan_and_refuses_post(ada):
     reply = ada.get(reverse("planner"))
     page = reply.content.decode()
     assert "Source: CLUES, Table 4, as published." in page
-    assert page.split('id="arg"')[0].count('<tr><th scope="row"') == 24
+    _before, intervals, differences = page.split('id="arg"')[0].split("<h3>")
+    for table in (intervals, differences):
+        assert table.count('<tr><th scope="row"') == 24
     assert "You can select a study here once an annotator has completed it" in page
     assert ada.post(reverse("planner")).status_code == 405
+
+
+def test_a_cell_of_the_plan_holds_one_number_or_interval(ada):
+    page = unescape(ada.get(reverse("planner"), WANTED).content.decode()).split('id="arg"')[0]
+    cells = [cell.strip() for cell in re.findall(r"<td[^>]*>([^<]*)</td>", page)]
+    assert len(cells) == 24 * (10 + 9)
+    number = r"[0-9][0-9.,]*"
+    wrong = [
+        cell for cell in cells if not re.fullmatch(rf"–|{number}%?|{number} to {number}", cell)
+    ]
+    assert wrong == []
 
 
 @pytest.mark.long
 def test_each_number_is_explained(ada):
     page = unescape(ada.get(reverse("planner"), WANTED).content.decode())
-    for column in planner.columns(WANTED)[2:]:
+    columns = planner.interval_columns(WANTED)[2:] + planner.difference_columns(WANTED)
+    for column in on_page(columns):
         assert column.meaning
         assert f">{column.heading}</dt>" in page
         assert column.meaning[1:] in page
