@@ -88,15 +88,9 @@ def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -
             if 0 <= mean + sign * WANTED <= 1
         )
     return Contrast(
-        task.name,
-        shots[0],
-        shots[-1],
-        n,
-        power.detectable(n, LEVEL / family, POWER),
-        100 * sd if has_sd else math.nan,
-        source,
-        lowest,
-    )
+        task.name, shots[0], shots[-1], n, power.detectable(n, LEVEL / family, POWER),
+        100 * sd if has_sd else math.nan, source, lowest,
+    )  # fmt: skip
 
 
 def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float, str]:

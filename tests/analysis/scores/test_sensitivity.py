@@ -3,6 +3,8 @@
 import csv
 import io
 import math
+import re
+from html import unescape
 
 import pytest
 from django.urls import reverse
@@ -155,6 +157,23 @@ def test_the_page_marks_changed_cells(ada, study):
     assert "<td><strong>100.0 ± 0.0 (n=2), – (annotators tie)</strong></td>" in page
     # Answers in a test take less than a second.
     assert "<td><strong>– (n=0)</strong></td>" in page
+
+
+def test_criteria_with_the_same_cells_share_a_row(ada, study):
+    """They filled 13 rows per task, most of which repeated the reported one."""
+    page = ada.get(reverse("sensitivity", args=[study.name]), follow=True).content.decode()
+    page = " ".join(re.sub("</?small>", "", unescape(page)).split())
+    rows = re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', page)
+    assert len({cells for _criteria, cells in rows}) == len(rows)
+    first, *others = [criteria for criteria, _cells in rows]
+    assert first.strip().startswith("as reported; with annotators excluded by a researcher")
+    assert "median active time per example ≥ 1 s, 2 s, 5 s, 10 s" in "".join(others)
+    words = [
+        part.strip().partition("≥")[0] for criteria, _cells in rows for part in criteria.split("; ")
+    ]
+    table = {row.rule for row in sensitivity.table(study, Kind.PERSON)}
+    for rule in sensitivity.RULES:
+        assert (rule.label.partition("≥")[0] in words) == (rule.name in table)
 
 
 def test_it_is_a_csv_with_all_digits(ada, study):
