@@ -52,6 +52,21 @@ def test_the_tabs_stay_visible_and_mark_the_current_page(page, study):
     expect(tabs.get_by_role("link", name="Overview")).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_add_seats_unfolds_its_section(open_browser, study, scripts):
+    page = open_browser(java_script_enabled=scripts, viewport={"width": 390, "height": 800})
+    visit(page, study)
+    page.get_by_role("link", name="Add seats").click()
+    page.wait_for_url("**/recruit/#seats")
+    expect(page.get_by_label("Seats to add")).to_be_visible()
+    expect(page.get_by_role("heading", name="Seats", exact=True)).to_be_in_viewport(ratio=1)
+    expect(page.get_by_label("Raise the budget to")).to_be_hidden()
+    page.locator("summary", has_text="Budget").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Raise the budget to")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
 def test_keys_open_the_search_and_lead_to_the_tabs(page, study):
     visit(page, study)
     page.keyboard.press("g")

@@ -1,5 +1,7 @@
 """Platforms: panels, lists of allowed and denied people, added seats, purged identities."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -210,6 +212,35 @@ def test_a_test_visit_shows_identity_and_exits_without_storing(ada, study, panel
 def test_each_preset_fills_the_form(ada, study, preset):
     page = ada.get(reverse("platforms", args=[study.name]), {"preset": preset}, follow=True)
     assert page.status_code == 200
+
+
+def test_the_form_of_a_platform_is_folded_and_states_what_is_set(ada, study):
+    def sections(reply) -> list[tuple[bool, str, str]]:
+        """Return of each section whether it is unfolded, its heading and what it states."""
+        page = reply.content.decode()
+        section = (
+            r"<details class=\"design-part[^>]*?( open)?>\s*<summary><h[34]>(.*?)</h[34]>(.*?)</"
+        )
+        found = re.findall(section, page, re.DOTALL)
+        return [(bool(is_open), *map(words_of, said)) for is_open, *said in found]
+
+    def words_of(markup: str) -> str:
+        return re.sub("<.*?>", "", markup).strip()
+
+    platforms = f"{reverse('recruit', args=[study.name])}?show=platforms"
+    assert sections(ada.get(platforms)) == [
+        (False, "Add a platform", ""),
+        (False, "After completion", "a code for each participant"),
+        (False, "After screen-out", "a code for each participant"),
+        (False, "If not started", "no code"),
+    ]
+    form, completion, *others = sections(ada.get(f"{platforms}&preset=connect"))
+    assert form[0]
+    assert completion[0]  # PROJECT has to be replaced
+    assert completion[2].startswith("https://connect.cloudresearch.com/")
+    assert not any(is_open for is_open, *_said in others)
+    refused = ada.post(reverse("panel_new", args=[study.name]), panel_fields(other_url="x"))
+    assert [is_open for is_open, *_said in sections(refused)] == [True, False, True, False]
 
 
 def test_a_study_for_computers_refuses_phones(client, study):

@@ -380,6 +380,28 @@ def test_pages_link_to_the_form_that_adds_seats(ada, researcher):
     assert 'id="seats"' not in shown("recruit")
 
 
+def test_sections_of_recruit_are_folded_unless_they_are_in_use(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], budget=500)
+
+    def sections(page: str) -> dict[str, tuple[bool, str]]:
+        """Map each section to whether it is unfolded, and what it states."""
+        pattern = r'<details class="design-part"( open)?>\s*<summary><h2>(.*?)</h2><small>(.*?)</'
+        return {name: (bool(is_open), said) for is_open, name, said in re.findall(pattern, page)}
+
+    address = reverse("recruit", args=[study.name])
+    assert sections(ada.get(address).content.decode()) == {
+        "Seats": (False, "2 free"),
+        "Budget": (False, "500.00 USD"),
+        "Eligibility": (False, "no rule"),
+        "Open link": (False, "on"),
+    }
+    refused = ada.post(reverse("seats", args=[study.name]), {"number": "x"}).content.decode()
+    assert {name for name, (is_open, _said) in sections(refused).items() if is_open} == {"Seats"}
+    rule = {"effect": "deny", "criterion": "task", "value": "toy-places"}
+    ada.post(reverse("lists", args=[study.name]), rule)
+    assert sections(ada.get(address).content.decode())["Eligibility"] == (True, "1 rule")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "section", "sent"),
