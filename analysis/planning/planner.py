@@ -141,15 +141,9 @@ def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Kn
     matrix, contexts, _keys = matrix_of(part)
     means = matrix.mean(1)
     return Known(
-        task,
-        shots,
-        float(means.mean()),
-        uncertainty.sd(means),
-        len(means),
-        two_way.components(matrix, contexts),
-        labelled,
-        len(set(contexts)) / len(contexts),
-    )
+        task, shots, float(means.mean()), uncertainty.sd(means), len(means),
+        two_way.components(matrix, contexts), labelled, len(set(contexts)) / len(contexts),
+    )  # fmt: skip
 
 
 # Numbers of a plan that may be unknown. Pairs are for means below the cell's mean and above it.

@@ -174,13 +174,16 @@ def for_study(
     return _flagged(people, computed, _shared_browsers(study))
 
 
+def by_name(study: Study, scenarios: Collection[int] | None = None) -> dict[int, dict[str, str]]:
+    """Return the findings by participation and flag, also that one would now be screened out."""
+    found = {pk: findings for pk, (_signs, findings) in for_study(study, scenarios).items()}
+    for pk, reason in qualification.flagged_again(study).items():
+        found[pk] = found.get(pk, {}) | {"screened_out": reason}
+    return found
+
+
 def sentences(study: Study, scenarios: Collection[int] | None = None) -> dict[int, list[str]]:
-    repeated = qualification.flagged_again(study)
-    raised = {pk: findings for pk, (_signs, findings) in for_study(study, scenarios).items()}
-    return {
-        pk: [*raised.get(pk, {}).values(), *([repeated[pk]] if pk in repeated else [])]
-        for pk in raised.keys() | repeated.keys()
-    }
+    return {pk: [*findings.values()] for pk, findings in by_name(study, scenarios).items()}
 
 
 def of_one(participation: Participation) -> list[str]:

@@ -20,6 +20,7 @@ from annotation.models import (
     Study,
     Turn,
 )
+from annotation.monitoring.flags import FLAGS
 from annotation.pay import ledger
 from annotation.protocol import blinding
 from tasks.columns import Column
@@ -120,8 +121,11 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
                 "wage": wages.get(participation.pk),
                 "by_program": participation.kind == Kind.PERSON
                 and any(row["by_api"] for row in by_step.values()),
-                # Only the first part is shown, because the rest may reveal scores.
-                "flags": [finding.partition(":")[0] for finding in flags.get(participation.pk, ())],
+                # Maps findings to labels. After a colon, a finding may reveal scores.
+                "flags": {
+                    finding.partition(":")[0]: FLAGS.get(name, finding.partition(":")[0])
+                    for name, finding in flags.get(participation.pk, {}).items()
+                },
                 "total": sizes.get(participation.scenario.task_id, 0),
                 "last_active_at": max(
                     (row["shown_at"] for row in by_step.values()), default=participation.arrived_at

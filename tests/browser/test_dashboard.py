@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotation.models import Participation
 from annotation.payout import batches
 from annotation.study import lifecycle
 from tests import factories
@@ -155,6 +156,29 @@ def test_a_table_has_one_tab_stop_for_all_column_meanings(page, study):
     expect(listed.locator("summary")).to_be_focused()
     page.keyboard.press("Enter")
     expect(meaning).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_flags_take_one_line_and_unfold_by_keyboard(open_browser, study, scripts):
+    page = open_browser(java_script_enabled=scripts, viewport={"width": 1366, "height": 800})
+    seat = factories.seat(study.scenarios.get(shots=2))
+    factories.work_through(seat, limit=3)
+    Participation.objects.filter(pk=seat.pk).update(browser="same")
+    other = factories.seat(study.scenarios.get(shots=0))
+    Participation.objects.filter(pk=other.pk).update(browser="same")
+    visit(page, study, "people/")
+    flags = page.get_by_role("row", name=seat.pseudonym).get_by_role("button")
+    expect(flags).to_have_text("Too fast +1")
+    assert flags.bounding_box()["height"] < 30  # it was a sentence of three lines
+    expect(open_tip(page)).to_have_count(0)
+    flags.focus()
+    page.keyboard.press("Enter")
+    expect(open_tip(page)).to_have_text(
+        "3 of 3 answers were too fast to have been read; the same browser was also used under"
+        " another id"
+    )
+    page.keyboard.press("Escape")
+    expect(open_tip(page)).to_have_count(0)
 
 
 def test_a_number_explains_itself_on_hover(page, study):

@@ -243,6 +243,7 @@ def test_the_list_of_annotators_shows_and_filters_flags(ada, client, study, othe
     shared = "the same browser was also used under another id"
     shows = {row["participation"]: shared in row["flags"] for row in listed(ada, study)}
     assert shows == {seats[0]: True, seats[1]: True, seats[2]: False}
+    assert [row["flags"].get(shared) for row in listed(ada, study)].count("shared browser") == 2
     found = {row["participation"] for row in listed(ada, study, "?show=flagged")}
     assert {seat for seat in seats if shows[seat]} <= found
     team.add(study, other_researcher.username, Role.PAYER, study.owner)
@@ -254,7 +255,7 @@ def test_the_list_of_annotators_shows_and_filters_flags(ada, client, study, othe
 def test_the_list_computes_flags_of_the_page_alone(ada, study, monkeypatch):
     factories.work_through(factories.seat(study.scenarios.get(shots=2)))
     asked = []
-    monkeypatch.setattr(flags, "sentences", lambda _study, some=None: asked.append(some) or {})
+    monkeypatch.setattr(flags, "by_name", lambda _study, some=None: asked.append(some) or {})
     listed(ada, study)
     listed(ada, study, "?show=flagged")
     assert asked == [{study.scenarios.get(shots=2).pk}, None]
