@@ -1,12 +1,12 @@
 /** The layout of a figure's panels for the width of the page. Pure, without DOM. */
 
 const NARROWEST = 240; // minimum px of a panel
-const WIDEST = 480; // maximum useful px of a panel
+const WIDEST = 580; // maximum useful px of a panel: two fill the widest page
 const AXIS = 62; // px to the left of a row for its axis and to the right for half a label
 
 /**
- * Return the number of panels per row: as many as fit, up to the number in the specification and
- * the data.
+ * Return the number of panels per row and their width. Of as many as fit, up to the number in the
+ * specification and the data, it is the smallest with as few rows, so that the last row is fullest.
  * @param {any} specification
  * @param {number} width
  */
@@ -14,7 +14,8 @@ export function fitted(specification, width) {
   const rows = Object.values(specification.datasets)[0];
   const panels = new Set(rows.map((row) => row[specification.facet.field])).size;
   const room = Math.max(1, Math.floor((width - AXIS) / NARROWEST));
-  const columns = Math.min(specification.columns, panels, room);
+  const most = Math.min(specification.columns, panels, room);
+  const columns = Math.ceil(panels / Math.ceil(panels / most));
   const gaps = (columns - 1) * specification.spacing;
   const panelWidth = Math.min(WIDEST, Math.floor((width - AXIS - gaps) / columns));
   return { ...specification, columns, spec: { ...specification.spec, width: panelWidth } };

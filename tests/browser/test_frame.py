@@ -39,6 +39,29 @@ def test_the_result_is_visible_and_reached_early_by_keyboard(page, study):
         assert stops < 12
 
 
+@pytest.mark.parametrize("tasks", [1, 2, 3])
+def test_curves_fill_their_card(page, researcher, tasks):
+    made = [factories.make_task(name=f"toy-{number}") for number in range(tasks)]
+    study = factories.make_study(researcher, *made, shots=[0, 2], annotators=1)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    page.set_viewport_size({"width": 1366, "height": 800})
+    visit(page, study)
+    empty = page.locator(".result").evaluate(
+        """result => {
+            const rights = [...result.querySelectorAll(".result-numbers")]
+              .map((numbers) => numbers.getBoundingClientRect().right);
+            return result.getBoundingClientRect().right - Math.max(...rights);
+        }"""
+    )
+    assert empty < 8
+    tops = page.locator(".result-plot").evaluate_all(
+        "plots => plots.map((plot) => plot.getBoundingClientRect().top)"
+    )
+    assert len(tops) == tasks
+    assert len(set(tops)) == 1
+
+
 def test_the_tabs_stay_visible_and_mark_the_current_page(page, study):
     page.set_viewport_size({"width": 1280, "height": 500})
     visit(page, study)

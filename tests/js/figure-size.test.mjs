@@ -23,12 +23,23 @@ test("panels share the width with their axis and the gaps between them", () => {
 test("a narrow page has one panel in a row, a wide one no wider panels than are of use", () => {
   assert.equal(fitted(figure(6), 390).columns, 1);
   assert.equal(fitted(figure(6), 100).columns, 1);
-  assert.equal(fitted(figure(1), 2000).spec.width, 480);
+  assert.equal(fitted(figure(1), 2000).spec.width, 580);
 });
 
 test("there are never more panels in a row than the data or the specification has", () => {
   assert.equal(fitted(figure(2), 5000).columns, 2);
   assert.equal(fitted(figure(6, 3), 5000).columns, 3);
+});
+
+test("the rows are equally full where they can be", () => {
+  assert.equal(fitted(figure(4), 1240).columns, 2);
+  assert.equal(fitted(figure(5), 1240).columns, 3);
+  assert.equal(fitted(figure(7), 1240).columns, 3);
+});
+
+test("two panels fill the widest page", () => {
+  const { spec } = fitted(figure(2), 1240);
+  assert.ok(62 + 20 + 2 * spec.width > 1230);
 });
 
 test("the specification itself is left as it is", () => {
