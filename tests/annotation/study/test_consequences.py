@@ -132,6 +132,21 @@ def test_task_choices_of_the_form_have_different_labels(ada, task):
     assert len(labels) == len(set(labels)) == 2
 
 
+@pytest.mark.parametrize(("budget", "primary"), [(48, "Open"), (None, "Change the design")])
+def test_a_draft_offers_to_open_only_a_complete_design(ada, researcher, task, budget, primary):
+    """The form to open it was folded under a grey line, also while something was missing."""
+    study = factories.make_study(
+        researcher, task, status="draft", max_paid_hours="0.5", budget=budget
+    )
+    page = words(ada.get(reverse("study", args=[study.name])))
+    form = page[page.index("overview-actions") :].partition("</form>")[0]
+    assert "<details" not in form
+    buttons = re.findall(r'<(?:button|a role="button")( class="secondary")?[^>]*>(.*?)</', form)
+    assert [name for is_secondary, name in buttons if not is_secondary] == [primary]
+    assert page.count(">Change the design<") == 1
+    assert ("You commit to" in form) == (primary == "Open")
+
+
 @pytest.mark.long
 def test_opening_confirms_the_sum_and_refuses_a_changed_one(ada, researcher, task):
     study = factories.make_study(
