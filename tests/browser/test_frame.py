@@ -90,6 +90,21 @@ def test_add_seats_unfolds_its_section(open_browser, study, scripts):
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+def test_a_phone_shows_the_main_columns_of_lists(phone, study):
+    visit(phone, study)
+    for path, names in (
+        (f"/studies/{study.name}/people/", ("Annotator", "Scenario", "Status")),
+        ("/studies/", ("Study", "Status", "Completed")),
+    ):
+        phone.goto(path)
+        for name in names:
+            heading = phone.locator(".list thead").get_by_text(name, exact=True)
+            heading.scroll_into_view_if_needed()
+            box = heading.bounding_box()
+            assert box["x"] + box["width"] <= 390, (path, name)
+        assert phone.locator(".overflow-auto").first.evaluate("box => box.scrollLeft") == 0
+
+
 def test_keys_open_the_search_and_lead_to_the_tabs(page, study):
     visit(page, study)
     page.keyboard.press("g")
