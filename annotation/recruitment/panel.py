@@ -168,21 +168,11 @@ class PanelAdapter(PlatformAdapter):
         return Exit(code, url, self.panel.name) if code or url else None
 
 
-@dataclass(frozen=True)
-class Visit:
-    """The result of opening a panel's URL: the identity and the exits, or an error."""
+def visit(panel: Panel, query: str | None) -> dict[str, Any]:
+    """Return what opening a panel's URL gives: the identity and the exits, or a problem.
 
-    query: str
-    identity: Identity | None = None
-    problem: str = ""
-    is_preview: bool = False
-    completed: Exit | None = None
-    not_qualified: Exit | None = None
-    turned_away: Exit | None = None
-
-
-def visit(panel: Panel, query: str | None) -> Visit:
-    """Return the result for a query string, or for an example by default."""
+    Without a query string, use an example.
+    """
     if query is None:
         query = f"{panel.id_parameter}=TEST-PERSON"
         if panel.submission_parameter:
@@ -191,12 +181,12 @@ def visit(panel: Panel, query: str | None) -> Visit:
     try:
         identity = adapter.read(parameters)
     except NotAdmitted as refused:
-        return Visit(query, problem=str(refused))
-    return Visit(
-        query,
-        identity,
-        is_preview=adapter.is_placeholder(parameters),
-        completed=adapter.exit("completed", identity, "OWN-CODE"),
-        not_qualified=adapter.exit("not_qualified", identity, "OWN-CODE"),
-        turned_away=adapter.exit("study_full", identity, "OWN-CODE"),
-    )
+        return {"query": query, "problem": str(refused)}
+    return {
+        "query": query,
+        "identity": identity,
+        "is_preview": adapter.is_placeholder(parameters),
+        "completed": adapter.exit("completed", identity, "OWN-CODE"),
+        "not_qualified": adapter.exit("not_qualified", identity, "OWN-CODE"),
+        "turned_away": adapter.exit("study_full", identity, "OWN-CODE"),
+    }

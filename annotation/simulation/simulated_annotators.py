@@ -12,7 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
@@ -34,14 +34,6 @@ POLICIES = (
 )  # fmt: skip
 CONFIDENCE = "+confidence:"  # after a policy: points by which annotators are too sure, or 0
 OWN = 0.8  # probability that a copier's own answer is right
-
-
-class Site(Protocol):
-    """Access to the pages, either in this process or over HTTP."""
-
-    def get(self, address: str) -> str: ...
-
-    def post(self, address: str, fields: Mapping[str, str], *, htmx: bool = False) -> str: ...
 
 
 class InProcess:
@@ -386,7 +378,9 @@ def _apart(selected: list[spans.Span]) -> list[spans.Span]:
 # The run -----------------------------------------------------------------------------------------
 
 
-def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str) -> Iterator[str]:
+def walk(
+    site: InProcess | OverHTTP, address: str, policy: str, knowledge: Knowledge, seed: str
+) -> Iterator[str]:
     """Run an annotator from the study's URL (or a personal link) to the completion code.
 
     Yields the step of each answer ("training", "screening", "annotation"). Raises RobotError if
