@@ -71,7 +71,7 @@ from django.shortcuts import render  # noqa: E402
 from django.urls import path  # noqa: E402
 
 
-class Entry(models.Model):  # noqa: DJ008
+class Entry(models.Model):
     """The only table."""
 
     worker = models.TextField()

@@ -149,9 +149,6 @@ class Invitation(models.Model):
             check("an_invitation_is_accepted_or_revoked", Q(accepted_at=None) | Q(revoked_at=None)),
         ]
 
-    def __str__(self) -> str:
-        return f"invitation {self.pk} to {self.study or 'this server'}"
-
 
 UTC = "UTC"
 
@@ -178,6 +175,3 @@ class Preferences(models.Model):
     )
     skips_first_study = models.BooleanField(default=False)  # hides the guide on the Studies page
     time_zone = models.CharField(max_length=64, default=UTC, validators=[check_time_zone])
-
-    def __str__(self) -> str:
-        return f"preferences of {self.user}"

@@ -66,9 +66,6 @@ class Turn(Row):
         # For finding a participation's latest turn, which every page loads.
         indexes = [models.Index(fields=["participation", "-id"], name="latest_turn")]
 
-    def __str__(self) -> str:
-        return f"{self.participation} {self.step} {self.position}"
-
     @property
     def given(self) -> "Answer | None":
         return getattr(self, "answer", None)
@@ -189,9 +186,6 @@ class Activity(models.Model):
             )
         ]
 
-    def __str__(self) -> str:
-        return f"activity of turn {self.turn_id}"
-
 
 class Reading(models.Model):
     """Time spent reading a turn's reveal, from the answer to Continue. Insert-only.
@@ -206,9 +200,6 @@ class Reading(models.Model):
 
     class Meta:
         constraints = [check("a_reveal_is_not_left_before_it_is_shown", Q(seconds__gte=0.0))]
-
-    def __str__(self) -> str:
-        return f"reading of turn {self.turn_id}"
 
 
 class Confidence(models.Model):
@@ -240,9 +231,6 @@ class Confidence(models.Model):
             check("confidence_comes_after_the_answer", Q(seconds__gte=0.0)),
         ]
 
-    def __str__(self) -> str:
-        return f"confidence in turn {self.turn_id}"
-
 
 class ProblemReport(models.Model):
     """What an annotator finds wrong with an example, in one line. Insert-only."""
@@ -262,9 +250,6 @@ class ProblemReport(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.text
-
 
 class Draft(models.Model):
     """An unsubmitted answer saved by the page. The last write wins.
@@ -276,9 +261,6 @@ class Draft(models.Model):
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
     content = models.TextField()  # ASCII JSON
     saved_at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"draft for turn {self.turn_id}"
 
     @property
     def age(self) -> float:
@@ -317,9 +299,6 @@ class Answer(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"answer to {self.turn_id}"
-
     def as_given(self) -> GivenAnswer:
         spans = tuple(
             Span(span.segment, span.start, span.end, span.text) for span in self.spans.all()
@@ -343,9 +322,6 @@ class AnswerSpan(models.Model):
             check("a_span_starts_before_it_ends", Q(start__lt=F("end"))),
             check("a_span_stands_in_a_segment_or_the_question", Q(segment__gte=QUESTION)),
         ]
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def insert_together(rows: list[models.Model]) -> None:

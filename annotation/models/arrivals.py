@@ -47,18 +47,12 @@ class Worker(models.Model):
     class Meta:
         constraints = [one_of("kind", Kind, "a_worker_is_of_a_known_kind")]
 
-    def __str__(self) -> str:
-        return f"{self.kind} {self.key[:8]}"
-
 
 class KeyCheck(models.Model):
     """Identifies a key that is used to hash or encrypt IDs (key_check.py)."""
 
     name = models.CharField(max_length=20, unique=True)
     value = models.CharField(max_length=64)
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Exposure(models.Model):
@@ -73,9 +67,6 @@ class Exposure(models.Model):
 
     class Meta:
         constraints = [unique("a_worker_takes_part_once_per_task", ["worker_key", "task_name"])]
-
-    def __str__(self) -> str:
-        return f"{self.worker_key[:8]} {self.task_name}"
 
 
 class Effect(models.TextChoices):
@@ -135,9 +126,6 @@ class ListedWorker(models.Model):
         ordering = ["pk"]
         constraints = [unique("a_worker_is_on_a_list_once", ["rule", "key"])]
 
-    def __str__(self) -> str:
-        return f"{self.key[:8]} on {self.rule_id}"
-
 
 class Allocation(models.Model):
     """A record of why a scenario was allocated: which could be joined, and how full they were.
@@ -160,9 +148,6 @@ class Allocation(models.Model):
             one_of("kind", Kind, "an_allocation_is_of_a_known_kind"),
             unique("each_arrival_is_allocated_once", ["study", "arrival"]),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.study} arrival {self.arrival}"
 
 
 class DeclinedOfferQuerySet(models.QuerySet["DeclinedOffer"]):
@@ -188,9 +173,6 @@ class DeclinedOffer(models.Model):
         constraints = [
             unique("a_worker_has_one_declined_offer_in_a_study", ["study", "worker_key"])
         ]
-
-    def __str__(self) -> str:
-        return f"{self.worker_key[:8]} declined {self.scenario}"
 
 
 class Reason(models.TextChoices):
@@ -223,6 +205,3 @@ class RefusedArrival(models.Model):
             one_of("reason", Reason, "an_arrival_is_refused_for_a_known_reason"),
             unique("a_study_counts_each_reason_to_refuse_once", ["study", "reason"]),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.number} x {self.reason} in {self.study}"

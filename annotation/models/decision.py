@@ -64,9 +64,6 @@ class Decision(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.participation} {'' if self.outcome else 'not '}{self.get_about_display()}"
-
 
 class ScoreShown(models.Model):
     """A record that a user saw a participation's score before deciding on the analysis."""
@@ -76,9 +73,6 @@ class ScoreShown(models.Model):
     )
     by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(default=timezone.now)
-
-    def __str__(self) -> str:
-        return f"score of {self.participation_id} shown"
 
 
 class SeenBefore(models.TextChoices):
@@ -118,9 +112,6 @@ class ExitAnswers(models.Model):
             one_of("ai_used", SeenBefore, "ai_used_is_known_or_empty", or_empty=True),
         ]
 
-    def __str__(self) -> str:
-        return f"exit answers of {self.participation}"
-
 
 class Moment(models.TextChoices):
     BEFORE = "before"
@@ -149,9 +140,6 @@ class OwnAnswer(models.Model):
             one_of("moment", Moment, "an_own_question_is_asked_before_or_after"),
             unique("an_own_question_is_answered_once", ["participation", "question"]),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.question} of {self.participation}"
 
 
 class ModelAnnotator(models.Model):
@@ -230,6 +218,3 @@ class ModelRun(models.Model):
             check("a_run_takes_time", Q(seconds__gte=0.0)),
             check("a_run_costs_nothing_or_more", Q(cost_usd__isnull=True) | Q(cost_usd__gte=0)),
         ]
-
-    def __str__(self) -> str:
-        return f"run of {self.participation}"

@@ -46,9 +46,6 @@ class LedgerEntry(models.Model):
             check("an_entry_is_an_amount", Q(cents__gt=0), message="Enter an amount above 0."),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.participation}: {self.cents} cents {self.currency}, {self.kind}"
-
     @property
     def amount(self) -> str:
         """Return the amount in currency units, such as "12.34"."""
@@ -104,15 +101,9 @@ class PaymentBatch(Row):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"payment {self.pk} of {self.study}: {self.get_method_display()}, {self.state}"
-
 
 class Payment(models.Model):
     """A ledger entry in a payment batch. Unique, so that an entry is never paid twice."""
 
     batch = models.ForeignKey(PaymentBatch, on_delete=models.PROTECT, related_name="payments")
     entry = models.OneToOneField(LedgerEntry, on_delete=models.PROTECT, related_name="payment")
-
-    def __str__(self) -> str:
-        return f"{self.entry} in {self.batch_id}"

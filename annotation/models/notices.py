@@ -75,9 +75,6 @@ class Notice(models.Model):
         ]
         indexes = [models.Index(fields=["user", "read_at"], name="unread_notices")]
 
-    def __str__(self) -> str:
-        return f"{self.study}: {self.what}" if self.study else self.what
-
 
 class NoticeSwitch(models.Model):
     """The kinds of notices a researcher has switched off in a study. All are on by default."""
@@ -89,9 +86,6 @@ class NoticeSwitch(models.Model):
 
     class Meta:
         constraints = [unique("a_researcher_switches_once_in_a_study", ["user", "study"])]
-
-    def __str__(self) -> str:
-        return f"{self.user}, {self.study}"
 
 
 ENDED = "webhook ended: "  # prefix of audit log entries
@@ -129,9 +123,6 @@ class Webhook(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [check("a_webhook_has_an_address_and_a_secret", ~Q(url="") & ~Q(secret=""))]
-
-    def __str__(self) -> str:
-        return f"webhook {self.pk} of {self.study}"
 
     def end(self, by: User | None = None, reason: str = "") -> None:
         with transaction.atomic():
@@ -178,6 +169,3 @@ class Delivery(models.Model):
                 | ~Q(state="delivered") & Q(delivered_at__isnull=True),
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.event} {self.subject}: {self.state}"

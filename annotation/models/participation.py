@@ -370,6 +370,3 @@ class Tombstone(models.Model):
     participation = models.OneToOneField(Participation, on_delete=models.PROTECT)
     erased_at = models.DateTimeField(default=timezone.now)
     turns_erased = models.PositiveIntegerField()
-
-    def __str__(self) -> str:
-        return f"tombstone of {self.participation_id}"

@@ -73,9 +73,6 @@ class ProlificAccount(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"Prolific account {self.external_id}"
-
     def remove_token(self) -> None:
         stored = ProlificAccount.objects.filter(pk=self.pk).exclude(token="")
         with transaction.atomic():
@@ -209,6 +206,3 @@ class WebhookEvent(models.Model):
 
     class Meta:
         constraints = [check("an_event_has_an_id", ~Q(event_id=""))]
-
-    def __str__(self) -> str:
-        return self.event_id

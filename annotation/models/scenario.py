@@ -167,9 +167,6 @@ class UpstreamExample(models.Model):
             unique("upstream_examples_of_a_task_in_order", ["study", "task", "position"]),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.arm} {self.task_id} {self.position}"
-
 
 class ArmTaken(models.Model):
     """The arm that a worker is bound to in a study. It is kept when the worker is deleted."""
@@ -184,9 +181,6 @@ class ArmTaken(models.Model):
             check("an_arm_taken_is_an_arm", Q(arm__regex=ARM_NAME)),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.worker_key[:8]} {self.arm}"
-
 
 class AddedSeats(models.Model):
     """Seats added after the study opened. `results_seen`: a participant had already completed."""
@@ -200,6 +194,3 @@ class AddedSeats(models.Model):
     class Meta:
         ordering = ["at", "pk"]
         constraints = [check("added_seats_are_some", Q(number__gt=0))]
-
-    def __str__(self) -> str:
-        return f"{self.number} to {self.scenario}"

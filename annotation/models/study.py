@@ -455,9 +455,6 @@ class Member(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.user}, {self.role} of {self.study}"
-
 
 def made_by_an_owner() -> Q:
     """Return a filter for rows whose `made_by` is active and owns the study."""

@@ -18,9 +18,6 @@ class StudyManifest(models.Model):
     )
     text = models.TextField()
 
-    def __str__(self) -> str:
-        return f"manifest of {self.study}"
-
 
 class ConsentText(models.Model):
     """A version of a study's consent text, in Markdown. Never changed."""
@@ -33,9 +30,6 @@ class ConsentText(models.Model):
     class Meta:
         ordering = ["study", "version"]
         constraints = [unique("a_version_of_a_consent_text_is_one_text", ["study", "version"])]
-
-    def __str__(self) -> str:
-        return f"{self.study}, consent text {self.version}"
 
 
 class StudyTombstone(models.Model):
@@ -56,9 +50,6 @@ class StudyTombstone(models.Model):
 
     class Meta:
         ordering = ["-at"]
-
-    def __str__(self) -> str:
-        return f"tombstone of {self.study}"
 
 
 class GoldOpinion(models.TextChoices):
@@ -86,9 +77,6 @@ class ExampleComment(models.Model):
             one_of("gold", GoldOpinion, "a_gold_is_wrong_or_right_after_all", or_empty=True),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.by} on {self.example_id}"
-
 
 class ComparedFile(models.Model):
     """A prediction file that was compared with annotators when the study closed.
@@ -103,9 +91,6 @@ class ComparedFile(models.Model):
         ordering = ["study", "pk"]
         constraints = [unique("a_file_is_once_in_the_family_of_a_study", ["study", "file"])]
 
-    def __str__(self) -> str:
-        return f"{self.file}, compared in {self.study}"
-
 
 class ReportAnswer(models.Model):
     """An answer to an item of the report. For `sample`: a table as JSON (monitoring/sample.py)."""
@@ -119,6 +104,3 @@ class ReportAnswer(models.Model):
     class Meta:
         ordering = ["study", "item"]
         constraints = [unique("an_item_of_a_report_has_one_answer", ["study", "item"])]
-
-    def __str__(self) -> str:
-        return f"{self.study}, item {self.item}"

@@ -97,9 +97,10 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
         for entry in payable(study):
             groups[payout_route(entry)].append(entry)
         batches = []
-        for (method, prolific_study), group in sorted(groups.items(), key=str):
+        for method, prolific_study in sorted(groups, key=str):
             if not method:
                 continue
+            group = groups[method, prolific_study]
             by_exit = method == Method.EXIT
             for entries in _portions(group) if method == Method.BONUS else [group]:
                 batch = PaymentBatch.objects.create(

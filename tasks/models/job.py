@@ -110,9 +110,6 @@ class PeriodicPart(models.Model):
             )
         ]
 
-    def __str__(self) -> str:
-        return self.name
-
 
 class Installation(models.Model):
     """This database, in a single row. Its var/ folder contains the same id."""
@@ -125,6 +122,3 @@ class Installation(models.Model):
 
     class Meta:
         constraints = [check("there_is_one_installation", Q(only=True))]
-
-    def __str__(self) -> str:
-        return f"installation {self.folder_id}"

@@ -217,6 +217,3 @@ class Prediction(models.Model):
 
     class Meta:
         constraints = [unique("one_prediction_per_file_and_example", ["file", "example"])]
-
-    def __str__(self) -> str:
-        return f"{self.file_id}: {self.example_id}"

@@ -164,9 +164,6 @@ class TaskReport(models.Model):
     )
     content = models.JSONField()
 
-    def __str__(self) -> str:
-        return f"data report of {self.task}"
-
 
 class UnfinishedImport(models.Model):
     """A mark for tasks whose examples are still being stored (tasks/importing.py)."""
@@ -175,9 +172,6 @@ class UnfinishedImport(models.Model):
         Task, on_delete=models.CASCADE, primary_key=True, related_name="unfinished"
     )
     begun_at = models.DateTimeField(auto_now_add=True)
-
-    def __str__(self) -> str:
-        return f"unfinished {self.task}"
 
 
 class TaskMember(models.Model):
@@ -197,9 +191,6 @@ class TaskMember(models.Model):
                 message="This person is already in the team.",
             )
         ]
-
-    def __str__(self) -> str:
-        return f"{self.user}, team of {self.task_name}"
 
 
 class SplitKind(models.TextChoices):
