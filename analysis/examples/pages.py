@@ -22,7 +22,6 @@ from annotation.models import ExampleComment, GoldOpinion, Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest, signed_in
 from annotation.web.fields import PageForm, TextField
-from annotation.web.form_bodies import as_form_data
 from annotation.web.paging import page_of, small_list
 from annotation.web.rights import right_to
 from annotation.web.views import Twin, tagged
@@ -281,9 +280,6 @@ class Comments(Twin):
     ) -> tuple[Study, Example]:
         study = scores_of(request, names["name"], right_to(self.page))
         return study, example_of(study, names["pk"])
-
-    def form(self, subject: Any, data: dict[str, Any]) -> CommentForm:
-        return CommentForm(as_form_data(data))
 
     def do(self, subject: tuple[Study, Example], data: dict[str, Any], request: Request) -> Any:
         study, example = subject

@@ -190,7 +190,7 @@ class Gym(ApiView):
         form_bodies.check(
             PartitionForm(form_bodies.as_form_data({"partition": options.get("partition")}))
         )
-        files = list(files_in(request, "archive", "files"))
+        files = files_in(request, "archive", "files")
         if not files:
             raise Unprocessable({"archive": ["Send a ZIP archive or files."]})
         uploads.drop_old()

@@ -1,6 +1,5 @@
 """Tasks in the API: list, view and import them, and change their team, state and checks."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -19,7 +18,7 @@ from annotation.library.tasks import ChecksForm
 from annotation.protocol import attention_checks
 from annotation.study import team
 from annotation.study.team_pages import TaskMemberForm
-from annotation.web import form_bodies, jobs
+from annotation.web import jobs
 from annotation.web.form_bodies import check_known
 from annotation.web.paging import RowsView, field_of
 from annotation.web.problems import Conflict, Unprocessable
@@ -129,7 +128,7 @@ def _import_files(request: Request, upload: TaskUpload) -> Response:
     if card is not None:
         card.name = "task.toml"
     files = [card] if card is not None else []
-    files += [*request.FILES.getlist("files"), *request.FILES.getlist("archive")]
+    files += files_in(request, "files", "archive")
     if not files:
         raise Unprocessable({"files": ["Send task files, or a ZIP archive in the field archive."]})
     uploads.add(upload, files)
@@ -208,9 +207,6 @@ class TaskTeam(TaskTwin):
     summary = "Add a user to a task's team"
     faults: ClassVar = {teams.TeamError: "username"}
 
-    def form(self, task: Task, body: dict[str, Any]) -> TaskMemberForm:
-        return TaskMemberForm(form_bodies.as_form_data(body))
-
     def do(self, task: Task, data: dict[str, Any], request: Request) -> dict[str, str]:
         team.add_to_task(task.name, data["username"], request.user)
         return {"done": f"{data['username']} was added to the {task.name} team."}
@@ -222,9 +218,6 @@ class TaskArchive(TaskTwin):
     page = "task_archive"
     is_archived = True
     summary = "Archive or restore a task version (this affects only the list of tasks)"
-
-    def form(self, task: Task, body: dict[str, Any]) -> None:
-        return None
 
     def do(self, task: Task, data: dict[str, Any], request: Request) -> dict[str, str]:
         teams.archive_task(task, self.is_archived, request.user)
@@ -247,5 +240,5 @@ class TaskChecks(TaskTwin):
         return {"done": f"{task} now has attention checks."}
 
 
-def files_in(request: Request, *names: str) -> Iterable[Any]:
+def files_in(request: Request, *names: str) -> list[Any]:
     return [file for name in names for file in request.FILES.getlist(name)]

@@ -161,7 +161,8 @@ class OneProlificStudy(StudyTwin):
         if self.action == "change":
             blank = DraftForm(self.draft)
             values = {name: blank.initial[name] for name in blank.fields}
-            return DraftForm(self.draft, form_bodies.as_form_data(values | fields))
+            self.draft_form = DraftForm(self.draft, form_bodies.as_form_data(values | fields))
+            return self.draft_form
         if self.action not in ("publish", "start"):
             raise Unprocessable({"action": ["Expected change, publish or start."]})
         form_bodies.check_known(fields, ())
@@ -170,9 +171,7 @@ class OneProlificStudy(StudyTwin):
     def do(self, study: Study, data: dict[str, Any], request: Request) -> Any:
         try:
             if self.action == "change":
-                form = DraftForm(self.draft)
-                form.cleaned_data = data
-                drafts.change(self.draft, form.values())
+                drafts.change(self.draft, self.draft_form.values())
             elif self.action == "publish":
                 studies.publish(self.draft, request.build_absolute_uri("/"), request.user)
             else:

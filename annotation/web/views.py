@@ -150,7 +150,7 @@ class Twin(ApiView):
 
     def form(self, subject: Any, body: dict[str, Any]) -> forms.BaseForm | None:
         """Return the page's bound form, or None if it does not have fields."""
-        raise NotImplementedError
+        return self.form_class(form_bodies.as_form_data(body)) if self.form_class else None
 
     def do(self, subject: Any, data: dict[str, Any], request: Request) -> Any:
         """Run the step with the cleaned form data, and return the JSON of the response."""
@@ -165,9 +165,6 @@ class StudyTwin(Twin):
 
     def subject(self, request: Request, body: dict[str, Any], **names: Any) -> Study:
         return study_of(request, names["name"], right_to(self.page))
-
-    def form(self, study: Study, body: dict[str, Any]) -> forms.BaseForm | None:
-        return self.form_class(form_bodies.as_form_data(body)) if self.form_class else None
 
 
 class PostTwin(Twin):
