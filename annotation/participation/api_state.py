@@ -125,7 +125,6 @@ def _outside(participation: Participation) -> dict[str, Any]:
     if step == "gone":
         ended |= {"reason": str(page["reason"]), "may_resume": participation.status in MAY_RESUME}
     if step == "finished":
-        study = participation.study
         answered = ExitAnswers.objects.filter(participation=participation).exists()
         ended |= {
             "answered": page["answered"],

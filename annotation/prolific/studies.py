@@ -195,11 +195,9 @@ def payload(
     """Return the JSON that creates the study in a project, for the people who pass the filters."""
     address = root.rstrip("/") + reverse("landing", args=[draft.code])
     ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
-    filters = []
+    name, group = "participant_group_blocklist", draft.blocklist_id
     if draft.part > 1:
-        filters.append(("participant_group_allowlist", draft.qualified_group))
-    else:
-        filters.append(("participant_group_blocklist", draft.blocklist_id))
+        name, group = "participant_group_allowlist", draft.qualified_group
     return {
         "project": project,
         "name": draft.name,
@@ -217,10 +215,7 @@ def payload(
             ["desktop"] if draft.study.computer_only else ["desktop", "tablet", "mobile"]
         ),
         "peripheral_requirements": [],
-        "filters": [
-            *({"filter_id": name, "selected_values": [group]} for name, group in filters),
-            *audience_filters,
-        ],
+        "filters": [{"filter_id": name, "selected_values": [group]}, *audience_filters],
         "submissions_config": {
             "max_submissions_per_participant": 1,
             "max_concurrent_submissions": -1,

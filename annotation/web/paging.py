@@ -157,8 +157,10 @@ class RowsView(ApiView):
         records = (self.record(row) for row in rows.order_by("pk").iterator(chunk_size=PIECE))
         name = "-".join([*names.values(), type(self).__name__.lower()])
         is_csv = renderer.format == "csv"
+        encode: Callable[[Any], str] = JSONEncoder(ensure_ascii=False).encode
+        json_lines = (f"{encode(record)}\n" for record in records)
         return StreamingHttpResponse(
-            _csv_lines(self.columns, records) if is_csv else _json_lines(records),
+            _csv_lines(self.columns, records) if is_csv else json_lines,
             content_type=TYPES["csv"] if is_csv else "application/jsonl; charset=utf-8",
             headers=saved_as(f"{name}.{renderer.format}"),
         )
@@ -221,9 +223,3 @@ def _csv_lines(columns: Sequence[Column], records: Iterable[dict[str, Any]]) -> 
     yield writer.writerow([column.name for column in columns])
     for record in records:
         yield writer.writerow([cell(record[column.name]) for column in columns])
-
-
-def _json_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
-    encode: Callable[[Any], str] = JSONEncoder(ensure_ascii=False).encode
-    for record in records:
-        yield encode(record) + "\n"
