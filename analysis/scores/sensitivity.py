@@ -299,23 +299,22 @@ def _row(
 
 
 def task_tables(rows: list[SimpleNamespace]) -> list[SimpleNamespace]:
-    """Return one table per task, whose lines are the rules with the same cells, as reported first.
+    """Return rules x shots for each task. Cells hold their text and whether the rule changed it.
 
-    Minimums follow the words that they share. Cells hold their text and whether it has changed.
+    Rules with the same cells share one of `groups`: minimums by the words before them, and cells.
     """
+    cells = {(row.task, row.rule, row.shots): row.text for row in rows}
     tables = []
     for task in dict.fromkeys(row.task for row in rows):
         shots = sorted({row.shots for row in rows if row.task == task})
-        cells = {(row.rule, row.shots): row.text for row in rows if row.task == task}
-        lines: dict[tuple[str, ...], dict[str, list[str]]] = {}
-        for rule in (rule for rule in RULES if (rule.name, shots[0]) in cells):
+        reported = [cells[task, RULES[0].name, number] for number in shots]
+        lines = []
+        groups: dict[tuple[tuple[str, bool], ...], dict[str, list[str]]] = {}
+        for rule in (rule for rule in RULES if (task, rule.name, shots[0]) in cells):
+            texts = [cells[task, rule.name, number] for number in shots]
+            marked = [(text, text != first) for text, first in zip(texts, reported, strict=True)]
+            lines.append((rule.label, marked))
             words, sign, minimum = rule.label.partition("≥ ")
-            texts = tuple(cells[rule.name, number] for number in shots)
-            lines.setdefault(texts, {}).setdefault(words + sign, []).append(minimum)
-        reported = next(iter(lines))
-        marked = [
-            (rules, [(text, text != first) for text, first in zip(texts, reported, strict=True)])
-            for texts, rules in lines.items()
-        ]
-        tables.append(SimpleNamespace(task=task, shots=shots, lines=marked))
+            groups.setdefault(tuple(marked), {}).setdefault(words + sign, []).append(minimum)
+        tables.append(SimpleNamespace(task=task, shots=shots, lines=lines, groups=groups))
     return tables

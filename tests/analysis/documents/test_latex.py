@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.documents import paper_tables
-from analysis.scores import findings
+from analysis.scores import findings, sensitivity
 from analysis.scores.markup import PaperTable, as_latex
 from annotation.models import Kind
 from tasks.columns import Column
@@ -67,6 +67,16 @@ def test_every_table_is_latex_that_an_engine_sets(ada, study):
         labels += re.findall(r"\\label\{(.*?)\}", text)
     assert len(labels) == len(set(labels))
     assert all(re.fullmatch(r"tab:[a-z0-9_-]+", label) for label in labels)
+
+
+def test_the_latex_of_inclusion_criteria_has_a_row_for_each(ada, study):
+    """The page lists criteria with the same cells in one row; files do not."""
+    text = latex(ada, study, "sensitivity")
+    rows = text.partition("\\midrule\n")[2].partition("\\bottomrule")[0].splitlines()
+    criteria = [row.partition(" & ")[0] for row in rows]
+    assert criteria[:2] == ["as reported", "with annotators excluded by a researcher"]
+    assert r"training S1 $\ge$ 50" in criteria
+    assert len(criteria) == len({row.rule for row in sensitivity.table(study, Kind.PERSON)})
 
 
 def test_the_tables_of_a_cross_task_study_are_valid_latex(ada, researcher):
