@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -292,4 +293,4 @@ def _both_ways(
     for index, side in enumerate(("below", "above")):
         sides = f"{meaning}; for a group {side} the mean of this cell, whose SD depends on the mean"
         yield Column("", f"{heading}, {side}", sides, unit, show,
-                     lambda row, index=index: getattr(row, name)[index])  # fmt: skip
+                     partial(lambda index, row: getattr(row, name)[index], index))  # fmt: skip
