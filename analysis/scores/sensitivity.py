@@ -284,18 +284,11 @@ def _row(
     mean, sd = float(values.mean(skipna=False)), float(values.std(ddof=1, skipna=False))
     interval = assuming(between((low, high, estimate.why_not)), n)
     return SimpleNamespace(
-        task=task,
-        shots=shots,
-        mean=mean,
-        sd_ddof1=sd,
-        sd_ddof0=float(values.std(ddof=0, skipna=False)),
-        n=n,
-        completed=completed,
-        low=float(low),
-        high=float(high),
-        why_not=estimate.why_not,
+        task=task, shots=shots, mean=mean, sd_ddof1=sd,
+        sd_ddof0=float(values.std(ddof=0, skipna=False)), n=n, completed=completed,
+        low=float(low), high=float(high), why_not=estimate.why_not,
         text=f"{mean_and_sd(mean, sd)} (n={n}), {interval}" if n else f"{NOTHING} (n=0)",
-    )
+    )  # fmt: skip
 
 
 def task_tables(rows: list[SimpleNamespace]) -> list[SimpleNamespace]:
