@@ -70,17 +70,10 @@ def _trained(kind: str, arm: Any, label: Any, answers: pd.DataFrame) -> SimpleNa
     first, last = (100 * float(half.mean()) if len(half) else math.nan for half in halves)
     means = [100 * float(each.mean()) for each in scores]
     return SimpleNamespace(
-        kind=kind,
-        arm=arm,
-        what=label,
-        people=len(scores),
-        answers=len(answers),
-        mean=float(np.mean(means)),
-        sd=sd(means),
-        first=first,
-        last=last,
+        kind=kind, arm=arm, what=label, people=len(scores), answers=len(answers),
+        mean=float(np.mean(means)), sd=sd(means), first=first, last=last,
         active=float(answers["seconds"].median()),
-    )
+    )  # fmt: skip
 
 
 MANIPULATION = [

@@ -317,9 +317,10 @@ def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
 @signed_in("GET")
 def latex_page(request: HttpRequest, name: str) -> HttpResponse:
     """List the tables that can be copied or downloaded as LaTeX. Nothing is computed."""
-    study, _kind, context = of_kind(request, name)
+    study, kind, context = of_kind(request, name)
     exhibits = study.report_answers.filter(item="exhibits").values_list("text", flat=True)
-    context |= {"titles": paper_tables.titles(study), "chosen": ", ".join(exhibits).split(", ")}
+    titles = paper_tables.filled(study, kind)
+    context |= {"titles": titles, "chosen": ", ".join(exhibits).split(", ")}
     return render(request, "scores/latex.html", context)
 
 

@@ -35,7 +35,8 @@ from analysis.scores.columns import ASSUMES, Table
 from analysis.scores.markup import PaperTable, as_latex
 from analysis.scores.overlap import OVERLAP
 from analysis.stats.two_way import BOTH
-from annotation.models import Kind, Study
+from annotation.models import Kind, Qualification, Study
+from annotation.study import compared_files
 from tasks.cards import place
 from tasks.columns import NOTHING, Column
 from tasks.metrics import recipe
@@ -64,6 +65,29 @@ Maker = Callable[[Study, str], Iterator[PaperTable]]
 
 def titles(study: Study) -> dict[str, str]:
     return {name: title for name, (title, _make) in _makers(study).items()}
+
+
+def filled(study: Study, kind: str) -> dict[str, str]:
+    """Return the titles of tables that can have rows in this study. No table is computed.
+
+    Most tables need an annotator in the analysis, a part of the design, or a model.
+    """
+    people = study.participations.analysed().filter(kind=kind).exists()
+    seated = study.participations.filter(kind=Kind.MODEL).exists()
+    models = seated or compared_files.for_overlap(study).exists()
+    needs = {
+        TASKS.name: True, SAMPLE.name: SAMPLE.rows(study, kind), "effort": seated,
+        ADMISSION.name: study.qualification != Qualification.NONE,
+        "anchors": people and study.anchor_examples,
+        "question_alone": people and study.context_free_annotators,
+        "plateau": people and any(max(train, default=0) > 2 for _, train, _ in task_rows(study)),
+        f"figure-{figure_data.SIZES}": figure_data.SIZES in figure_data.names(study),
+        **dict.fromkeys(("confidence", "calibration"), people and study.confidence_share),
+        **dict.fromkeys((OVERLAP.name, "differences"), people and models),
+        **dict.fromkeys(("models", "methods", "leaderboard"), people or models),
+        "metrics": people and not metrics.is_s1_alone(study),
+    }  # fmt: skip
+    return {name: title for name, title in titles(study).items() if needs.get(name, people)}
 
 
 def _makers(study: Study) -> dict[str, tuple[str, Maker]]:

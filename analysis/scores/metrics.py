@@ -154,9 +154,14 @@ def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, st
     return texts
 
 
+def is_s1_alone(study: Study) -> bool:
+    is_s1 = all(task.card.metric == test_sets.S1 for task in study.tasks.all())
+    return is_s1 and not study.metrics
+
+
 def page_rows(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return one kind's and the models' rows by task, or [] if S1 is the only metric."""
-    if not study.metrics and all(task.card.metric == test_sets.S1 for task in study.tasks.all()):
+    if is_s1_alone(study):
         return []
     table_rows = [row for row in rows(study) if row.who in (kind, MODEL)]
     tasks = list(dict.fromkeys(row.task.name for row in table_rows))

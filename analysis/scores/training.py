@@ -185,19 +185,11 @@ def _score(
         means = 100 * inside.groupby("participation")["s1"].mean()
         mean, sd_ddof1, sd_ddof0 = means.mean(), means.std(ddof=1), means.std(ddof=0)
     return SimpleNamespace(
-        kind=kind,
-        task=scenario.task.name,
-        task_version=scenario.task.version,
-        shots=scenario.shots,
-        split=scenario.split_number,
-        block=block,
-        nested=int(nested),
-        mean=mean,
-        sd_ddof1=sd_ddof1,
-        sd_ddof0=sd_ddof0,
-        n=n,
+        kind=kind, task=scenario.task.name, task_version=scenario.task.version,
+        shots=scenario.shots, split=scenario.split_number, block=block, nested=int(nested),
+        mean=mean, sd_ddof1=sd_ddof1, sd_ddof0=sd_ddof0, n=n,
         text=mean_and_sd(mean, sd_ddof1) if nested else "not nested",
-    )
+    )  # fmt: skip
 
 
 PLATEAU = Table(

@@ -270,28 +270,22 @@ def turn_page(participation: Participation, turn: Turn, **extra: Any) -> TurnPag
     sizes = (len(participation.order_of(step)) for step in STEPS)
     place = Place.at(turn.step, turn.position, *sizes)
     return TurnPage(
-        card=card,
-        example=turn.shown_example,
-        place=place,
+        card=card, example=turn.shown_example, place=place, key=str(turn.pk),
         progress=_progress(participation, turn, place),
-        key=str(turn.pk),
         answer_url=reverse("answer", args=[participation.token]),
         confidence_url=reverse("confidence", args=[participation.token]) if rated else "",
         continue_url=reverse("continue", args=[participation.token]) if turn.is_revealed else "",
         token=participation.token,
         cutoff_seconds=int(scenario.idle_cutoff.total_seconds()),
         shows_examples=scenario.shows_help_examples,
-        rated=rated,
-        asks_reason=scenario.design.asks_reasons,
-        reveal=revealed,
-        review=review,
+        rated=rated, asks_reason=scenario.design.asks_reasons, reveal=revealed, review=review,
         reviewed=[(mistake, list(map(_reviewed, mistake.turns))) for mistake in review],
         tally=tally,
         refuses_pastes=scenario.design.refuse_pastes,
         advances=scenario.design.auto_advance and not turn.is_revealed and bool(card.labels),
         draft=(draft.content, draft.age) if draft else None,
         **extra,
-    )
+    )  # fmt: skip
 
 
 def _revealed(turn: Turn) -> Reveal:

@@ -245,18 +245,10 @@ def take_seat(
         scenario=scenario,
     )
     return Participation.objects.create(
-        study=study,
-        scenario=scenario,
-        worker=worker,
-        kind=worker.kind,
-        arrived_at=database_now(),
-        seat_number=free_seat(scenario, worker.kind),
-        pseudonym=_new_name(study),
-        completion_code=new_code(),
-        part=part,
-        browser=browser,
-        arrival=allocation.arrival,
-    )
+        study=study, scenario=scenario, worker=worker, kind=worker.kind, arrived_at=database_now(),
+        seat_number=free_seat(scenario, worker.kind), pseudonym=_new_name(study),
+        completion_code=new_code(), part=part, browser=browser, arrival=allocation.arrival,
+    )  # fmt: skip
 
 
 def _new_name(study: Study) -> str:

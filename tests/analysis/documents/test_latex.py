@@ -121,11 +121,27 @@ def test_tables_offer_their_files_in_export_menus_only(ada, study, name, show):
     assert not page.xpath("//main//a[.='LaTeX'][not(ancestor::details[@class='export'])]")
 
 
+def test_the_list_of_tables_leaves_out_those_that_are_empty(ada, study, researcher):
+    """Of 30 tables, it offered some that said that they have no rows."""
+
+    def listed(of) -> list[str]:
+        page = ada.get(reverse("latex", args=[of.name]), follow=True).content.decode()
+        return re.findall(r"/latex/(.*?)\.tex\?kind=person", page)
+
+    shown = listed(study)
+    assert len(shown) == len(set(shown))
+    for table in paper_tables.titles(study):
+        has_rows = bool(paper_tables.tables(study, Kind.PERSON, table))
+        assert (table in shown) == has_rows, table
+    empty = factories.make_study(researcher, factories.make_task(name="other"))
+    assert listed(empty) == ["tasks"]
+
+
 def test_page_and_api_give_the_same_latex_for_the_requested_kind(ada, study, researcher):
     robot = factories.seat(study.scenarios.first(), Kind.SIMULATED)
     factories.work_through(robot)
     page = ada.get(reverse("latex", args=[study.name]), follow=True).content.decode()
-    for table in paper_tables.titles(study):
+    for table in paper_tables.titles(study).keys() - EMPTY:
         assert f"/latex/{table}.tex?kind=person" in page
     key = factories.bearer(researcher, "read", study=study)
     for query in ({}, {"kind": "simulated"}):
