@@ -36,18 +36,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Counted:
-    """The WSGI application, with a method to wait for unfinished replies.
+    """The WSGI application, with a method to wait for unfinished replies, and refused addresses.
 
     A page can be closed before the reply to its request; the test's rows must exist until then.
+    It can also send a last request while it is closed. The browser may no longer ask a route of
+    Playwright about it, so only the server can refuse it.
     """
 
     def __init__(self, application: Any):
         self.application = application
+        self.refused = ""  # a pattern of paths
         self.begun = 0
         self.changed = threading.Condition()
 
     def __call__(self, environ: Any, start_response: Any) -> Iterator[bytes]:
-        self.count(1)
+        with self.changed:
+            is_refused = self.refused and re.search(self.refused, environ["PATH_INFO"])
+            self.count(0 if is_refused else 1)
+        if is_refused:
+            start_response("503 Service Unavailable", [("Content-Length", "0")])
+            return
         try:
             with contextlib.closing(self.application(environ, start_response)) as response:
                 yield from response
@@ -60,7 +68,9 @@ class Counted:
             self.changed.notify_all()
 
     def rest(self) -> None:
+        """Wait until no reply is unfinished, and refuse all requests from now on."""
         with self.changed:
+            self.refused = "/"
             assert self.changed.wait_for(lambda: self.begun == 0, timeout=30)
 
 
@@ -125,13 +135,10 @@ def open_browser(live, server, chromium) -> Iterator[Callable[..., Page]]:
         opened.append(watched)
         return watched.context.new_page()
 
+    live.httpd.get_app().refused = ""
     yield make
     for watched in opened:
-        # A page pings the server when it is closed, possibly after the test's rows are gone.
-        watched.context.route(re.compile(r"/(ping|draft)/$"), lambda route: route.abort())
         watched.context.remove_listener("console", watched.hear)
-        for page in watched.context.pages:
-            page.goto("about:blank")
         watched.context.close()
     live.httpd.get_app().rest()
     problems = [text for each in opened for text in each.errors if not each.expected(text)]

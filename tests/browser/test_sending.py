@@ -273,12 +273,13 @@ def closed_after(desk: Desk, status: int, *paths: str) -> BrowserContext:
 
 
 @pytest.mark.parametrize("status", [0, 500])
-def test_an_unsent_answer_survives_the_tab(shaky, status):
+def test_an_unsent_answer_survives_the_tab(shaky, status, live):
     desk = shaky()
+    live.httpd.get_app().refused = "/draft/$"
     context = closed_after(desk, status, "**/answer/", "**/draft/")
-    assert not Draft.objects.exists()
     again = Desk(context.new_page(), desk.seat)
     assert again.chips == ["Oslo"]
+    assert not Draft.objects.exists()
     again.reveal()
     assert again.stored == ["Oslo"]
     assert again.page.evaluate(UNSENT) == 0
