@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.templatetags.static import static
 from django.urls import reverse
 from lxml import html
 
@@ -41,7 +42,7 @@ def test_a_preview_loads_exactly_what_annotators_load(client, researcher, card):
         "scenario_preview", args=[study.name, study.scenarios.get().pk, "training", 0]
     )
     preview = client.get(address)
-    bar = ("link stylesheet", "/static/css/preview.css")  # the bar above a preview
+    bar = ("link stylesheet", static("css/preview.css"))  # the bar above a preview
     assert [each for each in assets(preview) if each != bar] == seen_by_annotator
     assert assets(client.get(work)) == seen_by_annotator
     assert b'aria-label="Site"' not in preview.content
