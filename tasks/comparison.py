@@ -56,15 +56,6 @@ class Overlap(NamedTuple):
     given: int  # start of the highlight
 
 
-def _overlaps(marks: Sequence[Mark]) -> Iterator[Overlap]:
-    missed = [mark for mark in marks if mark.verdict == "missed"]
-    for mark in marks:
-        if mark.verdict == "partial":
-            touched = [m for m in missed if m.start < mark.end and mark.start < m.end]
-            start = min(m.start for m in (mark, *touched))
-            yield Overlap(start, max(m.end for m in (mark, *touched)), mark.start)
-
-
 @dataclass(frozen=True)
 class Comparison:
     """An answer compared with the gold. The lists contain distinct texts in order."""
@@ -82,11 +73,18 @@ class Comparison:
     def summary(self) -> dict[str, int]:
         return {name: len(getattr(self, name)) for name in ("right", "missed", "extra", "partial")}
 
+    def overlaps(self, segment: int) -> Iterator[Overlap]:
+        marks = [mark for mark in self.marks if mark.segment == segment]
+        missed = [mark for mark in marks if mark.verdict == "missed"]
+        for mark in (mark for mark in marks if mark.verdict == "partial"):
+            both = [mark, *(m for m in missed if m.start < mark.end and mark.start < m.end)]
+            yield Overlap(min(m.start for m in both), max(m.end for m in both), mark.start)
+
     def pieces(self, segment: int, text: str) -> list[Piece]:
         """Split a segment at the ends of its marks. The pieces add up to the segment."""
         marks = [mark for mark in self.marks if mark.segment == segment]
         cuts = sorted({0, len(text), *(m.start for m in marks), *(m.end for m in marks)})
-        overlaps = list(_overlaps(marks))
+        overlaps = list(self.overlaps(segment))
         cut = []
         for start, end in itertools.pairwise(cuts):
             over = [mark for mark in marks if mark.start <= start and end <= mark.end]
@@ -172,12 +170,9 @@ def _nearest(places: dict[str, list[Span]], spans: Sequence[Span]) -> str:
 
 def _mark(span: Span, expected: Sequence[str], places: dict[str, list[Span]]) -> Mark:
     if span.text in expected:
-        verdict = "right"
-    elif any(span.overlaps(place) for text in expected for place in places[text]):
-        verdict = "partial"
-    else:
-        verdict = "extra"
-    return Mark(verdict, *span)
+        return Mark("right", *span)
+    is_partial = any(span.overlaps(place) for text in expected for place in places[text])
+    return Mark("partial" if is_partial else "extra", *span)
 
 
 def _missed(places: Sequence[Span], spans: Sequence[Span]) -> list[Mark]:

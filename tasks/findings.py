@@ -13,7 +13,7 @@ from typing import Literal
 from tasks.answer_keys import LABEL
 from tasks.answers import Prompt
 from tasks.cards import Card
-from tasks.comparison import Comparison, places_of
+from tasks.comparison import Comparison, Mark, Overlap, places_of
 from tasks.spans import GivenAnswer, Span
 from tasks.tokens import WORD
 
@@ -125,11 +125,10 @@ def findings_on(
 def _one_for_the_other(result: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Merge an extra and a missed answer into one mistake if only one answer is allowed."""
     extra = [finding for finding in result if finding.kind == "extra"]
-    missed = [finding for finding in result if finding.kind == "missed"]
-    if not extra or not missed:
+    gold = tuple(text for finding in result if finding.kind == "missed" for text in finding.gold)
+    if not extra or not gold:
         return result
-    gold = tuple(text for finding in missed for text in finding.gold)
-    remaining = (finding for finding in result if finding not in extra and finding not in missed)
+    remaining = (finding for finding in result if finding.kind not in ("extra", "missed"))
     return (replace(extra[0], kind="instead", gold=gold), *remaining)
 
 
@@ -155,21 +154,23 @@ def _of_span(
     finding = partial(Finding, given=span.text, segment=span.segment, start=span.start)
     if span.text in comparison.right:
         return finding("right", gold=(span.text,))
-    touched = [place for places in expected.values() for place in places if place.overlaps(span)]
-    inside = [place for place in touched if span.start <= place.start and place.end <= span.end]
-    if len({place.text for place in inside}) > 1:
-        texts = (place.text for place in sorted(inside))
-        return finding("joined", gold=tuple(dict.fromkeys(texts)))
+    places = [place for places in expected.values() for place in places if place.overlaps(span)]
+    # Highlights cannot overlap, so an answer inside another is not the one to highlight here.
+    touched = [p for p in places if not any(_covers(other, p) for other in places if other != p)]
+    gold = tuple(dict.fromkeys(place.text for place in sorted(touched) if _covers(span, place)))
+    if len(gold) > 1:
+        return finding("joined", gold=gold)
     if not touched:
         if span.text in other_kinds:
             return finding("other_kind", belongs_to=other_kinds[span.text])
-        spare = span.text in comparison.also_accepted
-        return finding("spare" if spare else "extra")
-    nearest = max(
-        touched, key=lambda place: min(place.end, span.end) - max(place.start, span.start)
-    )
+        return finding("spare" if span.text in comparison.also_accepted else "extra")
+    nearest = max(touched, key=lambda p: min(p.end, span.end) - max(p.start, span.start))
     kind, surplus = _difference(span, nearest)
     return finding(kind, gold=(nearest.text,), surplus=surplus)
+
+
+def _covers(one: Span | Overlap, other: Span | Mark) -> bool:
+    return one.start <= other.start and other.end <= one.end
 
 
 def _difference(span: Span, place: Span) -> tuple[Kind, tuple[str, ...]]:
@@ -177,15 +178,16 @@ def _difference(span: Span, place: Span) -> tuple[Kind, tuple[str, ...]]:
     prefix = span.text[: max(0, place.start - span.start)].strip()
     suffix = span.text[len(span.text) - max(0, span.end - place.end) :].strip()
     surplus = tuple(text for text in (prefix, suffix) if text)
-    if place.start <= span.start and span.end <= place.end:
+    if _covers(place, span):
         return "too_short", ()
-    if span.start <= place.start and place.end <= span.end:
+    if _covers(span, place):
         return "too_long", surplus
     return "shifted", surplus
 
 
 def _missed(comparison: Comparison, coupled: set[str]) -> Iterator[Finding]:
-    reported = {*coupled, *comparison.unreachable}
     for mark in comparison.marks:
-        if mark.verdict == "missed" and mark.text not in reported:
-            yield Finding("missed", gold=(mark.text,), segment=mark.segment, start=mark.start)
+        if mark.verdict == "missed" and mark.text not in (*coupled, *comparison.unreachable):
+            overlaps = comparison.overlaps(mark.segment)
+            start = next((each.given for each in overlaps if _covers(each, mark)), mark.start)
+            yield Finding("missed", gold=(mark.text,), segment=mark.segment, start=start)

@@ -71,6 +71,21 @@ def test_one_highlight_over_two_answers_is_joined(clues):
     assert (finding.kind, finding.gold) == ("joined", ("European Union", "NATO"))
 
 
+@pytest.mark.parametrize(
+    ("typed", "kind", "gold", "missed"),
+    [
+        ("the University of Oslo", "too_long", ["University of Oslo"], ["Oslo", "Bergen"]),
+        ("of Oslo", "too_short", ["University of Oslo"], ["Oslo", "Bergen"]),
+        ("University of Oslo and Bergen", "joined", ["University of Oslo", "Bergen"], ["Oslo"]),
+    ],
+)
+def test_an_answer_inside_another_is_not_to_be_highlighted_there(typed, kind, gold, missed):
+    text = "He left the University of Oslo and Bergen."
+    found = said(typed, ["Oslo", "University of Oslo", "Bergen"], text=text)
+    assert (found[0].kind, [*found[0].gold]) == (kind, gold)
+    assert kinds(found[1:]) == [("missed", "", text) for text in missed]
+
+
 @pytest.mark.real_data
 def test_an_extra_answer_is_reported_where_it_occurs(clues):
     found = of_row(conll(clues, "7128_3"), "Barbara Rittner\nSlovakia")

@@ -332,6 +332,18 @@ def test_each_finding_links_to_its_own_marks_in_the_text(client, names):
 
 
 @pytest.mark.parametrize(
+    "given", ["the University of Oslo", "of Oslo", "University of Oslo", "Oslo"]
+)
+def test_findings_on_an_answer_inside_another_link_to_marks(client, names, given):
+    text, gold = "He left the University of Oslo.", ("University of Oslo", "Oslo")
+    seat = names([Record("a", (text,), "List the places", gold)], OTHER)
+    reply = answer(client, seat, [given])
+    linked = re.findall(r'data-finding="\w+"><a href="#([^"]+)"', reply)
+    assert len(linked) == 2
+    assert all(f' id="{name}"' in reply for name in linked)
+
+
+@pytest.mark.parametrize(
     ("given", "quoted"), [(["Ann", "Bo"], True), (["Ann Lee went"], True), (["Ann Lee"], False)]
 )
 def test_only_a_boundary_mistake_quotes_the_boundary_rule(client, researcher, given, quoted):
