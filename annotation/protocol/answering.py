@@ -24,6 +24,7 @@ from django.db import transaction
 from django.utils.translation import gettext_lazy
 
 from annotation.models import (
+    MAY_RESUME,
     Activity,
     Answer,
     AnswerSpan,
@@ -61,6 +62,7 @@ class Conflict(Exception):
         "Your last answer was not saved, because your place was released before it arrived."
         " Continue to see that example again."
     )
+    ENDED = gettext_lazy("Your last answer was not saved.")  # the page says why
 
 
 def submit(
@@ -83,7 +85,8 @@ def submit(
             _same_or_conflict(turn, fields)
             return participation, current
         if participation.status != Status.WORKING:
-            raise Conflict(Conflict.GIVEN_UP)
+            may_resume = participation.status in MAY_RESUME
+            raise Conflict(Conflict.GIVEN_UP if may_resume else Conflict.ENDED)
         following = store_answer(turn, _read(turn, fields), channel)
         store_reports(turn, fields)
         if turn.is_revealed or turn.awaits_confidence:

@@ -173,6 +173,7 @@ def test_a_rejected_participant_gets_no_more_work(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)
     factories.work_through(seat, limit=1)
+    factories.go_on(seat.token)
     reject_there(fake, session)
     sync.sync(study)
     seat.refresh_from_db()
@@ -181,6 +182,11 @@ def test_a_rejected_participant_gets_no_more_work(fake, study, published):
     assert "lists your submission as rejected" in page
     assert "continue where you left off" not in page
     assert "paid for the time" not in page
+    turn = seat.latest_turn()
+    fields = factories.fields_for(turn.example, [])
+    late = Client().post(reverse("answer", args=[seat.token]), {"turn": turn.pk, **fields})
+    assert late.status_code == 409
+    assert "Your last answer was not saved." in late.content.decode()
     Client().post(reverse("resume", args=[seat.token]))
     seat.refresh_from_db()
     assert seat.status == "rejected"
