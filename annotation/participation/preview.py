@@ -177,7 +177,7 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
 
 
 def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
-    study = scenario.study
+    study, page = scenario.study, instructions_page(scenario.study, scenario, on)
     questions = of_moment(study.own_questions, AFTER)
     asks = study.exit_questionnaire or questions
     worked = timedelta(minutes=scenario.estimated_minutes)
@@ -186,7 +186,7 @@ def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
         "stage": "finished",
         # "arrived", because there is nothing to leave or withdraw in a preview.
         "participation": {"worked_seconds": worked.total_seconds(), "status": "arrived"},
-        "answered": scenario.training_examples + scenario.task.test_split.examples.count(),
+        "answered": sum(number for name, number in page.items() if name.endswith("_total")),
         "worked": in_words(worked),
         "pay": pay_in_words(earned, study.currency),
         "exit": {"code": "PREVIEW"},

@@ -7,7 +7,9 @@ import pytest
 from django.apps import apps
 from django.urls import reverse
 
+from annotation.protocol import attention_checks
 from tests import factories
+from tests.annotation.protocol.test_comprehension import check_file
 
 pytestmark = pytest.mark.django_db
 QUESTIONS = "How often can you change an answer?\n- As often as I like\n* Never"
@@ -74,6 +76,21 @@ def test_each_preview_page_shows_what_annotators_see(ada, scenario):
     assert "PREVIEW" in end
     assert "Had you seen these texts or this task before?" in end
     assert "Leave the study" not in end
+
+
+@pytest.mark.parametrize("shots", [0, 2])
+def test_the_end_of_a_preview_counts_the_answers_to_all_steps(ada, researcher, tmp_path, shots):
+    task = factories.make_task(shots=(2, 8), test_size=6)
+    attention_checks.import_checks(task, check_file(tmp_path))
+    study = factories.make_study(
+        researcher, task, shots=[0, 2], annotators=4, anchor_examples=2, screening_examples=3,
+        qualification="minimum", qualification_threshold=60, attention_checks=2,
+    )  # fmt: skip
+    seat = factories.seat(study.scenarios.get(shots=shots))
+    factories.work_through(seat)
+    end = ada.get(reverse("work", args=[seat.token])).context["answered"]
+    assert end == 2 + (shots or 3) + 6 + 2
+    assert ada.get(address(seat.scenario, "end")).context["answered"] == end
 
 
 def test_forms_of_the_preview_lead_to_the_next_page(ada, scenario):
