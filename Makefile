@@ -97,10 +97,11 @@ bench: .venv/dev  ## measure load with its yardstick, tables and files of a repl
 bench-faults: .venv/dev .venv/nginx  ## break servers, databases, releases and clocks, at full size
 	$(BIN)/python -m benchmarks.faults all
 
+# Python compiles the modules that it imports. Compiling all of them takes as long as the rest of the installation.
 .venv/core: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Handful needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -r requirements.lock
 	@touch $@
 
 .venv/dev: .venv/core requirements-dev.lock

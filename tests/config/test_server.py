@@ -166,6 +166,9 @@ def test_the_links_that_the_demo_prints_work(port, tmp_path):
         for link, title in zip(links, titles, strict=True):
             with urllib.request.urlopen(link, timeout=60) as page:
                 assert title in page.read().decode()
+        collected = [path.name for path in (tmp_path / "static").rglob("*")]
+        assert [name for name in collected if name.endswith(".js")]
+        assert not [name for name in collected if name.endswith((".js.br", ".css.gz"))]
     finally:
         os.killpg(demo.pid, signal.SIGKILL)
         demo.wait(60)

@@ -45,6 +45,7 @@ class Command(BaseCommand):
         self.stdout.write("Preparing the database and the static files ...")
         call_command("migrate", verbosity=0)
         if (settings.BASE_DIR / "manage.py").exists():  # a wheel has its static files collected
+            settings.WHITENOISE_SKIP_COMPRESS_EXTENSIONS += ["css", "js", "svg"]  # saves seconds
             call_command("collectstatic", interactive=False, verbosity=0)
         password = self._researcher()
         study = Study.objects.filter(name="demo").first() or self._study()
