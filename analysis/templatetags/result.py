@@ -1,9 +1,10 @@
-"""Template tags for the current result of a study, used on its overview page in `annotation`."""
+"""Filters for sentences in documents, and tags for the overview page of a study."""
 
 from typing import Any
 
 from django import template
 
+from analysis.documents.wording import count, listed
 from analysis.figures import so_far
 from analysis.planning import planned_power
 from analysis.scores import marks
@@ -11,6 +12,14 @@ from annotation.models import Study
 from annotation.protocol import blinding
 
 register = template.Library()
+register.filter("count", count)
+register.filter("listed", listed)
+register.simple_tag(planned_power.contrasts)
+
+
+@register.filter("format")
+def formatted(value: object, specification: str) -> str:
+    return format(value, specification)
 
 
 @register.inclusion_tag("monitoring/_card_result.html")
@@ -19,11 +28,5 @@ def result_so_far(study: Study) -> dict[str, Any]:
     if blinding.are_covered(study):
         return {"study": study, "until_closed": blinding.UNTIL_CLOSED}
     result = so_far.for_study(study)
-    return {
-        "study": study,
-        "result": result,
-        "programs": marks.programs_mark(study) if result else "",
-    }
-
-
-register.simple_tag(planned_power.contrasts)
+    programs = marks.programs_mark(study) if result else ""
+    return {"study": study, "result": result, "programs": programs}
