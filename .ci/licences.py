@@ -35,7 +35,6 @@ READ = {
     "pyrage": "MIT",
     "python-dateutil": "Apache-2.0 AND BSD-3-Clause",
     "qrcode": "BSD-3-Clause",
-    "scipy": "BSD-3-Clause",
     "sqlparse": "BSD-3-Clause",
     "uritemplate": "BSD-3-Clause OR Apache-2.0",
     "vine": "BSD-3-Clause",

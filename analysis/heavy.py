@@ -1,14 +1,11 @@
-"""Lazy imports of numpy, pandas, scipy and Altair. Other modules must import them from here.
+"""Lazy imports of numpy, pandas and Altair. Other modules must import them from here.
 
-Together they take up 165 MB and most of a process's startup time. A process that only serves
+Together they take up 70 MB and most of a process's startup time. A process that only serves
 annotators never needs them (tests/analysis/test_heavy.py). Modules whose annotations mention their
 types use ``from __future__ import annotations``, so that signatures do not load them.
 
 ``importlib.util.LazyLoader``, which lazy_loader also uses, is not thread-safe before Python 3.12.3:
 a second thread can see a partially loaded module. The import here is the normal, locked one.
-
-``scipy.stats`` is excluded because importing it took most of the time for the first report.
-Quantiles and tails come from ``scipy.special``, which ``scipy.stats`` uses internally.
 """
 
 import os
@@ -18,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 # Threads of small products mostly wait for each other, and servers have several processes anyway.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-__all__ = ["alt", "np", "optimize", "pd", "special"]
+__all__ = ["alt", "np", "pd"]
 
 
 class Heavy(ModuleType):
@@ -37,7 +34,5 @@ if TYPE_CHECKING:
     import altair as alt
     import numpy as np
     import pandas as pd
-    from scipy import optimize, special
 else:
     alt, np, pd = Heavy("altair"), Heavy("numpy"), Heavy("pandas")
-    optimize, special = Heavy("scipy.optimize"), Heavy("scipy.special")

@@ -26,7 +26,7 @@ file that was sorted.
 
 Scores, shares, and their SDs, intervals and differences use the scale from 0 to 1; pages show them
 x 100. Types are those of pandas: `Int64` allows empty cells among whole numbers. `versions.json`
-names the versions of Handful, Python, numpy, scipy and pandas, the seed of the study, and when it
+names the versions of Handful, Python, numpy and pandas, the seed of the study, and when it
 was opened and closed (`opened_at`, `closed_at`; null if it was not).
 
 """

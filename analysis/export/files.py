@@ -134,7 +134,7 @@ def versions(study: Study) -> dict[str, Any]:
     return {
         "handful": settings.VERSION,
         "python": platform.python_version(),
-        **{name: metadata.version(name) for name in ("numpy", "scipy", "pandas")},
+        **{name: metadata.version(name) for name in ("numpy", "pandas")},
         "seed": study.seed,
         "opened_at": moment(study.opened_at) if study.opened_at else None,
         "closed_at": moment(closed.at) if closed else None,

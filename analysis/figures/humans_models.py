@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from analysis.heavy import pd, special
+from analysis.heavy import pd
 from analysis.models import models as model_tables
 from analysis.models.models_columns import MODEL
 from analysis.scores.columns import (
@@ -29,6 +29,7 @@ from analysis.scores.columns import (
 )
 from analysis.scores.scores import Score
 from analysis.stats import learning
+from analysis.stats.distributions import t_quantile
 from analysis.stats.two_way import BOTH, PEOPLE
 from annotation.models import Kind, Study
 from annotation.study import compared_files
@@ -125,7 +126,7 @@ def _over_splits(score: Score) -> tuple[float, float]:
     """Return the t interval for a mean over splits, cut at 100, or NaN for fewer than three."""
     if score.n < 3 or math.isnan(score.sd_ddof1):
         return math.nan, math.nan
-    reach = special.stdtrit(score.n - 1, 0.975) * score.sd_ddof1 / math.sqrt(score.n)
+    reach = t_quantile(0.975, score.n - 1) * score.sd_ddof1 / math.sqrt(score.n)
     return score.mean - reach, min(100.0, score.mean + reach)
 
 

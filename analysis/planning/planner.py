@@ -18,7 +18,7 @@ from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
-from analysis.heavy import optimize, pd
+from analysis.heavy import pd
 from analysis.scores.columns import between, count, percent
 from analysis.scores.frames import scored_answers
 from analysis.scores.markup import rendered, texts
@@ -26,6 +26,7 @@ from analysis.scores.means import matrix_of
 from analysis.scores.published import human_table4
 from analysis.scores.test_sets import S1
 from analysis.stats import power, significance, two_way, uncertainty
+from analysis.stats.distributions import root
 from analysis.stats.learning import by_cell
 from annotation.models import Kind, Participation, Study
 from tasks.cards import load_card
@@ -95,11 +96,7 @@ class Known:
         low = 1e-6
         if people < 2 or high <= low or self.power(sign * high, people, examples, level) < POWER:
             return math.inf
-        return float(
-            optimize.brentq(
-                lambda d: self.power(sign * d, people, examples, level) - POWER, low, high
-            )
-        )
+        return root(lambda d: self.power(sign * d, people, examples, level) - POWER, low, high)
 
 
 def sources(user: Any) -> list[tuple[str, str]]:

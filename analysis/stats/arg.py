@@ -17,8 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from analysis.heavy import np, pd, special
-from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, TAIL, sd, wilson
+from analysis.heavy import np, pd
+from analysis.stats.distributions import t_quantile, t_tail
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, TAIL, Z, sd, wilson
 
 LOWEST_BASE = 0.01  # for a metric whose best value is 1
 REFUSED = "a task has no relative gain"  # in this case, ARG is undefined
@@ -187,7 +188,7 @@ def _t_interval(
 ) -> tuple[float, float]:
     """Return value ± t · √Σ variances / tasks (Satterthwaite). `parts` are (variance, df)."""
     error = math.sqrt(sum(v for v, _df in parts)) / tasks
-    reach = float(special.stdtrit(satterthwaite(parts), TAIL)) * error
+    reach = t_quantile(TAIL, satterthwaite(parts)) * error
     return value - reach, value + reach
 
 
@@ -198,7 +199,7 @@ def _p(value: float, gains: Sequence[TaskGain]) -> float:
     if len(gains) == 1:  # at a gain of 0, Fieller's condition compares the means
         value, noise = gains[0].difference, list(gains[0].parts_of_difference())
     t = abs(value) * len(gains) / math.sqrt(sum(v for v, _df in noise))
-    return float(2 * special.stdtr(df, -t))
+    return float(2 * t_tail(t, df))
 
 
 def satterthwaite(parts: Sequence[tuple[float, int]]) -> float:
@@ -212,7 +213,7 @@ def fieller(gain: TaskGain) -> tuple[float, float]:
     The interval contains the ratios r of the two means for which (new - r · base)² <= t² (var new +
     r² var base), minus 1. t has Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
     """
-    t = float(special.stdtrit(satterthwaite(gain.parts()), TAIL))
+    t = t_quantile(TAIL, satterthwaite(gain.parts()))
     (new_var, _), (base_var, _) = gain.parts_of_difference()
     leading = gain.base**2 - t * t * base_var
     if leading <= 0:
@@ -279,12 +280,12 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
         rho = float(np.clip(np.corrcoef(ranks)[0, 1], -1, 1))
     low, high = NONE
     if n > 3 and abs(rho) < 1:
-        reach = float(special.ndtri(TAIL)) * math.sqrt((1 + rho**2 / 2) / (n - 3))
+        reach = Z * math.sqrt((1 + rho**2 / 2) / (n - 3))
         low, high = math.tanh(math.atanh(rho) - reach), math.tanh(math.atanh(rho) + reach)
     p = math.nan
     if n > 2 and not math.isnan(rho):
         t = abs(rho) * math.sqrt((n - 2) / (1 - rho**2)) if abs(rho) < 1 else math.inf
-        p = float(2 * special.stdtr(n - 2, -t))
+        p = float(2 * t_tail(t, n - 2))
     return Correlation(n, rho, low, high, p)
 
 
@@ -299,8 +300,8 @@ def half_width(plans: Sequence[TaskGain], people: int, *, t: bool) -> float:
     Otherwise, the normal quantile is used.
     """
     parts = _planned_parts(plans, people)
-    quantile = special.stdtrit(satterthwaite(parts), TAIL) if t else special.ndtri(TAIL)
-    return float(quantile) * math.sqrt(sum(v for v, _df in parts)) / len(plans)
+    quantile = t_quantile(TAIL, satterthwaite(parts)) if t else Z
+    return quantile * math.sqrt(sum(v for v, _df in parts)) / len(plans)
 
 
 def _planned_parts(plans: Sequence[TaskGain], people: int) -> list[tuple[float, int]]:
@@ -323,8 +324,7 @@ def people_needed(width: float, plans: Sequence[TaskGain], *, t: bool = True) ->
     if not any(plan.base_sd > 0 or plan.new_sd > 0 for plan in plans):
         raise ValueError("planning requires an SD between participants")
     unit = math.sqrt(sum(v for v, _df in _planned_parts(plans, 1))) / len(plans)
-    normal = float(special.ndtri(TAIL)) * unit
-    people = max(2, math.ceil((normal / width) ** 2 - 1e-9))
+    people = max(2, math.ceil((Z * unit / width) ** 2 - 1e-9))
     # No t interval is narrower than the normal one, so start at its number.
     while t and half_width(plans, people, t=True) > width:
         people += 1

@@ -14,7 +14,8 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from analysis.heavy import np, special
+from analysis.heavy import np
+from analysis.stats.distributions import binomial_tails, root
 from analysis.stats.uncertainty import ROUNDING, wilson
 
 UNKNOWN = -1
@@ -127,12 +128,11 @@ def detectable(errors: int, chance: float, alarms: float) -> float:
     probability `chance`, and copiers with probability share + (1 - share) x `chance`. The number
     of such answers is compared with the binomial distribution at the false-alarm rate `alarms`.
     """
-    counts = np.arange(1, errors + 1)
-    unusual = counts[special.betainc(counts, errors - counts + 1, chance) <= alarms]
-    if errors < FEWEST_ERRORS or not unusual.size:
+    unusual = int((binomial_tails(errors, chance) > alarms).sum())  # the fewest such answers
+    if errors < FEWEST_ERRORS or unusual > errors:
         return math.nan
-    needed = special.betaincinv(unusual[0], errors - unusual[0] + 1, POWER)
-    return max(0.0, float(needed - chance) / (1 - chance))
+    needed = root(lambda share: binomial_tails(errors, share)[unusual] - POWER, 0, 1)
+    return max(0.0, (needed - chance) / (1 - chance))
 
 
 def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.ndarray]:

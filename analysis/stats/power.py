@@ -15,8 +15,10 @@ import functools
 import math
 from typing import Any
 
-from analysis.heavy import np, optimize, special
-from analysis.stats.uncertainty import TAIL
+from analysis.heavy import np
+from analysis.stats import distributions
+from analysis.stats.distributions import gamma_quantiles, normal_cdf, t_quantile
+from analysis.stats.uncertainty import TAIL, Z
 
 SHARES, SUMS, SDS = 12, 200, 60  # nodes of the integrals
 
@@ -35,53 +37,38 @@ def power(
     SD (0 to 1, the root of the mean square of both arms) that is noise over the `contexts`. If
     it is unknown, use 0 so that only Welch's test is planned.
     """
-    return float(_power(np.array([difference]), n, level, np.array([noise]), contexts, ratio)[0])
-
-
-def _power(
-    differences: np.ndarray, n: int, level: float, noises: np.ndarray, contexts: int, ratio: float
-) -> np.ndarray:
-    """Return the power for several differences, each with its own `noises`."""
     of_people, weights = _of_people(n, level, ratio)
-    scale = math.sqrt((1 + ratio**2) / n)  # SD of the difference of two means
-    critical = special.stdtrit(contexts - 1, 1 - level / 2) if contexts > 1 else 0
-    of_contexts = critical * scale * noises
-    edges = np.maximum(of_people[None], np.broadcast_to(of_contexts, noises.shape)[:, None, None])
-    gaps = differences[:, None, None]
-    chances = special.ndtr((gaps - edges) / scale) + special.ndtr((-gaps - edges) / scale)
-    return np.minimum(1, np.einsum("dsm,s->d", chances, weights) / SUMS)
+    of_contexts = t_quantile(1 - level / 2, contexts - 1) * noise if contexts > 1 else 0
+    edges = np.maximum(of_people, of_contexts)
+    gap = difference / math.sqrt((1 + ratio**2) / n)
+    chances = normal_cdf(gap - edges) + normal_cdf(-gap - edges)
+    return min(1.0, float((weights @ chances).sum()) / SUMS)
 
 
 @functools.lru_cache(maxsize=256)
 def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest difference for Welch's test (shares x sums) and weights. Cached."""
-    shares, weights = _shares(n - 1)
+    """Return the limits of Welch's test (shares x sums) in SDs of the difference, and weights."""
+    # With more degrees of freedom, the shares are almost equal.
+    one = np.array([0.5]), np.ones(1)
+    shares, weights = distributions.beta_nodes(SHARES, n - 1) if n <= 301 else one
     first, second = shares, ratio**2 * (1 - shares)
     df = (n - 1) * (first + second) ** 2 / (first**2 + second**2)
-    # Use scipy.special for quantiles of chi squared and t, because a plan needs thousands.
-    sums = 2 * special.gammaincinv(n - 1, (np.arange(SUMS) + 0.5) / SUMS) / (n - 1)
-    errors = np.sqrt((first + second)[:, None] * sums[None, :] / n)
-    return special.stdtrit(df, 1 - level / 2)[:, None] * errors, weights
+    sums = _chi2_middles(2 * n - 2, SUMS) / (n - 1)
+    errors = np.sqrt(np.outer(first + second, sums) / (1 + ratio**2))
+    return distributions.t_quantiles(1 - level / 2, df)[:, None] * errors, weights
 
 
-@functools.lru_cache
-def _shares(df: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights for one arm's share of the total variance: beta(df / 2, df / 2)."""
-    if df > 300:  # the shares are almost equal
-        return np.array([0.5]), np.array([1.0])
-    nodes, weights = special.roots_jacobi(SHARES, df / 2 - 1, df / 2 - 1)
-    return (nodes + 1) / 2, weights / weights.sum()
-
-
-def _chi2_quantile(shares: np.ndarray, freedom: int) -> np.ndarray:
-    return 2 * special.gammaincinv(freedom / 2, shares)
+@functools.lru_cache(maxsize=256)
+def _chi2_middles(df: int, number: int) -> np.ndarray:
+    """Return the medians of `number` equal parts of the chi squared distribution."""
+    return 2 * gamma_quantiles((np.arange(number) + 0.5) / number, df / 2)
 
 
 def sd_range(sd: float, n: int) -> tuple[float, float]:
     """Return the 95% interval for the true SD from n values, or NaN for fewer than two."""
     if n < 2:
         return math.nan, math.nan
-    tails = _chi2_quantile(np.array([TAIL, 1 - TAIL]), n - 1)
+    tails = 2 * gamma_quantiles(np.array([TAIL, 1 - TAIL]), (n - 1) / 2)
     low, high = sd * np.sqrt((n - 1) / tails)
     return float(low), float(high)
 
@@ -96,10 +83,9 @@ def averaged_power(
     ratio: float = 1.0,
 ) -> float:
     """Return the power averaged over the true SDs compatible with an SD of `sample_size` values."""
-    middles = (np.arange(SDS) + 0.5) / SDS
-    factors = np.sqrt((sample_size - 1) / _chi2_quantile(middles, sample_size - 1))
-    noises = np.minimum(1, noise / factors)
-    return float(_power(difference / factors, n, level, noises, contexts, ratio).mean())
+    factors = np.sqrt((sample_size - 1) / _chi2_middles(sample_size - 1, SDS)).tolist()
+    powers = [power(difference / x, n, level, min(1, noise / x), contexts, ratio) for x in factors]
+    return math.fsum(powers) / SDS
 
 
 @functools.lru_cache
@@ -112,7 +98,7 @@ def detectable(n: int, level: float = 0.05, goal: float = 0.8, noise: float = 0.
     """
     if n < 2 or power(50, n, level, noise) < goal:
         return math.inf
-    return float(optimize.brentq(lambda d: power(d, n, level, noise) - goal, 1e-6, 50))
+    return distributions.root(lambda d: power(d, n, level, noise) - goal, 1e-6, 50)
 
 
 def group_needed(
@@ -142,8 +128,8 @@ def annotators_needed(half_width: float, sd: float) -> int:
     if half_width <= 0 or sd < 0:
         raise ValueError("the half width must be above 0, and the SD not below")
     # No t interval is narrower than the normal one, so start at its n.
-    n = max(2, math.ceil((special.ndtri(TAIL) * sd / half_width) ** 2))
-    while special.stdtrit(n - 1, TAIL) * sd / math.sqrt(n) > half_width:
+    n = max(2, math.ceil((Z * sd / half_width) ** 2))
+    while t_quantile(TAIL, n - 1) * sd / math.sqrt(n) > half_width:
         n += 1
     return n
 
@@ -155,5 +141,4 @@ def examples_needed(half_width: float, mean: float) -> int:
     """
     if half_width <= 0 or not 0 <= mean <= 1:
         raise ValueError("the half width must be above 0, and the mean in [0, 1]")
-    z = special.ndtri(TAIL)
-    return max(1, math.ceil(z * z * mean * (1 - mean) / half_width**2))
+    return max(1, math.ceil(Z * Z * mean * (1 - mean) / half_width**2))

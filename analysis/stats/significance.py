@@ -12,7 +12,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from analysis.heavy import np, special
+from analysis.heavy import np
+from analysis.stats.distributions import t_quantile, t_tail
 from analysis.stats.uncertainty import ROUNDING, TAIL, sd
 
 EXACT_UP_TO = 100_000  # splits or sign flips; for more, use a seeded sample of this size
@@ -23,10 +24,7 @@ PORTION = 256  # random flips summed at once (whole bytes of bits)
 
 
 def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) -> float:
-    """Return the two-sided p value for a difference in means, over all splits of the pooled values.
-
-    Implemented here because scipy's `permutation_test` doubles the smaller tail.
-    """
+    """Return the two-sided p value for a difference in means, over all splits of the values."""
     pooled = np.array([*first, *second], dtype=float)
     observed = abs(np.mean(first) - np.mean(second))
     size, total = len(first), pooled.sum()
@@ -57,14 +55,11 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float:
     variances = [spread**2 / size for spread, size in zip(spreads, sizes, strict=True)]
     parts = (v * v / (size - 1) for v, size in zip(variances, sizes, strict=True))
     t = abs(np.mean(first) - np.mean(second)) / math.sqrt(sum(variances))
-    return float(2 * special.stdtr(sum(variances) ** 2 / sum(parts), -t))
+    return float(2 * t_tail(t, sum(variances) ** 2 / sum(parts)))
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Return Holm's adjusted p values in the same order. NaN stays NaN and is not counted.
-
-    Implemented here because scipy only has Benjamini's corrections and statsmodels is large.
-    """
+    """Return Holm's adjusted p values in the same order. NaN stays NaN and is not counted."""
     order = sorted((p, index) for index, p in enumerate(values) if not math.isnan(p))
     adjusted = [math.nan] * len(values)
     reached = 0.0
@@ -77,8 +72,7 @@ def holm(values: Sequence[float]) -> list[float]:
 def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]:
     """Return the two-sided p value for each list's mean paired difference, by flipping signs.
 
-    The lists share one draw of signs per number of pairs. Implemented here because scipy's
-    `permutation_test` doubles the smaller tail.
+    The lists share one draw of signs per number of pairs.
     """
     gaps = [np.asarray(differences, dtype=float) for differences in several]
     gaps = [values[np.abs(values) > ROUNDING] for values in gaps]
@@ -252,6 +246,6 @@ def ancova(
     if residual <= ROUNDING:
         return Adjusted(gap, slope=slope, r=r, why_not="annotators tie")
     error = math.sqrt(residual / df * (sum(1 / size for size in sizes) + inflation))
-    half = float(special.stdtrit(df, TAIL)) * error
-    p = float(2 * special.stdtr(df, -abs(gap) / error))
+    half = t_quantile(TAIL, df) * error
+    p = float(2 * t_tail(abs(gap) / error, df))
     return Adjusted(gap, gap - half, gap + half, p, slope, r)

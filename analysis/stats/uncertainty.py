@@ -11,13 +11,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 from typing import TypeAlias
 
-from analysis.heavy import np, special
+from analysis.heavy import np
+from analysis.stats.distributions import normal_cdf, t_quantile
 
 RESAMPLES = 10_000
 FEWEST_FOR_BOOTSTRAP = 10  # annotators; with three, coverage is 75 % (docs/statistics.md#coverage)
 TAIL = 0.975  # for a 95 % interval
+Z = NormalDist().inv_cdf(TAIL)
 OVER = ("examples", "annotators", "both")
 Numbers: TypeAlias = "Sequence[float] | np.ndarray"
 ROUNDING = 1e-12  # scores in [0, 1] or x 100 that differ by less are equal
@@ -56,7 +59,7 @@ def t_interval(values: Numbers, level: float = 0.95) -> Interval:
     if why_no_interval(values):
         return Interval(np.nan, np.nan, np.nan)
     error = sd(array) / np.sqrt(len(array))
-    reach = special.stdtrit(len(array) - 1, (1 + level) / 2) * error
+    reach = t_quantile((1 + level) / 2, len(array) - 1) * error
     return Interval(array.mean() - reach, array.mean() + reach, error)
 
 
@@ -71,7 +74,7 @@ def wilson(right: int, total: int) -> tuple[float, float]:
     """Return Wilson's interval for a share such as accuracy. Raises ValueError without trials."""
     if not 0 <= right <= total or not total:
         raise ValueError(f"{right} of {total} is not a share")
-    share, z2 = right / total, float(special.ndtri(TAIL)) ** 2 / total
+    share, z2 = right / total, Z**2 / total
     middle = (share + z2 / 2) / (1 + z2)
     reach = math.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
     return (0.0 if right == 0 else middle - reach, 1.0 if right == total else middle + reach)
@@ -142,8 +145,8 @@ def estimate(values: np.ndarray, annotators: int) -> Estimate:
     resamples = values[1:][np.isfinite(values[1:])]
     if annotators < FEWEST_FOR_BOOTSTRAP or not len(resamples):
         return float(values[0]), math.nan, math.nan, f"fewer than {FEWEST_FOR_BOOTSTRAP} annotators"
-    reach = math.sqrt(annotators / (annotators - 1)) * special.stdtrit(annotators - 1, TAIL)
-    low, high = np.quantile(resamples, special.ndtr([-reach, reach]))
+    reach = math.sqrt(annotators / (annotators - 1)) * t_quantile(TAIL, annotators - 1)
+    low, high = np.quantile(resamples, normal_cdf(np.array([-reach, reach])))
     return float(values[0]), float(low), float(high), ""
 
 

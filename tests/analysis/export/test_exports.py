@@ -515,7 +515,7 @@ def test_the_export_names_what_its_numbers_were_computed_with(study, export):
     versions = json.loads((export / "versions.json").read_text())
     assert versions["numpy"] == np.__version__
     assert set(versions) == {
-        "handful", "python", "numpy", "scipy", "pandas", "seed", "opened_at", "closed_at",
+        "handful", "python", "numpy", "pandas", "seed", "opened_at", "closed_at",
     }  # fmt: skip
     assert versions["seed"] == study.seed
     assert versions["opened_at"] == moment(study.opened_at)
