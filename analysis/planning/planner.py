@@ -109,12 +109,9 @@ def sources(user: Any) -> list[tuple[str, str]]:
         .values_list("study__name", "study__title", "kind")
         .distinct()
     )
-    return [
-        (PUBLISHED, "CLUES, Table 4, as published"),
-        *(
-            (f"{kind}:{name}", f"{title}: {Kind(kind).label}" if title else name)
-            for name, title, kind in groups
-        ),
+    return [(PUBLISHED, "CLUES, Table 4, as published")] + [
+        (f"{kind}:{name}", f"{title}: {Kind(kind).label}" if title else name)
+        for name, title, kind in groups
     ]
 
 
@@ -164,14 +161,9 @@ def plan(cell: Known, inputs: dict[str, Any]) -> SimpleNamespace:
         low, high = uncertainty.wilson(round(cell.mean * examples), examples)
         numbers |= {"wilson_low": 100 * low, "wilson_high": 100 * high}
     return SimpleNamespace(
-        task=cell.task,
-        shots=cell.shots,
-        n=cell.n,
-        mean=100 * cell.mean,
-        sd=100 * cell.sd,
-        examples_needed=power.examples_needed(width, cell.mean),
-        **numbers,
-    )
+        task=cell.task, shots=cell.shots, n=cell.n, mean=100 * cell.mean, sd=100 * cell.sd,
+        examples_needed=power.examples_needed(width, cell.mean), **numbers,
+    )  # fmt: skip
 
 
 def _of_people(cell: Known, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -186,30 +178,25 @@ def _of_people(cell: Known, inputs: dict[str, Any]) -> dict[str, Any]:
     se, apart = sd / math.sqrt(people), difference / sd
     low, high = power.sd_range(100 * cell.sd, cell.n)
     # Plan below and above the mean of the cell, but not below 0 or above 1.
-    arms = [
-        cell.arms(sign * difference, examples) if 0 <= cell.mean + sign * difference <= 1 else None
-        for sign in SIGNS
-    ]
+    gaps = [sign * difference for sign in SIGNS]
+    arms = [cell.arms(gap, examples) if 0 <= cell.mean + gap <= 1 else None for gap in gaps]
+
+    def both(number: Callable[..., Any], missing: Any = math.nan) -> tuple[Any, ...]:
+        return tuple(number(**arm) if arm else missing for arm in arms)
+
     numbers: dict[str, Any] = {
         "sd_low": low,
         "sd_high": high,
         "annotators_needed": power.annotators_needed(inputs["half_width"] / 100, sd),
         "half_width": 100 * float(two_way.reach(se, people - 1, se, people - 1)),
         "detectable": tuple(100 * cell.detectable(sign, people, examples, level) for sign in SIGNS),
-        "power": tuple(
-            power.power(apart, people, level, **arm) if arm else math.nan for arm in arms
-        ),
-        "power_averaged": tuple(
-            power.averaged_power(apart, people, cell.n, level, **arm) if arm else math.nan
-            for arm in arms
-        ),
-        "group_needed": tuple(
-            power.group_needed(apart, level, POWER, **arm) if arm else None for arm in arms
-        ),
+        "power": both(partial(power.power, apart, people, level)),
+        "power_averaged": both(partial(power.averaged_power, apart, people, cell.n, level)),
+        "group_needed": both(partial(power.group_needed, apart, level, POWER), None),
     }
     if cell.parts is not None:
-        both = cell.parts.variances(people, contexts).both()
-        numbers["half_width_both"] = 100 * float(two_way.reach(se, people - 1, *both))
+        wider = cell.parts.variances(people, contexts).both()
+        numbers["half_width_both"] = 100 * float(two_way.reach(se, people - 1, *wider))
     return numbers
 
 
@@ -217,18 +204,13 @@ def sentences(inputs: dict[str, Any]) -> list[str]:
     n, r = inputs["annotators"], inputs["anchor_r"]
     level = LEVEL / inputs["comparisons"]
     values = inputs | {
-        "floor": significance.smallest_p(n, n),
-        "level": level,
-        "power": POWER,
+        "floor": significance.smallest_p(n, n), "level": level, "power": POWER,
         "enough": next(k for k in range(2, 100) if significance.smallest_p(k, k) < level),
         "sds": power.detectable(n, level, POWER),
-        "of_three": power.sd_range(1, 3),
-        "of_ten": power.sd_range(1, 10),
+        "of_three": power.sd_range(1, 3), "of_ten": power.sd_range(1, 10),
         "is_published": inputs["source"] == PUBLISHED,
-        "kept": 1 - r**2,
-        "error": math.sqrt(1 - r**2),
-        "worth": n / (1 - r**2),
-    }
+        "kept": 1 - r**2, "error": math.sqrt(1 - r**2), "worth": n / (1 - r**2),
+    }  # fmt: skip
     return texts(rendered("planner", values))
 
 

@@ -48,11 +48,8 @@ def one_minus_s1(first: Answer, second: Answer) -> float:
 
 
 DISTANCES: dict[str, Distance] = {
-    "nominal": nominal,
-    "Jaccard": jaccard,
-    "MASI": masi,
-    "1 - S1": one_minus_s1,
-}
+    "nominal": nominal, "Jaccard": jaccard, "MASI": masi, "1 - S1": one_minus_s1,
+}  # fmt: skip
 
 
 def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> float | None:
@@ -130,10 +127,8 @@ def item_rest(scores: np.ndarray) -> list[float]:
     scale = np.sqrt((deviations**2).sum(0) * (rest_deviations**2).sum(0))
     together = (deviations * rest_deviations).sum(0)
     varies = (np.ptp(scores, axis=0) > 1e-12) & (np.ptp(rests, axis=0) > 1e-12)
-    return [
-        float(np.clip(above / below, -1, 1)) if is_varying else math.nan
-        for above, below, is_varying in zip(together, scale, varies, strict=True)
-    ]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return list(map(float, np.where(varies, np.clip(together / scale, -1, 1), math.nan)))
 
 
 # One answer from several: the answer of the group instead of its members (pure). CLUES scores
@@ -206,16 +201,11 @@ def dawid_skene(
     given = totals.sum(1, keepdims=True)
     posterior = np.where(given > 0, totals / np.maximum(given, 1), 1 / len(labels))
     for _ in range(ROUNDS):
-        following = _updated(posterior, counts, prior)
-        moved = np.abs(following - posterior).max()
-        posterior = following
-        if moved < tolerance:
+        before, posterior = posterior, _updated(posterior, counts, prior)
+        if np.abs(posterior - before).max() < tolerance:
             break
-    shares = _shares(posterior, prior)
-    return (
-        [dict(zip(labels, map(float, row), strict=True)) for row in posterior],
-        dict(zip(labels, map(float, shares), strict=True)),
-    )
+    shares = dict(zip(labels, _shares(posterior, prior).tolist(), strict=True))
+    return [dict(zip(labels, row, strict=True)) for row in posterior.tolist()], shares
 
 
 def _shares(posterior: np.ndarray, prior: float) -> np.ndarray:
@@ -269,16 +259,13 @@ def runs(
     cuts = sorted({0, len(text), *itertools.chain.from_iterable(places)})
     return [
         Run(
-            start,
-            end,
-            text[start:end],
+            start, end, text[start:end],
             tuple(name for name, spans in highlights.items() if _covers(spans, start, end)),
             _covers(gold, start, end),
-            sum(place[0] == start for place in gold),
-            sum(place[1] == end for place in gold),
+            sum(place[0] == start for place in gold), sum(place[1] == end for place in gold),
         )
         for start, end in itertools.pairwise(cuts)
-    ]
+    ]  # fmt: skip
 
 
 def _covers(places: Sequence[Place], start: int, end: int) -> bool:

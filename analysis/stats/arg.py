@@ -239,8 +239,6 @@ def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: in
     return times @ scores / len(scores)
 
 
-# Several tasks ------------------------------------------------------------------------------------
-
 BAND = 0.05  # CrossFit counts gains within ± 5 % of the base separately
 
 
@@ -289,9 +287,6 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
     return Correlation(n, rho, low, high, p)
 
 
-# Plans --------------------------------------------------------------------------------------------
-
-
 def half_width(plans: Sequence[TaskGain], people: int, *, t: bool) -> float:
     """Return half the 95% interval of an ARG with `people` annotators per arm and task.
 
@@ -305,13 +300,8 @@ def half_width(plans: Sequence[TaskGain], people: int, *, t: bool) -> float:
 
 
 def _planned_parts(plans: Sequence[TaskGain], people: int) -> list[tuple[float, int]]:
-    return [
-        (variance * size / people, people - 1)
-        for plan in plans
-        for (variance, _df), size in zip(
-            plan.parts(), (plan.new_people, plan.base_people), strict=True
-        )
-    ]
+    parts = [part for plan in plans for part in plan.parts()]
+    return [(variance * (df + 1) / people, people - 1) for variance, df in parts]
 
 
 def people_needed(width: float, plans: Sequence[TaskGain], *, t: bool = True) -> int:

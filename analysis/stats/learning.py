@@ -25,9 +25,6 @@ BLOCK = 5  # examples in a block of the learning curve
 TENTHS = 10  # parts of the annotation step in the drift curve
 
 
-# One annotator ------------------------------------------------------------------------------------
-
-
 def slope(values: Numbers) -> float:
     """Return the least-squares slope per example, or NaN for fewer than two values."""
     ordered = np.asarray(values, dtype=float)
@@ -53,9 +50,6 @@ def half_difference(values: Numbers) -> float:
     return float(np.mean(values[-half:]) - np.mean(values[:half]))
 
 
-# A group ------------------------------------------------------------------------------------------
-
-
 def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES) -> float:
     """Return the two-sided p for the annotators' mean slope, by shuffling positions within each.
 
@@ -73,9 +67,6 @@ def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES
         sums += shuffled @ _weights(len(person))
     reached = (np.abs(sums) >= observed - 1e-12).sum()
     return float((reached + 1) / (resamples + 1))
-
-
-# Frames -------------------------------------------------------------------------------------------
 
 
 def people_by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, list[np.ndarray]]]:
@@ -98,8 +89,7 @@ def by_block(training: pd.DataFrame) -> pd.DataFrame:
     Columns: task, shots, annotator, block (from 0), first and last (its examples, from 1), s1, n
     (examples).
     """
-    keyed = training.assign(block=training["position"] // BLOCK)
-    blocks = _means(keyed, "block")
+    blocks = _means(training.assign(block=training["position"] // BLOCK), "block")
     blocks["first"] = blocks["block"] * BLOCK + 1
     blocks["last"] = blocks["first"] + blocks["n"] - 1
     return blocks[[*GROUP, "annotator", "block", "first", "last", "s1", "n"]]
@@ -149,9 +139,6 @@ def plateaus(curves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return bend_points, slope * bend_points
 
 
-# Tables for the figures ---------------------------------------------------------------------------
-
-
 def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
     """Return one row per cell with at least three training examples, from within-annotator changes.
 
@@ -168,11 +155,8 @@ def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
             points, gains = plateaus(100 * curves)
             gains = np.minimum(gains, 100)  # a fitted rise can be larger, as for 0, 0, 1, 1
             point, gain = (uncertainty.estimate(values, n) for values in (points, gains))
-            rows.append(
-                SimpleNamespace(
-                    task=task, shots=shots, n=n, examples=examples, point=point, gain=gain
-                )
-            )
+            cell = {"task": task, "shots": shots, "n": n, "examples": examples}
+            rows.append(SimpleNamespace(**cell, point=point, gain=gain))
     return sorted(rows, key=lambda row: place(row.task))
 
 
@@ -182,19 +166,14 @@ def learning_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
     rows = []
     for task, shots, people in people_by_cell(training):
         means = blocks[task, shots]
-        slopes = [slope(scores) for scores in people]
         rows.append(
             SimpleNamespace(
-                task=task,
-                shots=shots,
-                n=len(people),
-                examples=max(map(len, people)),
-                first_block=float(means.iloc[0]),
-                last_block=float(means.iloc[-1]),
-                slope_per_10=1000 * float(np.mean(slopes)),
+                task=task, shots=shots, n=len(people), examples=max(map(len, people)),
+                first_block=float(means.iloc[0]), last_block=float(means.iloc[-1]),
+                slope_per_10=1000 * float(np.mean(list(map(slope, people)))),
                 p=slope_p(people, seed),
             )
-        )
+        )  # fmt: skip
     return rows
 
 
@@ -210,13 +189,8 @@ def drift_rows(annotation: pd.DataFrame) -> list[SimpleNamespace]:
         for name, change in (("half", half_difference), ("per_100", per_hundred)):
             changes = [100 * change(scores) for scores in people]
             interval = uncertainty.t_interval(changes)
-            vars(row).update(
-                {
-                    name: float(np.mean(changes)),
-                    f"{name}_low": interval.low,
-                    f"{name}_high": interval.high,
-                    f"{name}_why_not": uncertainty.why_no_interval(changes),
-                }
-            )
+            vars(row)[name] = float(np.mean(changes))
+            vars(row)[f"{name}_low"], vars(row)[f"{name}_high"] = interval.low, interval.high
+            vars(row)[f"{name}_why_not"] = uncertainty.why_no_interval(changes)
         rows.append(row)
     return rows

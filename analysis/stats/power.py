@@ -74,17 +74,11 @@ def sd_range(sd: float, n: int) -> tuple[float, float]:
 
 
 def averaged_power(
-    difference: float,
-    n: int,
-    sample_size: int,
-    level: float = 0.05,
-    noise: float = 0.0,
-    contexts: int = 200,
-    ratio: float = 1.0,
+    difference: float, n: int, sample_size: int, level: float = 0.05, noise: float = 0, **arms: Any
 ) -> float:
     """Return the power averaged over the true SDs compatible with an SD of `sample_size` values."""
     factors = np.sqrt((sample_size - 1) / _chi2_middles(sample_size - 1, SDS)).tolist()
-    powers = [power(difference / x, n, level, min(1, noise / x), contexts, ratio) for x in factors]
+    powers = [power(difference / x, n, level, min(1, noise / x), **arms) for x in factors]
     return math.fsum(powers) / SDS
 
 

@@ -173,26 +173,20 @@ def lee_bounds(
     trim = trimmed_share(*shares)
     if shares[0] > shares[1]:
         mean = math.fsum(second) / len(second)
-        return mean - _without_lowest(first, trim), mean + _without_lowest(_negative(first), trim)
+        return mean - _without_lowest(first, trim), mean + _without_lowest(first, trim, -1)
     mean = math.fsum(first) / len(first)
-    return -_without_lowest(_negative(second), trim) - mean, _without_lowest(second, trim) - mean
+    return -_without_lowest(second, trim, -1) - mean, _without_lowest(second, trim) - mean
 
 
-def _negative(scores: Sequence[float]) -> list[float]:
-    return [-score for score in scores]
-
-
-def _without_lowest(scores: Sequence[float], share: float) -> float:
+def _without_lowest(scores: Sequence[float], share: float, sign: int = 1) -> float:
     if any(map(math.isnan, scores)):
         return math.nan
     size, total = len(scores) * (1 - share), 0.0
     remaining = size
-    for score in sorted(scores, reverse=True):
-        weight = min(1.0, remaining)
+    for score in sorted((sign * score for score in scores), reverse=True):
+        weight = max(0.0, min(1.0, remaining))
         total += weight * score
         remaining -= weight
-        if remaining <= 0:
-            break
     return total / size if size > 0 else math.nan
 
 

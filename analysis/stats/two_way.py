@@ -132,14 +132,9 @@ def variances(values: np.ndarray) -> Variances:
     residuals = values - rows[..., :, None] - columns[..., None, :] + grand[..., None, None]
     rest_df = (people - 1) * (contexts - 1)
     between = np.where(np.ptp(rows, -1) > ROUNDING, rows.var(-1, ddof=1), 0)
-    return Variances(
-        between / people,
-        people - 1,
-        columns.var(-1, ddof=1) / contexts,
-        contexts - 1,
-        (residuals**2).sum((-2, -1)) / rest_df / (people * contexts),
-        rest_df,
-    )
+    rest = (residuals**2).sum((-2, -1)) / rest_df / (people * contexts)
+    of_contexts = columns.var(-1, ddof=1) / contexts, contexts - 1
+    return Variances(between / people, people - 1, *of_contexts, rest, rest_df)
 
 
 def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
@@ -155,14 +150,8 @@ def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
         people_df = np.where(weights > 0, people**2 / weights, math.nan)
     gaps = second.mean(-2) - first.mean(-2)
     contexts = gaps.shape[-1]
-    return Variances(
-        people,
-        people_df,
-        gaps.var(-1, ddof=1) / contexts,
-        contexts - 1,
-        a.rest + b.rest,
-        a.rest_df + b.rest_df,
-    )
+    of_contexts = gaps.var(-1, ddof=1) / contexts, contexts - 1
+    return Variances(people, people_df, *of_contexts, a.rest + b.rest, a.rest_df + b.rest_df)
 
 
 def estimate(value: float, parts: Variances) -> Estimate:
@@ -187,10 +176,9 @@ def row_means(matrix: np.ndarray) -> np.ndarray:
 def of_mean(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Estimate:
     """Estimate the mean of annotators x examples, where NaN marks missing or undefined scores."""
     value = float(np.mean(row_means(matrix))) if matrix.size else math.nan
-    why_not = _why_not(matrix, contexts)
-    return (
-        unknown(value, why_not) if why_not else estimate(value, variances(layout(matrix, contexts)))
-    )
+    if why_not := _why_not(matrix, contexts):
+        return unknown(value, why_not)
+    return estimate(value, variances(layout(matrix, contexts)))
 
 
 def of_difference(
@@ -200,12 +188,10 @@ def of_difference(
     value = math.nan
     if first.size and second.size:
         value = float(row_means(second).mean() - row_means(first).mean())
-    why_not = _why_not(first, contexts) or _why_not(second, contexts)
-    if why_not:
+    if why_not := _why_not(first, contexts) or _why_not(second, contexts):
         return unknown(value, why_not)
-    return estimate(
-        value, variances_of_difference(layout(first, contexts), layout(second, contexts))
-    )
+    arms = layout(first, contexts), layout(second, contexts)
+    return estimate(value, variances_of_difference(*arms))
 
 
 def _why_not(matrix: np.ndarray, contexts: Sequence[object] | None) -> str:
@@ -228,15 +214,10 @@ class Components:
     rest: float
 
     def variances(self, people: int, contexts: int) -> Variances:
-        residual = self.rest / (people * contexts)
-        return Variances(
-            self.annotators / people + residual,
-            people - 1,
-            self.contexts / contexts + residual,
-            contexts - 1,
-            residual,
-            (people - 1) * (contexts - 1),
-        )
+        residual, df = self.rest / (people * contexts), (people - 1) * (contexts - 1)
+        of_people = self.annotators / people + residual, people - 1
+        of_contexts = self.contexts / contexts + residual, contexts - 1
+        return Variances(*of_people, *of_contexts, residual, df)
 
 
 def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Components | None:
@@ -248,16 +229,12 @@ def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> 
         return None
     values = layout(matrix, contexts)
     parts, (people, number) = variances(values), values.shape
-    return Components(
-        *(
-            float(variance) if variance > NO_VARIANCE else 0.0
-            for variance in (
-                people * (parts.people - parts.rest),
-                number * (parts.contexts - parts.rest),
-                people * number * parts.rest,
-            )
-        )
+    estimates = (
+        people * (parts.people - parts.rest),
+        number * (parts.contexts - parts.rest),
+        people * number * parts.rest,
     )
+    return Components(*(float(value) if value > NO_VARIANCE else 0.0 for value in estimates))
 
 
 def hedges_g(first: Sequence[float], second: Sequence[float]) -> float:
