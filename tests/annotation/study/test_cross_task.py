@@ -159,6 +159,8 @@ def test_upstream_answers_are_revealed_before_the_next_task(study):
     for _look in range(2):  # a reload shows the same
         page = client.get(work).content.decode()
         assert f"Instructions of {other}." in page
+        assert "Now comes a different task." in page
+        assert "10 examples" not in page  # the whole training step, of which three are done
         assert person.turns.count() == 3
     client.post(reverse("continue", args=[person.token]), {"leaving": "reveal"})  # a second click
     assert person.turns.count() == 3
@@ -179,6 +181,7 @@ def test_the_unseen_task_is_not_named_before_it_begins(study):
     training_step.begin(person.token)
     assert f"Instructions of {person.latest_turn().card.name}." in page
     assert "6" in page
+    assert "different task" not in page
     assert "10 examples" in page  # 6 upstream and 4 of the unseen task: one training step
 
 
