@@ -95,6 +95,21 @@ def test_a_phone_shows_and_enlarges_the_whole_image(phone, seat):
     expect(phone.locator("dialog")).to_be_hidden()
 
 
+def test_an_image_begins_where_the_texts_of_its_card_begin(phone, researcher, tmp_path):
+    call_command("import_task", pictures.write(tmp_path, pictures.files()), verbosity=0)
+    options = {"shots": [2], "annotators": 2, "try_the_tool": False, "interface_language": "ar"}
+    study = factories.make_study(researcher, Task.objects.get(), **options)
+    seat = factories.seat(study.scenarios.get())
+
+    def lefts(*names: str) -> list[float]:
+        return [round(phone.locator(name).first.bounding_box()["x"]) for name in names]
+
+    phone.goto(f"/join/{study.link_code}/")
+    assert len({*lefts(".visit-example img", ".visit-text")}) == 1
+    Desk(phone, seat)
+    assert len({*lefts(".turn-image a", ".turn-text")}) == 1
+
+
 def test_words_next_to_an_image_can_be_highlighted(page, researcher, tmp_path):
     made = pictures.files(labels=None, family="sequence_labelling")
     call_command("import_task", pictures.write(tmp_path, made), verbosity=0)

@@ -298,6 +298,15 @@ def test_a_folder_named_clean_is_not_trusted(db, tmp_path):
         assert b"A camera" not in bytes(image.data)
 
 
+def test_the_landing_page_shows_the_image_of_its_example(task, researcher, client):
+    study = factories.make_study(researcher, task, shots=[2], annotators=1)
+    page = client.get(reverse("landing", args=[study.link_code])).content.decode()
+    example = Example.objects.get(source_id="e0")
+    address = reverse("image", args=[image_of(example).name])
+    assert f'<img src="{address}" alt="A disc (and a frame)."' in page
+    assert "The caption 0." in page
+
+
 def test_the_pages_of_a_bundle_show_the_images_offline(task, researcher):
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
     page = dict(pages_seen.pages(study))["captions-question"]
