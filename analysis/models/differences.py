@@ -139,14 +139,16 @@ def differences(study: Study, kind: str) -> list[Difference]:
 
 
 def _differences(study: Study, kind: str) -> list[Difference]:
+    compared, models = _models(study, kind)
+    if not models:
+        return []
     names = dict(study.tasks.values_list("pk", "name"))
     contexts = contexts_of_tests(list(names))
-    compared, models = _models(study, kind)
     family = set(compared_files.family(study).values_list("pk", flat=True))
     cells = {group[:2] for group in models}
     scenarios = [row.pk for row in study.scenarios.all() if (row.task_id, row.shots) in cells]
     seats = study.participations.filter(scenario__in=scenarios).values_list("pk", flat=True)
-    humans = _by_cell(frames.scored_answers(study, kind, list(seats)), "score")
+    humans = _scores(study, kind, list(seats))
     compared_here: list[dict[str, Any]] = []
     for (task, shots, model), predicted in sorted(models.items()):
         people = humans.get((names[task], shots))
@@ -274,6 +276,13 @@ def _by_cell(answers: pd.DataFrame, value: str) -> dict[tuple[str, int], pd.Data
     }
 
 
+def _scores(
+    study: Study, kind: str, seats: list[int] | None = None
+) -> dict[tuple[str, int], pd.DataFrame]:
+    answers = frames.answers_in_order(study, kind, Step.ANNOTATION, seats)
+    return _by_cell(test_sets.with_scores(study, answers), "score")
+
+
 def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dict[int, float]]]:
     """Return models' runs and mean scores. Seated models are excluded if the kind is models."""
     compared = _compared_files(study)
@@ -282,7 +291,7 @@ def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dic
     seated = model_runs.seated_runs(study) if kind != Kind.MODEL else {}
     if seated:
         names = dict(study.tasks.values_list("pk", "name"))
-        scores = _by_cell(frames.scored_answers(study, Kind.MODEL), "score")
+        scores = _scores(study, Kind.MODEL)
         for (task, shots, model), seats in seated.items():
             compared[task, shots, model] = Runs(is_equal=True, seats=seats)
             means[task, shots, model] = _over_splits(scores[names[task], shots], seats)

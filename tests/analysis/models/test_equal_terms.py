@@ -241,7 +241,11 @@ def test_differences_read_the_answers_of_compared_cells_only(ada, researcher):
         factories.work_through(factories.seat(scenario))
     with CaptureQueriesContext(connection) as queries:
         assert differences.differences(study, "person") == []
-    assert not [query for query in queries if "annotation_answer" in query["sql"]]
+    read = " ".join(query["sql"] for query in queries)
+    assert "annotation_answer" not in read
+    assert '"context"' not in read
     assert upload(ada, task).status_code == 302
-    (row,) = differences.differences(study, "person")
+    with CaptureQueriesContext(connection) as queries:
+        (row,) = differences.differences(study, "person")
+    assert len([query for query in queries if '"context"' in query["sql"]]) == 1
     assert (row.task, row.shots, row.annotators) == (task.name, 2, 1)
