@@ -50,6 +50,11 @@ def seconds(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
 
 
+def shots_text(shots: int | str | None) -> str:
+    """Return "1 shot" or "10 shots". A list such as "0, 10" is in the plural."""
+    return f"{shots} shot{'' if str(shots) == '1' else 's'}"
+
+
 # The format of numbers by unit. Other units and special formats use `show`.
 FORMS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("S1 x 100", "score x 100", "points", "percent"), points),

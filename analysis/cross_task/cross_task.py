@@ -19,7 +19,7 @@ from analysis.scores.published import rows_of
 from analysis.stats import arg
 from annotation.models import Study
 from annotation.study.cross_task import arms
-from tasks.columns import NOTHING, Column, points
+from tasks.columns import NOTHING, Column, points, shots_text
 from tasks.gym import catalogue
 
 ALL = "all tasks"
@@ -358,7 +358,7 @@ def _sentences(rows: Sequence[Gain]) -> Iterator[str]:
             else ""
         )
         yield (
-            f"{row.meaning.capitalize()}{f', {row.shots} shots' if has_several else ''}:"
+            f"{row.meaning.capitalize()}{f', {shots_text(row.shots)}' if has_several else ''}:"
             f" the {row.new_arm} arm gains {percent(row.gain)}"
             f" relative to the {row.base_arm} arm (95 % {interval}{resampled}; {row.new_people} and"
             f" {row.base_people} annotators{' over all tasks' if row.task == ALL else ''}),"

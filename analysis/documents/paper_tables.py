@@ -38,7 +38,7 @@ from analysis.stats.two_way import BOTH
 from annotation.models import Kind, Qualification, Study
 from annotation.study import compared_files
 from tasks.cards import place
-from tasks.columns import NOTHING, Column
+from tasks.columns import NOTHING, Column, shots_text
 from tasks.metrics import recipe
 from tasks.models import Split, Task
 
@@ -152,12 +152,11 @@ def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
         columns = [
             Column("", "Criterion", get=itemgetter(0)),
             *(
-                Column(
-                    "", f"{shots} shots", get=partial(lambda place, line: line[1][place][0], place)
-                )
+                Column("", shots_text(shots),
+                       get=partial(lambda place, line: line[1][place][0], place))
                 for place, shots in enumerate(table.shots)
             ),
-        ]
+        ]  # fmt: skip
         name = f"sensitivity-{table.task}"
         title = f"Sensitivity to inclusion criteria: {table.task}"
         yield _table(study, kind, name, title, columns, table.lines, SENSITIVITY_NOTE)

@@ -12,7 +12,7 @@ from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import ASSUMES, FEW
 from annotation.models import Kind
 from annotation.prolific.adapter import ProlificAdapter
-from tasks.columns import on_page
+from tasks.columns import on_page, shots_text
 
 # Maps a key of the audience to the name of the condition and its suffix.
 CONDITIONS = {
@@ -118,5 +118,5 @@ def _criteria(table: SimpleNamespace, unused: set[str], silence: str) -> Grid:
     few = f"; {ASSUMES}" if any(FEW in cell for row in rows for cell in row) else ""
     stable = f" No cell changes under: {'; '.join(unchanged)}." if unchanged else ""
     note = f"Mean ± SD over annotators (n), 95 % interval{few}.{stable}{silence}"
-    headings = ["Criterion", *(f"{shots} shots" for shots in table.shots)]
+    headings = ["Criterion", *(shots_text(shots) for shots in table.shots)]
     return Grid(f"{SENSITIVITY}: {table.task}", headings, rows, [note])

@@ -21,7 +21,7 @@ from analysis.scores import findings
 from analysis.stats import agreement
 from annotation.models import Answer, Step, Study
 from tasks import jobs
-from tasks.columns import Column
+from tasks.columns import Column, shots_text
 from tasks.models import Example, Job, Prediction, PredictionFile, Task
 
 FEW = (
@@ -37,12 +37,8 @@ def columns(shots: Sequence[int]) -> list[Column]:
                " numbers of shots.", "S1 x 100"),
         Column("n", "n", "Annotators of this kind who answered the example, completed, and are in"
                " the analysis.", "annotators"),
-        *_by_shots(
-            shots,
-            "",
-            "{} shots",
-            "Mean S1 x 100 on this example over the annotators with this number of shots.",
-        ),
+        *_by_shots(shots, "", "Mean S1 x 100 on this example over the annotators with this number"
+                   " of shots."),
         Column("pairwise_s1", "Pairwise S1", "Agreement between answers, independent of the gold:"
                " mean S1 x 100 of one answer against another over all pairs of the n annotators.",
                "S1 x 100"),
@@ -63,15 +59,15 @@ def file_columns(shots: Sequence[int]) -> list[Column]:
     return [
         Column("example", meaning="id of the example in its file", get="source_id"),
         *columns(shots),
-        *_by_shots(shots, "mean_{}_shots", "", "mean S1 x 100 over the annotators with {} shots"),
+        *_by_shots(shots, "mean_{}_shots", "mean S1 x 100 over the annotators with {} shots"),
     ]
 
 
-def _by_shots(shots: Sequence[int], name: str, heading: str, meaning: str) -> list[Column]:
-    """Return a column per number of shots, which replaces {} in the strings."""
+def _by_shots(shots: Sequence[int], name: str, meaning: str) -> list[Column]:
+    """Return a column per number of shots, which replaces {}. Without a name, it has a heading."""
     return [
-        Column(name.format(number), heading.format(number), meaning.format(number), "S1 x 100",
-               get=partial(lambda place, row: row.by_shots[place], place))
+        Column(name.format(number), "" if name else shots_text(number), meaning.format(number),
+               "S1 x 100", get=partial(lambda place, row: row.by_shots[place], place))
         for place, number in enumerate(shots)
     ]  # fmt: skip
 

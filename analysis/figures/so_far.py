@@ -19,7 +19,7 @@ from analysis.scores.performance import PerformanceTable, kinds_of, performance
 from analysis.stats.uncertainty import t_interval_of_scores
 from annotation.models import Kind, Study
 from annotation.study import compared_files
-from tasks.columns import points
+from tasks.columns import points, shots_text
 from tasks.models import Task
 
 WIDTH, HEIGHT, TOP = 210, 150, 8  # size of a panel in SVG units
@@ -135,7 +135,7 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
         band=_joined(edge) if len(intervals) > 1 else "",
         scale=[(value, place(0, value)[1]) for value in range(lowest, 101, STEP)],
         floor=None if math.isnan(lines.floor) else place(0, lines.floor)[1],
-        description=f"{task}, {metric} x 100 at {shots} shots: {summary}",
+        description=f"{task}, {metric} x 100 at {shots_text(shots)}: {summary}",
     )
 
 

@@ -24,7 +24,7 @@ from analysis.scores.published import human_table4, machine_tables5_6, name_of
 from analysis.scores.scores import Score, aggregate
 from analysis.scores.test_sets import S1, training_files
 from annotation.models import Kind, Study
-from tasks.columns import NOTHING, Column
+from tasks.columns import NOTHING, Column, shots_text
 from tasks.metrics import SetScore
 from tasks.models import LanguageModel, PredictionFile, Task
 from tasks.models.predictions import ExternalData, SizeClass
@@ -255,11 +255,11 @@ def external_text(entry: Entry, value: str) -> str:
 
 def of_board(board: Board) -> list[Column]:
     last = len(board.sizes) - 1
-    largest = f"at {board.sizes[last]} shots"
+    largest = f"at {shots_text(board.sizes[last])}"
     sizes = [
         Column(
             "",
-            f"{size} shots",
+            shots_text(size),
             "mean score x 100 under the task's metric ± SD over training splits (humans: over"
             " annotators), ddof 1; for published rows, as printed; over all tasks, the SD of the"
             " average" + ("; determines rank and order" if place == last else ""),

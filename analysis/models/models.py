@@ -26,7 +26,7 @@ from analysis.scores.test_sets import training_files
 from annotation.models import Kind, Study
 from annotation.study import compared_files
 from tasks.cards import place
-from tasks.columns import points
+from tasks.columns import points, shots_text
 from tasks.metrics import SetScore, recipe
 from tasks.models import PredictionFileQuerySet, Task
 
@@ -131,7 +131,7 @@ class Table:
 
     @property
     def heading(self) -> str:
-        return "Fully supervised" if self.shots == ALL else f"{self.shots} shots"
+        return "Fully supervised" if self.shots == ALL else shots_text(self.shots)
 
     @property
     def families(self) -> list[tuple[str, int]]:

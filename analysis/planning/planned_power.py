@@ -22,7 +22,7 @@ from analysis.scores.test_sets import S1
 from analysis.stats import arg, power, uncertainty
 from annotation.models import Arm, Kind, Participation, Step, Study
 from annotation.study import design
-from tasks.columns import Column, points
+from tasks.columns import Column, points, shots_text
 from tasks.models import Task
 
 FEWEST = 3  # annotators required to use the SD of an earlier study
@@ -51,7 +51,8 @@ class Contrast:
         return self.sds * self.sd
 
     def __str__(self) -> str:
-        text = f"{self.task}, {self.fewer} against {self.more} shots, {self.n} annotators each: "
+        shots = f"{self.fewer} against {shots_text(self.more)}"
+        text = f"{self.task}, {shots}, {self.n} annotators each: "
         if not math.isfinite(self.sds):
             return f"{text}too few to test a difference."
         text += f"{POWER:.0%} of such studies find a difference of {self.sds:.2f} SDs"

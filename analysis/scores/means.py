@@ -144,19 +144,13 @@ def by_stratum(study: Study, kind: str) -> list[SimpleNamespace]:
             ends = uncertainty.t_interval(contrast)
             rows.append(
                 SimpleNamespace(
-                    task=task,
-                    shots=shots,
-                    stratum=stratum,
-                    n=len(column),
-                    examples=int(examples[stratum]),
-                    mean=float(column.mean()),
-                    sd=uncertainty.sd(column),
-                    difference=float(contrast.mean()),
-                    low=float(ends.low),
-                    high=float(ends.high),
+                    task=task, shots=shots, stratum=stratum, n=len(column),
+                    examples=int(examples[stratum]), mean=float(column.mean()),
+                    sd=uncertainty.sd(column), difference=float(contrast.mean()),
+                    low=float(ends.low), high=float(ends.high),
                     no_interval=uncertainty.why_no_interval(contrast),
                 )
-            )
+            )  # fmt: skip
     return rows
 
 

@@ -22,7 +22,7 @@ from analysis.scores.published import Bounds, Published, bounds, human_table4, n
 from analysis.scores.scores import Score
 from annotation.models import ANALYSED, Kind, Status, Study
 from tasks.cards import FAMILIES, place
-from tasks.columns import points
+from tasks.columns import points, shots_text
 from tasks.metrics import recipe
 from tasks.models import Task
 
@@ -65,10 +65,11 @@ class Cell(Score):
 
     @property
     def explanation(self) -> str:
+        cell = f"{self.task}, {shots_text(self.shots)}"
         if not self.n:
-            return f"{self.task}, {self.shots} shots: no annotator in the analysis yet."
+            return f"{cell}: no annotator in the analysis yet."
         if self.remark and math.isnan(self.mean):
-            return f"{self.task}, {self.shots} shots: {self.metric} {self.remark}."
+            return f"{cell}: {self.metric} {self.remark}."
         over = f"mean {self.metric} x 100 over {self.n} annotator{'s' if self.n > 1 else ''}"
         spread = "no SD for one annotator" if self.n == 1 else "± SD over annotators, ddof 1"
         apart, splits = "", self.over_splits
@@ -79,7 +80,7 @@ class Cell(Score):
                 " between annotators."
             )
         note = f" {self.remark.capitalize()}." if self.remark else ""
-        return f"{self.task}, {self.shots} shots: {over}, {spread}.{apart}{note}"
+        return f"{cell}: {over}, {spread}.{apart}{note}"
 
 
 def families_of(tasks: Iterable[Task]) -> list[tuple[str, int]]:

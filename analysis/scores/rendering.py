@@ -10,7 +10,7 @@ from analysis.scores.performance import PerformanceTable
 from analysis.scores.test_sets import S1
 from analysis.stats.two_way import BOTH
 from annotation.models import Kind
-from tasks.columns import NOTHING, Column, points
+from tasks.columns import NOTHING, Column, points, shots_text
 
 Intervals = Mapping[tuple[str, int], str]  # maps (task, shots) to the printed interval
 
@@ -114,22 +114,23 @@ def lines(table: PerformanceTable, intervals: Intervals | None = None) -> list[l
     printed = []
     for shots, cells in table.rows:
         texts = [f"{cell.text} (n={cell.n})" if cell.n else NOTHING for cell in cells]
-        printed.append([f"{shots} shots", *texts])
+        name = shots_text(shots)
+        printed.append([name, *texts])
         if intervals and any(cell.n for cell in cells):
             texts = [intervals.get((cell.task, shots), NOTHING) for cell in cells]
-            printed.append([f"{shots} shots, 95 % CI", *texts])
-        for metric in dict.fromkeys(name for cell in cells for name, _text in cell.further):
+            printed.append([f"{name}, 95 % CI", *texts])
+        for metric in dict.fromkeys(each for cell in cells for each, _text in cell.further):
             texts = [dict(cell.further).get(metric, NOTHING) for cell in cells]
-            printed.append([f"{shots} shots, {metric}", *texts])
+            printed.append([f"{name}, {metric}", *texts])
         if any(cell.set_text for cell in cells):
             texts = [cell.set_text.rpartition("as one set ")[2] or NOTHING for cell in cells]
-            printed.append([f"{shots} shots, as one set", *texts])
+            printed.append([f"{name}, as one set", *texts])
         if any(cell.split_text for cell in cells):
             texts = [cell.split_text or NOTHING for cell in cells]
-            printed.append([f"{shots} shots, training splits", *texts])
+            printed.append([f"{name}, training splits", *texts])
         if table.has_published:
             texts = [cell.published.text if cell.published else NOTHING for cell in cells]
-            printed.append([f"{shots} shots, published", *texts])
+            printed.append([f"{name}, published", *texts])
     printed.append(["trivial baseline", *(points(limits.baseline) for limits in table.bounds)])
     for name in table.floors:
         texts = [points(dict(limits.floors).get(name)) for limits in table.bounds]

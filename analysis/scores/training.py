@@ -22,7 +22,7 @@ from analysis.scores.performance import kinds
 from analysis.stats import learning
 from annotation.models import Kind, Scenario, Step, Study
 from tasks.cards import place
-from tasks.columns import Column
+from tasks.columns import Column, shots_text
 from tasks.models import Example, Split
 
 # Maps (task key, number of the training split) to sizes to the content hashes of the file.
@@ -90,7 +90,7 @@ def columns(rows: Sequence[SimpleNamespace]) -> list[Column]:
     names = [score.block.name for score in rows[0].scores] if rows else []
     return [
         Column("task", "Task"),
-        Column("shots", "Group", show=lambda shots: f"{shots} shots"),
+        Column("shots", "Group", show=shots_text),
         *([Column("split", "Split")] if len({row.split for row in rows}) > 1 else []),
         Column("n", "n", "Annotators in the group who completed and are in the analysis."),
         *(

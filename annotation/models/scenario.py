@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 
 from annotation.models.study import Kind, Study
 from tasks.cards import Card
+from tasks.columns import shots_text
 from tasks.models import Example, Task
 from tasks.models.choices import ARM_NAME, CELL_ARMS, Arm, check, unique
 
@@ -68,7 +69,7 @@ class Scenario(models.Model):
     def __str__(self) -> str:
         split = f", split {self.split_number}" if self.is_one_of_splits else ""
         arm = f", {self.arm}" if self.arm else ""
-        return f"{self.task.name}, {self.shots} shots{split}{arm}"
+        return f"{self.task.name}, {shots_text(self.shots)}{split}{arm}"
 
     def seats_for(self, kind: str) -> int:
         return max(self.seats, MODEL_SEATS) if kind == Kind.MODEL else self.seats

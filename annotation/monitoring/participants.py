@@ -32,11 +32,13 @@ PER_PAGE = 50
 COLUMNS = [
     Column("annotator", "Annotator", get=lambda person: person.pseudonym),
     Column("kind", "Kind"),
-    Column("scenario", "Scenario", get=lambda person: str(person.scenario)),
+    # The file has always said "1 shots"; the page shows the scenario itself.
+    Column("scenario", "Scenario",
+           get=lambda person: str(person.scenario).replace(", 1 shot", ", 1 shots")),
     Column("status", "Status", get=lambda person: person.get_status_display()),
     Column("in_analysis", get=lambda person: int(person.in_analysis)),
     Column("arrived_at", "Arrived", show=lambda at: f"{at:%Y-%m-%d %H:%M}"),
-]
+]  # fmt: skip
 
 # Fields of all listed annotators. Other fields are large, or not needed in the list.
 SHOWN = (

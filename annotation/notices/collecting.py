@@ -27,6 +27,7 @@ from annotation.notices import webhooks
 from annotation.pay import budget
 from tasks import mail
 from tasks.clock import database_now
+from tasks.columns import shots_text
 from tasks.models import Job, PeriodicPart
 
 # Older events are not emailed, for example after downtime or an upgrade.
@@ -107,7 +108,7 @@ def _arrivals(study: Study) -> Iterator[Event]:
         at = f"{first.arrived_at:%Y-%m-%d %H:%M} UTC"
         yield Event(NoticeAbout.FIRST, "study", "The first annotator has started", at, "people")
     for _event, subject, row in webhooks.filled(study):
-        title = f"All {row['seats']} seats are taken: {row['task']}, {row['shots']} shots"
+        title = f"All {row['seats']} seats are taken: {row['task']}, {shots_text(row['shots'])}"
         yield Event(NoticeAbout.CELL, subject, title, page="recruit")
     if reason := budget.notice(study):
         entry = study.events.filter(what=reason).latest("pk")

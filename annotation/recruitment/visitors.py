@@ -158,14 +158,9 @@ class Arrival:
 
     def set_cookie(self, response: HttpResponse, secure: bool) -> None:
         response.set_signed_cookie(
-            settings.WORKER_COOKIE_NAME,
-            self.browser,
-            salt=COOKIE_SALT,
-            max_age=COOKIE_AGE,
-            httponly=True,
-            secure=secure,
-            samesite="Lax",
-        )
+            settings.WORKER_COOKIE_NAME, self.browser, salt=COOKIE_SALT, max_age=COOKIE_AGE,
+            httponly=True, secure=secure, samesite="Lax",
+        )  # fmt: skip
 
 
 def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:

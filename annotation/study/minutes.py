@@ -17,6 +17,7 @@ from django.db.models import Count
 from annotation.models import Answer, Arm, Kind, Scenario, Status, Step, Study
 from annotation.study import cross_task
 from tasks import frozen
+from tasks.columns import shots_text
 from tasks.models import Split, Task
 
 WORDS_A_MINUTE = 240
@@ -134,7 +135,7 @@ def doubt(promised: int, load: Workload) -> str:
             f" {load.upstream} upstream examples)"
         )
     return (
-        f"{promised} minutes are promised, but {load.task.name} at {load.shots} shots has"
+        f"{promised} minutes are promised, but {load.task.name} at {shots_text(load.shots)} has"
         f" {training}{load.test} test examples: {seconds} seconds each."
         f" Reading {load.words} words (the median) at {WORDS_A_MINUTE} a minute and answering in"
         f" {SECONDS_TO_ANSWER} seconds takes about {load.seconds_each:.0f} seconds{upstream}, which"

@@ -25,6 +25,7 @@ from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import is_shown_again
 from annotation.web.posts import View
 from annotation.web.rights import right_to
+from tasks.columns import shots_text
 from tasks.models import Task
 
 
@@ -140,7 +141,8 @@ def _minutes(study: Study) -> list[str]:
     if len(set(promised.values())) == 1:
         return [f"{next(iter(promised.values()))} minutes"]
     return [
-        f"{task}, {shots} shots: {number} minutes" for (task, shots), number in promised.items()
+        f"{task}, {shots_text(shots)}: {number} minutes"
+        for (task, shots), number in promised.items()
     ]
 
 

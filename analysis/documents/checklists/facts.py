@@ -22,6 +22,7 @@ from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, TIE, why_no_interva
 from annotation.models import AddedSeats, Answer, Arm, Kind, LedgerEntry, ModelRun, Status, Step
 from annotation.pay.ledger import in_currency
 from annotation.study import compared_files, cross_task
+from tasks.columns import shots_text
 from tasks.models import Example, Split
 
 Cell = tuple[str, int]  # (task, shots)
@@ -154,7 +155,7 @@ class Facts(StudyRecord):
     @cached_property
     def bootstrapped(self) -> list[str]:
         return [
-            f"{task}, {shots} shots"
+            f"{task}, {shots_text(shots)}"
             for (task, shots), n in sorted(self.cells.items())
             if n >= FEWEST_FOR_BOOTSTRAP and not self.no_interval[task, shots]
         ]

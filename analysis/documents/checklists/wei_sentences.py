@@ -19,6 +19,7 @@ from annotation.study import screening
 from annotation.study.cross_task import training_in
 from annotation.study.own_questions import AFTER, TEXT, of_moment
 from tasks.answer_keys import LONG_TEXT, NUMBER, SHORT_TEXT
+from tasks.columns import shots_text
 
 YES, PARTIAL, NO, UNKNOWN, NA = map(str, Status)
 # The last paragraph of the consent text that new studies begin with.
@@ -76,7 +77,7 @@ def _of_items(facts: Facts) -> dict[str, Any]:
         "has_groups": facts.upstream or len(facts.shots) > 1,
         "shots": list(map(str, facts.shots)),
         "by_arm": [
-            f"{task}, {shots} shots{f', {arm} arm' if arm else ''}: {n}"
+            f"{task}, {shots_text(shots)}{f', {arm} arm' if arm else ''}: {n}"
             for (task, shots, arm), n in facts.by_arm.items()
         ],
         "shown_tasks": len(all_tasks),
@@ -212,7 +213,7 @@ def _precision(facts: Facts) -> dict[str, Any]:
     ]  # fmt: skip
     has_several = len({row.shots for row in plans}) > 1
     widths = [
-        f"± {row.width:g} %{f' at {row.shots} shots' if has_several else ''}: {row.people:,}"
+        f"± {row.width:g} %{f' at {shots_text(row.shots)}' if has_several else ''}: {row.people:,}"
         for row in plans
     ]
     return {"new_arm": new, "base_arm": base, "gain_widths": widths}

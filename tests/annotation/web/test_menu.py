@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Role
+from annotation.models import Role, Study
 from annotation.study import team
 from annotation.web import menu
 from tests import factories
@@ -31,6 +31,33 @@ def page(client, address: str) -> str:
     reply = client.get(address)
     assert reply.status_code == 200, address
     return reply.content.decode()
+
+
+@pytest.mark.long
+def test_every_page_writes_one_shot_in_the_singular(ada, researcher, settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    task = factories.make_task(shots=(1, 4))
+    study = factories.make_study(
+        researcher, task, shots=[1, 4], annotators=2, rehearsal=True, hourly_rate=12
+    )
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    factories.seat(study.scenarios.get(shots=1))
+    factories.predict(researcher, "a-model", task, 1, 1)
+    study = Study.objects.get(pk=study.pk)
+    where = [(page.address, show) for page in PAGES for show in ("", *(v[0] for v in page.views))]
+    addresses = {reverse(name, args=[study.name], query={"show": show}) for name, show in where}
+    person = study.participations.first().pseudonym
+    addresses |= {
+        reverse("participation", args=[study.name, person]), reverse("planner"),
+        reverse("example", args=[study.name, task.test_split.examples.first().pk]),
+    }  # fmt: skip
+    pages = {address: " ".join(page(ada, address).split()) for address in addresses}
+    said = [(a, s) for a, html in pages.items() for s in re.findall(r".{40}\b1 shots.{9}", html)]
+    assert said == []
+    assert sum("1 shot" in html for html in pages.values()) > 8
+    people = ada.get(reverse("people", args=[study.name]), {"format": "csv"}).content.decode()
+    assert "toy-places, 1 shots" in people  # files stay as they are
 
 
 def navigation(html: str) -> str:
