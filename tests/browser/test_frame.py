@@ -90,6 +90,17 @@ def test_add_seats_unfolds_its_section(open_browser, study, scripts):
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+@pytest.mark.parametrize("width", [1366, 390])
+@pytest.mark.parametrize("path", ["/nothing/", "/sign-in/"])
+def test_a_sheet_begins_at_the_edge_of_the_header(open_browser, path, width):
+    page = open_browser(viewport={"width": width, "height": 800}, tolerate="status of 404")
+    page.goto(path)
+    left = """e => Math.round(
+        e.getBoundingClientRect().left + parseFloat(getComputedStyle(e).paddingLeft))"""
+    edges = {page.locator(part).first.evaluate(left) for part in (".brand", "main h1")}
+    assert max(edges) - min(edges) <= 8
+
+
 def test_a_phone_shows_the_main_columns_of_lists(phone, study):
     visit(phone, study)
     for path, names in (
