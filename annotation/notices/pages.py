@@ -42,6 +42,11 @@ class SwitchForm(PageForm):
     page = _events("Show here")
     mail = _events("Send by email")
 
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
+        if not settings.EMAIL_HOST:  # the form sends the choice unchanged
+            self.fields["mail"].widget = self.fields["mail"].hidden_widget()
+
     @classmethod
     def of(cls, switch: NoticeSwitch) -> "SwitchForm":
         initial = {

@@ -61,13 +61,9 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
         if study.webhooks.count() >= MAX_WEBHOOKS:
             raise WebhookError(f"A study can have at most {MAX_WEBHOOKS} webhooks.")
         webhook = Webhook.objects.create(
-            study=study,
-            url=url,
-            events=sorted(set(events)),
-            secret=identities.encrypt(secret),
-            made_by=by,
-            created_at=database_now(),
-        )
+            study=study, url=url, events=sorted(set(events)), secret=identities.encrypt(secret),
+            made_by=by, created_at=database_now(),
+        )  # fmt: skip
         study.events.record(
             f"webhook created: {webhook.pk}", Topic.PLATFORM, study=study, by=by,
             after={"events": webhook.events},
