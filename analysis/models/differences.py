@@ -160,19 +160,15 @@ def _differences(study: Study, kind: str) -> list[Difference]:
         runs = compared[task, shots, model]
         compared_here.append(
             dict(
-                task=names[task],
-                shots=shots,
-                model=model,
+                task=names[task], shots=shots, model=model, annotators=len(people),
                 in_family=int(all(file.pk in family for file in runs.files)),
-                annotators=len(people),
-                files=tuple(file.pk for file in runs.files),
-                seats=tuple(runs.seats.items()),
+                files=tuple(file.pk for file in runs.files), seats=tuple(runs.seats.items()),
                 splits=len(runs),
                 split_numbers="; ".join(str(number) for number in runs.splits if number),
                 training=_training(runs.splits, study.splits, runs.is_equal),
                 **_compared(scores, of_model, [contexts[pk] for pk in examples]),
             )
-        )
+        )  # fmt: skip
     sums = [numbers.pop("sums") for numbers in compared_here]
     flips = significance.sign_flips([part or () for part in sums], study.seed)
     rows = [
@@ -276,9 +272,7 @@ def _by_cell(answers: pd.DataFrame, value: str) -> dict[tuple[str, int], pd.Data
     }
 
 
-def _scores(
-    study: Study, kind: str, seats: list[int] | None = None
-) -> dict[tuple[str, int], pd.DataFrame]:
+def _scores(study: Study, kind: str, seats: Any = None) -> dict[tuple[str, int], pd.DataFrame]:
     answers = frames.answers_in_order(study, kind, Step.ANNOTATION, seats)
     return _by_cell(test_sets.with_scores(study, answers), "score")
 

@@ -148,14 +148,11 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
             likeliest = 100 * _mean_s1(_likeliest(part), golds)
         rows.append(
             SimpleNamespace(
-                task=task,
-                shots=shots,
-                n=n,
+                task=task, shots=shots, n=n,
                 individuals=float(100 * part.groupby("annotator")["s1"].mean().mean()),
-                majority=100 * _mean_s1(answers, golds),
-                dawid_skene=likeliest,
+                majority=100 * _mean_s1(answers, golds), dawid_skene=likeliest,
             )
-        )
+        )  # fmt: skip
     return rows
 
 

@@ -135,20 +135,12 @@ def _of_cell(
     for (model, source), overlaps in zip(models, results, strict=True):
         corrected = holm([overlap.p for overlap in overlaps])
         for (pk, name), overlap, p in zip(names.items(), overlaps, corrected, strict=True):
-            expected = OFTEN if p < ALARMS else AS_EXPECTED
             yield SimpleNamespace(
-                task=task,
-                shots=shots,
-                annotator=name,
-                participation=pk,
-                model=model,
-                source=source,
-                overlap=overlap,
-                p_holm=p,
-                agrees=p < ALARMS,
-                result=overlap.why_not or expected,
+                task=task, shots=shots, annotator=name, participation=pk, model=model,
+                source=source, overlap=overlap, p_holm=p, agrees=p < ALARMS,
+                result=overlap.why_not or (OFTEN if p < ALARMS else AS_EXPECTED),
                 interval=between([100 * overlap.low, 100 * overlap.high]),
-            )
+            )  # fmt: skip
 
 
 def _share(name: str, heading: str, meaning: str) -> Column:

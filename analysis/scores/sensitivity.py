@@ -188,22 +188,15 @@ def at_hand(
     if job is not None and job.is_done:
         order = [rule.name for rule in RULES]
         results = [findings.row_of(values) for part in job.result for values in part]
-        results += _unchanged(results)
+        # Parts leave out this rule if no errors agree in their task: it keeps all annotators.
+        tasks = {row.task for row in results if row.rule == ALIKE}
+        kept = [row for row in results if row.rule == order[0] and row.task not in tasks]
+        results += [SimpleNamespace(**vars(row) | {"rule": ALIKE}) for row in kept if tasks]
         results.sort(key=lambda row: (order.index(row.rule), cards.place(row.task), row.shots))
         return results, None
     if job is not None and waits:
         return [], job
     return rows(study, people(study, kind), given(study, kind)), None
-
-
-def _unchanged(rows: list[SimpleNamespace]) -> list[SimpleNamespace]:
-    """Return the rows of ALIKE that parts left out, because no errors agree in their tasks."""
-    tasks = {row.task for row in rows if row.rule == ALIKE}
-    return [
-        SimpleNamespace(**vars(row) | {"rule": ALIKE})
-        for row in rows
-        if tasks and row.rule == RULES[0].name and row.task not in tasks
-    ]
 
 
 KIND = "sensitivity"
@@ -281,11 +274,11 @@ def _row(
     rows = np.ascontiguousarray(matrix.loc[part["participation"]])
     estimate = two_way.of_mean(rows, contexts)
     low, high = 100 * np.clip(estimate.interval(), lowest, 1)
-    mean, sd = float(values.mean(skipna=False)), float(values.std(ddof=1, skipna=False))
+    mean = float(values.mean(skipna=False))
+    sd, sd0 = (float(values.std(ddof=ddof, skipna=False)) for ddof in (1, 0))
     interval = assuming(between((low, high, estimate.why_not)), n)
     return SimpleNamespace(
-        task=task, shots=shots, mean=mean, sd_ddof1=sd,
-        sd_ddof0=float(values.std(ddof=0, skipna=False)), n=n, completed=completed,
+        task=task, shots=shots, mean=mean, sd_ddof1=sd, sd_ddof0=sd0, n=n, completed=completed,
         low=float(low), high=float(high), why_not=estimate.why_not,
         text=f"{mean_and_sd(mean, sd)} (n={n}), {interval}" if n else f"{NOTHING} (n=0)",
     )  # fmt: skip

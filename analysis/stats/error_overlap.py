@@ -157,10 +157,7 @@ def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.n
 def _trade(
     chains: np.ndarray, first: np.ndarray, second: np.ndarray, draw: np.random.Generator
 ) -> None:
-    """Trade answers between pairs of annotators, keeping each annotator's number of errors.
-
-    Masks and `^` take a quarter of the time of `np.where`.
-    """
+    """Trade answers between pairs of annotators, keeping each annotator's number of errors."""
     ours, theirs = chains[:, first], chains[:, second]
     wrong = ours > 0
     alone = wrong != (theirs > 0)  # exactly one of the two is wrong: redraw which one

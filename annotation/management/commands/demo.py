@@ -1,5 +1,6 @@
 """Set up and serve a demo study with simulated results and human seats (`make demo`)."""
 
+import io
 import os
 import secrets
 import socket
@@ -95,18 +96,16 @@ class Command(BaseCommand):
         return password
 
     def _study(self) -> Study:
+        quiet = io.StringIO()
         for task in TASKS:
             folder = str(settings.BASE_DIR / "tasks" / "demo" / task)
-            call_command("import_task", folder, owner="demo", verbosity=0, stdout=self._quiet())
+            call_command("import_task", folder, owner="demo", verbosity=0, stdout=quiet)
         call_command(
             "create_study", "demo", tasks=[f"demo-{task}" for task in TASKS], shots=[0, 10],
             annotators=3, title="A short reading task", owner="demo", open=True, seed=1,
-            rehearsal=True, stdout=self._quiet(),
+            rehearsal=True, stdout=quiet,
         )  # fmt: skip
         study = Study.objects.get(name="demo")
         self.stdout.write(f"{free_seats(study)} simulated annotators are working ...")
-        call_command("simulate_workers", "demo", policy="noisy:0.85", seed=1, stdout=self._quiet())
+        call_command("simulate_workers", "demo", policy="noisy:0.85", seed=1, stdout=quiet)
         return study
-
-    def _quiet(self) -> Any:
-        return open(os.devnull, "w")

@@ -3,6 +3,7 @@
 import multiprocessing
 import random
 from argparse import ArgumentParser
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -62,21 +63,13 @@ class Command(BaseCommand):
         self.stdout.write(f"{len(jobs)} simulated annotators gave {answers} answers.")
 
     def _run(self, jobs: list[tuple[Any, ...]], processes: int, show: bool) -> int:
-        progress = tqdm(total=len(jobs), unit="annotator", disable=not show)
-        answers = 0
+        shown = partial(tqdm, total=len(jobs), unit="annotator", disable=not show)
         if processes < 2 or len(jobs) < 2:
-            for job in jobs:
-                answers += one_walk(job)
-                progress.update()
-        else:
-            # Processes cannot share a connection, so each opens a new one.
-            connections.close_all()
-            with multiprocessing.get_context("fork").Pool(processes) as pool:
-                for given in pool.imap_unordered(one_walk, jobs):
-                    answers += given
-                    progress.update()
-        progress.close()
-        return answers
+            return sum(shown(map(one_walk, jobs)))
+        # Processes cannot share a connection, so each opens a new one.
+        connections.close_all()
+        with multiprocessing.get_context("fork").Pool(processes) as pool:
+            return sum(shown(pool.imap_unordered(one_walk, jobs)))
 
 
 _knowledge: dict[str, Knowledge] = {}  # by hash of the frozen design, in each process
