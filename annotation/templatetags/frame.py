@@ -7,7 +7,6 @@ import re
 from datetime import datetime
 from typing import Any
 
-import qrcode
 from django import template
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -96,6 +95,8 @@ def qr(text: str) -> SafeString:
     The CSS class `qr` (static/css/researcher.css) sets its colours, so that it is dark on light
     even in dark mode. Many QR readers fail on inverted colours.
     """
+    import qrcode  # on first use: a server needs 1.5 MB less without it and Pillow
+
     code = qrcode.QRCode(error_correction=qrcode.constants.ERROR_CORRECT_M, border=4)
     code.add_data(text)
     rows = code.get_matrix()

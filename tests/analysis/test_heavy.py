@@ -61,6 +61,7 @@ def test_a_whole_participation_loads_no_heavy_library(tmp_path):
     states, before, status, after, has_scipy = json.loads(done.stdout)
     assert states == ["completed"]
     assert HEAVY & set(before) == set()
+    assert {"qrcode", "PIL"} & set(before) == set()  # for researchers' pages
     # The control: the same process does load them for a table.
     assert status == 200
     assert HEAVY & set(after) >= {"numpy", "pandas"}
