@@ -166,7 +166,7 @@ def _consent(manifest: Manifest, opening: Opening, texts: Mapping[str, str]) -> 
         Paragraph(texts["consent"]),
         Quote(f"Consent text, version {opening.consent_version}", manifest["consent_text"]),
         *_quoted(manifest, "ethics_contact", "Ethics board, as shown to annotators"),
-        *_quoted(manifest, "own_questions", "Study-specific questions, asked once per participant"),
+        *_quoted(manifest, "own_questions", "Study-specific questions, asked once for each task"),
     ]
 
 
