@@ -4,10 +4,10 @@ import pytest
 from django.urls import get_resolver, reverse
 
 from annotation.web.menu import PLACES
+from annotation.web.rights import POSTS
 from config.addresses import RESEARCHERS
 from config.help import DOCS, anchors, documents
 from tests import factories
-from tests.annotation.every_post import POSTS
 
 # Researchers' addresses that are not pages: parts of one, redirects, files, addresses for POST.
 PARTS = {
