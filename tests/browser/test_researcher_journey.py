@@ -82,7 +82,7 @@ def test_an_evaluation_goes_from_import_to_a_verified_bundle(page, clues, db, tm
     page.get_by_label("Annotators per scenario").fill("2")
     page.get_by_role("button", name="Save draft").click()
     # A paid study needs a budget: the draft reports it, and the form suggests one.
-    page.get_by_role("link", name="change the design").click()
+    page.get_by_role("button", name="Change the design").click()
     page.get_by_role("button", name="Save draft").click()
     page.wait_for_url("**/studies/humans/")
     page.get_by_role("button", name="Open", exact=True).click()
