@@ -149,12 +149,10 @@ def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -
 
 def write_readme(folder: Path, is_pictured: bool = False) -> None:
     """Add a list of the other files to README.md, replacing any earlier list."""
-    is_printed = (folder / "report.pdf").exists()
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8").partition(ALSO)[0]
-    context = {
-        "is_pictured": is_pictured, "is_printed": is_printed, "has_parquet": files.writes_parquet()
-    }  # fmt: skip
+    context = {"is_pictured": is_pictured, "has_parquet": files.writes_parquet()}
+    context["is_printed"] = (folder / "report.pdf").exists()
     also = render_to_string("export/also_in_bundle.md", context)
     _text(readme, text + ALSO + also)
 

@@ -46,6 +46,8 @@ class Command(BaseCommand):
         study = readable(name)
         if form == "inspect" and not inspect_logs.can_write():
             raise CommandError("--as inspect needs inspect-ai: pip install inspect-ai")
+        if form == "hf" and not files.writes_parquet():
+            raise CommandError("--as hf needs pyarrow: pip install pyarrow")
         try:
             if form:
                 with files.whole_folder(folder) as building, files.snapshot():

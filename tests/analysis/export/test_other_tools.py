@@ -5,6 +5,7 @@ The tools' own libraries read them in `make test-tools`.
 
 import importlib.util
 import json
+import sys
 from io import StringIO
 
 import pytest
@@ -159,6 +160,13 @@ def test_nothing_is_written_before_the_first_answer(researcher, tmp_path, form):
     study = factories.make_study(researcher, factories.make_task())
     with pytest.raises(CommandError, match="There are no answers"):
         export(study, tmp_path / "out", form)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_pyarrow_the_command_says_what_to_install(study, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+    with pytest.raises(CommandError, match="--as hf needs pyarrow: pip install pyarrow"):
+        export(study, tmp_path / "out", "hf")
     assert list(tmp_path.iterdir()) == []
 
 
