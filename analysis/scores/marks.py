@@ -6,6 +6,7 @@ from analysis.scores.markup import rendered, texts
 from annotation import models
 from annotation.models import AddedSeats, Answer, Channel, Decision, Kind, Status, Study
 from annotation.study import compared_files, cross_task
+from tasks.columns import shots_text
 from tasks.models.predictions import Tuning
 
 
@@ -50,7 +51,7 @@ def sentences(study: Study) -> list[str]:
         "programs": programs,
         "has_cells": programs and of_cells(study),
         "late_seats": "; ".join(
-            f"{number} in {task}, {shots} shots"
+            f"{number} in {task}, {shots_text(shots)}"
             for (task, shots), number in late_seats(study).items()
         ),
         "seen": decisions.values("participation").distinct().count(),

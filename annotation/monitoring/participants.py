@@ -32,9 +32,7 @@ PER_PAGE = 50
 COLUMNS = [
     Column("annotator", "Annotator", get=lambda person: person.pseudonym),
     Column("kind", "Kind"),
-    # The file has always said "1 shots"; the page shows the scenario itself.
-    Column("scenario", "Scenario",
-           get=lambda person: str(person.scenario).replace(", 1 shot", ", 1 shots")),
+    Column("scenario", "Scenario", get=lambda person: str(person.scenario)),
     Column("status", "Status", get=lambda person: person.get_status_display()),
     Column("in_analysis", get=lambda person: int(person.in_analysis)),
     Column("arrived_at", "Arrived", show=lambda at: f"{at:%Y-%m-%d %H:%M}"),

@@ -5,6 +5,7 @@ from django.core.validators import MinValueValidator, RegexValidator, URLValidat
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
 
+from tasks.columns import shots_text
 from tasks.models.choices import ARM_NAME, CELL_ARMS, Arm, check, one_of, unique
 from tasks.models.task import Example, Task
 
@@ -189,7 +190,7 @@ class PredictionFile(models.Model):
     @property
     def place(self) -> str:
         split = f", split {self.split_number}" if self.shots else ""
-        shots = "fully supervised" if self.shots is None else f"{self.shots} shots"
+        shots = "fully supervised" if self.shots is None else shots_text(self.shots)
         return f"{shots}{split}" + (f", {self.arm} arm" if self.arm else "")
 
     @property

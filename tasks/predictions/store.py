@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
 from tasks import checking
+from tasks.columns import shots_text
 from tasks.formats import FormatError
 from tasks.models import Example, LanguageModel, Prediction, PredictionFile, Task
 from tasks.models.choices import CELL_ARMS
@@ -67,14 +68,10 @@ class PredictionUpload:
         numbers = self.task.split_numbers(self.shots)
         if self.split_number not in numbers:
             sizes = ", ".join(map(str, self.task.training_sizes)) or "none"
-            has = (
-                f"its numbers are {', '.join(map(str, numbers))}" if numbers else f"it has {sizes}"
-            )
-            raise FormatError(
-                self.filename,
-                f"{self.task} has no training file of {self.shots} shots with number"
-                f" {self.split_number}; {has}",
-            )
+            listed = ", ".join(map(str, numbers))
+            has = f"its numbers are {listed}" if numbers else f"it has {sizes}"
+            problem = f"{self.task} has no training file of {shots_text(self.shots)} with number"
+            raise FormatError(self.filename, f"{problem} {self.split_number}; {has}")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Role, Study
-from annotation.study import team
+from annotation.study import lifecycle, team
 from annotation.web import menu
 from tests import factories
 
@@ -44,6 +44,7 @@ def test_every_page_writes_one_shot_in_the_singular(ada, researcher, settings, t
         factories.work_through(factories.seat(scenario))
     factories.seat(study.scenarios.get(shots=1))
     factories.predict(researcher, "a-model", task, 1, 1)
+    lifecycle.add_seats(study.scenarios.get(shots=1), 1, researcher, confirmed=True)
     study = Study.objects.get(pk=study.pk)
     where = [(page.address, show) for page in PAGES for show in ("", *(v[0] for v in page.views))]
     addresses = {reverse(name, args=[study.name], query={"show": show}) for name, show in where}
@@ -57,7 +58,7 @@ def test_every_page_writes_one_shot_in_the_singular(ada, researcher, settings, t
     assert said == []
     assert sum("1 shot" in html for html in pages.values()) > 8
     people = ada.get(reverse("people", args=[study.name]), {"format": "csv"}).content.decode()
-    assert "toy-places, 1 shots" in people  # files stay as they are
+    assert '"toy-places, 1 shot"' in people
 
 
 def navigation(html: str) -> str:
