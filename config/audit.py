@@ -28,7 +28,8 @@ READS = ("GET", "HEAD")
 IDENTITIES = {"recruit links": "names and links", "api_links": "names and links"}
 # Declarations of POSTs by the URL names of pages and their API counterparts. Jobs of all kinds have
 # the same URL in the API.
-ROWS = {row.twin: row for row in POSTS.values()} | {"api_job_run": POSTS["release_run"]} | POSTS
+ROWS = {row.twin: row for row in POSTS.values() if row.twin} | POSTS
+ROWS["api_job_run"] = POSTS["release_run"]
 # Forms that can also run a calculation on the current input without storing it.
 CALCULATED = {"study_new", "study_edit"}
 

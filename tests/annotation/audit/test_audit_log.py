@@ -12,8 +12,9 @@ from django.core import mail
 from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import DatabaseError, connection, transaction
+from django.http import HttpResponse
 from django.test import Client
-from django.urls import resolve, reverse
+from django.urls import path, resolve, reverse
 
 from analysis.export import publishing
 from annotation.models import ApiToken, AuditEntry, ProlificAccount, Study, Topic, Worker
@@ -280,6 +281,16 @@ def test_every_logged_post_is_tested_below():
     logged = {name for name, row in POSTS.items() if not row.unlogged}
     tried = DESIGN | WORK | PROLIFIC | TASKS | MODELS | ACCOUNTS | SIGN_IN | PARTS_OF_A_PAGE
     assert tried == logged
+
+
+urlpatterns = [path("unnamed/", lambda request: HttpResponse())]
+
+
+@pytest.mark.urls(__name__)
+def test_a_post_at_an_unnamed_address_leaves_an_entry(client, researcher):
+    client.force_login(researcher)
+    client.post("/unnamed/")
+    assert AuditEntry.objects.filter(by=researcher, topic=Topic.RESULTS).count() == 1
 
 
 def left_an_entry(watched) -> set[str]:
