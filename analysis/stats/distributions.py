@@ -92,10 +92,10 @@ def t_quantile(p: float, df: float) -> float:
 
 
 def gamma_quantiles(p: np.ndarray, a: float) -> np.ndarray:
-    """Return x with P(X <= x) = p for the gamma distribution with shape a >= 1/2 and scale 1.
+    """Return x with P(X <= x) = p for the gamma distribution with shape a and scale 1.
 
-    `p` has one dimension, from 0.001 to 0.999. The variable is u = sqrt(x). Newton's method
-    begins at the edge of one of 64 panels with the larger density, so it does not overshoot.
+    `p` has one dimension, from 0.001 to 0.999; a is from 1/2 to 1e7. The variable is u = sqrt(x).
+    Newton's method begins at that edge of one of 64 panels where the density is larger.
     """
     nodes, weights = _legendre(8)
     middle, reach, step = math.sqrt(a), math.sqrt(EXPONENT) + 0.5, math.inf
@@ -143,12 +143,12 @@ def binomial_tails(n: int, p: float) -> np.ndarray:
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return x with function(x) = 0, to 1e-12. The signs at `low` and `high` must differ.
+    """Return x with function(x) = 0, to 1e-12. Its signs at `low` and `high` must differ.
 
     False position with the weights of Anderson and Björck (1973).
     """
     at_low, at_high = function(low), function(high)
-    while abs(step := at_high * (high - low) / (at_high - at_low)) > 1e-12:
+    while abs(step := at_high * (high - low) / (at_high - at_low)) > 1e-12 + 4e-16 * abs(high):
         x = high - step
         at_x = function(x)
         if at_x * at_high < 0:

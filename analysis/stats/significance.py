@@ -179,6 +179,7 @@ def lee_bounds(
 
 
 def _without_lowest(scores: Sequence[float], share: float, sign: int = 1) -> float:
+    """Return the mean of the scores times `sign`, without this share of the lowest products."""
     if any(map(math.isnan, scores)):
         return math.nan
     size, total = len(scores) * (1 - share), 0.0

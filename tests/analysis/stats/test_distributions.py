@@ -127,6 +127,7 @@ FUNCTIONS = [
     (lambda x: math.atan(1e3 * (x - 0.3)), 0, 1),
     (lambda x: special.betainc(90, 12, x) - 0.8, 0, 1),
     (lambda x: x - 1, 0, 1),
+    (lambda x: (x - 1e6 - 0.3) / 1e6, 0, 1e7),  # neighbours of the root differ by more than 1e-12
 ]
 
 
