@@ -181,6 +181,7 @@ def sections(study: Study, bound_form: OnPage | None = None) -> dict[str, Any]:
     context = {
         "sent": bound_form,
         "rules": study.access_rules.select_related("made_by", "ended_by"),
+        "active_rules": study.access_rules.filter(ended_at=None).count(),
         "spent": ledger.in_currency(spent),
         "reserved": ledger.in_currency(reserved),
         "room": budget.room(study, spent + reserved),

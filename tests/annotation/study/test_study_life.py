@@ -400,6 +400,8 @@ def test_sections_of_recruit_are_folded_unless_they_are_in_use(ada, researcher):
     rule = {"effect": "deny", "criterion": "task", "value": "toy-places"}
     ada.post(reverse("lists", args=[study.name]), rule)
     assert sections(ada.get(address).content.decode())["Eligibility"] == (True, "1 rule")
+    ada.post(reverse("lists", args=[study.name]), {"end": study.access_rules.get().pk})
+    assert sections(ada.get(address).content.decode())["Eligibility"] == (True, "no rule")
 
 
 @pytest.mark.long
