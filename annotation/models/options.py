@@ -92,9 +92,9 @@ class StudyOptions:
     own_questions = models.TextField(
         "custom questions",
         blank=True,
-        help_text="Optional. Asked once, after consent or at the end, such as “age, before, number:"
-        " How old are you?”: an id; before or after; choice, text or number; optionally"
-        " required; the question. List the options of a choice below it, one per line,"
+        help_text="Optional. Asked once for each task, after consent or at the end, such as “age,"
+        " before, number: How old are you?”: an id; before or after; choice, text or number;"
+        " optionally required; the question. List the options of a choice below it, one per line,"
         " starting with -. Separate questions with a blank line.",
     )
     comprehension_questions = models.TextField(
