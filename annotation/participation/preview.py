@@ -186,7 +186,9 @@ def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
         "stage": "finished",
         # "arrived", because there is nothing to leave or withdraw in a preview.
         "participation": {"worked_seconds": worked.total_seconds(), "status": "arrived"},
-        "answered": sum(number for name, number in page.items() if name.endswith("_total")),
+        "answered": sum(
+            page[f"{step}_total"] for step in ("anchor", "training", "screening", "test")
+        ),
         "worked": in_words(worked),
         "pay": pay_in_words(earned, study.currency),
         "exit": {"code": "PREVIEW"},

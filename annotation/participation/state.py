@@ -168,12 +168,9 @@ def comprehension_page(study: Study, address: str, used: int = 0) -> dict:
 
 def next_instructions(participation: Participation, card: Card) -> dict:
     page = instructions_of(participation.scenario, card)
-    return page | {
-        "stage": "instructions",
-        "begin_url": reverse("continue", args=[participation.token]),
-        "leaving": "instructions",
-        "training_total": page["training_total"] + len(participation.upstream_order),
-    }
+    page["training_total"] += len(participation.upstream_order)
+    begin_url = reverse("continue", args=[participation.token])
+    return page | {"stage": "instructions", "begin_url": begin_url, "leaving": "instructions"}
 
 
 def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
