@@ -67,8 +67,11 @@ class Counted:
             self.begun += by
             self.changed.notify_all()
 
-    def rest(self) -> None:
-        """Wait until no reply is unfinished, and refuse all requests from now on."""
+    @contextlib.contextmanager
+    def serving(self) -> Iterator[None]:
+        """Serve during a test. Then wait until no reply is unfinished, and refuse all requests."""
+        self.refused = ""
+        yield
         with self.changed:
             self.refused = "/"
             assert self.changed.wait_for(lambda: self.begun == 0, timeout=30)
@@ -135,12 +138,11 @@ def open_browser(live, server, chromium) -> Iterator[Callable[..., Page]]:
         opened.append(watched)
         return watched.context.new_page()
 
-    live.httpd.get_app().refused = ""
-    yield make
-    for watched in opened:
-        watched.context.remove_listener("console", watched.hear)
-        watched.context.close()
-    live.httpd.get_app().rest()
+    with live.httpd.get_app().serving():
+        yield make
+        for watched in opened:
+            watched.context.remove_listener("console", watched.hear)
+            watched.context.close()
     problems = [text for each in opened for text in each.errors if not each.expected(text)]
     hosts = [url for each in opened for url in each.requests if not url.startswith(server)]
     assert problems == []

@@ -132,7 +132,6 @@ class Seat:
 @pytest.fixture
 def sit(driven, live, server, put) -> Iterator[Callable[..., Seat]]:
     """Open a seat with these texts."""
-    live.httpd.get_app().refused = ""
-    yield lambda *texts, **options: Seat(driven, server, put(*texts, **options))
-    driven.do("goto", url="about:blank")
-    live.httpd.get_app().rest()
+    with live.httpd.get_app().serving():
+        yield lambda *texts, **options: Seat(driven, server, put(*texts, **options))
+        driven.do("goto", url="about:blank")
