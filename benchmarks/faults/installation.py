@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -277,6 +277,22 @@ def installed() -> Iterator[Installation]:
                 postgres.kill()
 
 
+def configuration(front: int, plain: int, ports: Sequence[int], folder: Path) -> str:
+    """Return deploy/nginx.conf for servers on these ports, without TLS."""
+    text = (ROOT / "deploy" / "nginx.conf").read_text()
+    for pattern, put in {
+        r"listen 80;": f"listen 127.0.0.1:{plain};",
+        r"listen 443 ssl http2;": f"listen 127.0.0.1:{front};",
+        r" *ssl_.*\n": "",
+        r"annotate\.example\.org": "127.0.0.1",
+        r"server 127\.0\.0\.1:8000;": " ".join(f"server 127.0.0.1:{port};" for port in ports),
+        r"/var/log/nginx": str(folder),
+    }.items():
+        text, count = re.subn(pattern, put, text)
+        assert count, pattern
+    return text
+
+
 @contextlib.contextmanager
 def behind_nginx(*ports: int, folder: Path) -> Iterator[int]:
     """Run nginx with deploy/nginx.conf in front of servers on these ports. Yield its port."""
@@ -285,17 +301,7 @@ def behind_nginx(*ports: int, folder: Path) -> Iterator[int]:
         socket.create_server(("127.0.0.1", 0)) as two,
     ):
         front, plain = server.getsockname()[1], two.getsockname()[1]
-    text = (ROOT / "deploy" / "nginx.conf").read_text()
-    for pattern, put in {
-        r"listen 80;": f"listen 127.0.0.1:{plain};",
-        r"listen 443 ssl;": f"listen 127.0.0.1:{front};",
-        r" *ssl_.*\n": "",
-        r"annotate\.example\.org": "127.0.0.1",
-        r"server 127\.0\.0\.1:8000;": " ".join(f"server 127.0.0.1:{port};" for port in ports),
-        r"/var/log/nginx": str(folder),
-    }.items():
-        text, count = re.subn(pattern, put, text)
-        assert count, pattern
+    text = configuration(front, plain, ports, folder)
     kept = "".join(
         f"{what}_temp_path {folder}/{what}; "
         for what in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from _pytest.mark.expression import Expression
 
+from benchmarks.faults.installation import configuration
 from tests.conftest import COLLECTED, ONLY_ON
 
 ROOT = Path(__file__).parents[2]
@@ -109,3 +110,10 @@ def test_public_ci_runs_every_test_except_real_data(request):
         and not any(runs(markers, database, expression) for database, expression in chosen.items())
     ]
     assert never == []
+
+
+def test_the_faults_can_be_run_behind_the_example_of_nginx(tmp_path):
+    """The faults replace its addresses and certificates; they fail if one is not found."""
+    text = configuration(8443, 8080, [8000, 8001], tmp_path)
+    assert "listen 127.0.0.1:8443;" in text
+    assert "ssl" not in text
