@@ -202,8 +202,7 @@ def of_gains(*names: str) -> list[Column]:
     return [column for column in GAINS if (column.name or column.heading) in names]
 
 
-def attritions(study: Study, kind: str) -> list[SimpleNamespace]:
-    rows = []
+def attritions(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     for shots, scored in scores(study, kind).items():
         groups = {
             (task, arm): [100 * score for score in scores_of_arm]
@@ -217,8 +216,7 @@ def attritions(study: Study, kind: str) -> list[SimpleNamespace]:
         ]
         people = study.participations.filter(scenario__shots=shots)
         for row in attrition.compared(people, kind, "arm", groups, pairs):
-            rows.append(SimpleNamespace(**vars(row), shots=shots))
-    return rows
+            yield SimpleNamespace(**vars(row), shots=shots)
 
 
 ATTRITION = attrition.columns(
@@ -238,14 +236,13 @@ ATTRITION = attrition.columns(
 WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half-widths of the ARG's interval in percent
 
 
-def plan(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return the number of annotators per arm and task needed for an ARG within ± `width` %.
+def plan(study: Study, kind: str) -> Iterator[SimpleNamespace]:
+    """Yield the number of annotators per arm and task needed for an ARG within ± `width` %.
 
     It is computed from this study's means and SDs with the t quantile, as in the interval, and
-    with the normal quantile. The list is empty if a task has no relative gain.
+    with the normal quantile. A contrast has no plan if a task has no relative gain.
     """
     by_shots = scores(study, kind)
-    rows = []
     for (new, base), (shots, scored) in product(contrasts(study), by_shots.items()):
         gains = [
             arg.task_gain(*task)
@@ -260,20 +257,17 @@ def plan(study: Study, kind: str) -> list[SimpleNamespace]:
             people, normal = (
                 arg.people_needed(width / 100, gains, t=by_t) for by_t in (True, False)
             )
-            rows.append(
-                SimpleNamespace(
-                    kind=kind,
-                    shots=shots,
-                    new_arm=str(new),
-                    base_arm=str(base),
-                    tasks=len(gains),
-                    width=width,
-                    people=people,
-                    people_normal=normal,
-                    people_in_all=people * len(gains) * 2,
-                )
+            yield SimpleNamespace(
+                kind=kind,
+                shots=shots,
+                new_arm=str(new),
+                base_arm=str(base),
+                tasks=len(gains),
+                width=width,
+                people=people,
+                people_normal=normal,
+                people_in_all=people * len(gains) * 2,
             )
-    return rows
 
 
 PLAN = [

@@ -102,17 +102,15 @@ class Learner(Gain):
         return arg.bands([gain / 100 for gain in self.relative.values()])
 
 
-def learners(study: Study, kind: str) -> list[Learner]:
-    """Return annotators of one kind, then models, by contrast. Models are never pooled."""
+def learners(study: Study, kind: str) -> Iterator[Learner]:
+    """Yield annotators of one kind, then models, by contrast. Models are never pooled."""
     people = [] if kind == Kind.MODEL else cross_task.gains(study, kind)
     rows = [replace(row, kind=WHO[Kind(kind)]) for row in people]
     for row in model_gains(study):
         rows.append(replace(row, low=math.nan, high=math.nan, no_interval=""))
-    learner_rows = []
     for _key, group in itertools.groupby(rows, attrgetter("kind", "new_arm", "base_arm", "shots")):
         gain, *by_task = group  # without `by_task`, it is the gain on the only task
-        learner_rows.append(Learner(**vars(gain), tasks=tuple(by_task) or (gain,)))
-    return learner_rows
+        yield Learner(**vars(gain), tasks=tuple(by_task) or (gain,))
 
 
 def _share(values: tuple[float, float, float]) -> str:
@@ -144,17 +142,16 @@ LEARNERS = [
 ]
 
 
-def correlations(study: Study, kind: str) -> list[Learner]:
-    """Return one row per model and contrast that shares at least three tasks with annotators."""
-    all_learners, rows = learners(study, kind), []
+def correlations(study: Study, kind: str) -> Iterator[Learner]:
+    """Yield one row per model and contrast that shares at least three tasks with annotators."""
+    all_learners = list(learners(study, kind))
     people = {learner.contrast: learner for learner in all_learners if learner.kind in WHO.values()}
     for learner in all_learners:
         base = people.get(learner.contrast, learner)
         both = sorted({*learner.relative} & {*base.relative})
         if base is not learner and len(both) > 2:
             pairs = ([gains[task] for task in both] for gains in (base.relative, learner.relative))
-            rows.append(replace(learner, people=base.kind, shared=arg.spearman(*pairs)))
-    return rows
+            yield replace(learner, people=base.kind, shared=arg.spearman(*pairs))
 
 
 CORRELATIONS = [
@@ -170,19 +167,17 @@ CORRELATIONS = [
 ]  # fmt: skip
 
 
-def categories(study: Study, kind: str) -> list[Learner]:
-    """Return mean gains by ontology category. Tasks without a category are excluded."""
+def categories(study: Study, kind: str) -> Iterator[Learner]:
+    """Yield mean gains by ontology category. Tasks without a category are excluded."""
     of = {task.name: task.card.ontology or "" for task in study.tasks.all()}
     upstream = {task.name: task.card.ontology for task in study.upstream_tasks.all()}
     trained = training(study)
-    rows = []
     for learner in learners(study, kind):
         seen = Counter(map(upstream.get, trained[learner.new_arm][0] if study.arms else upstream))
         for name in sorted({of[row.task] for row in learner.tasks} - {""}):
             tasks = tuple(row for row in learner.tasks if of[row.task] == name)
             mean = math.fsum(row.gain for row in tasks) / len(tasks)
-            rows.append(replace(learner, task=name, tasks=tasks, gain=mean, seen=seen[name]))
-    return rows
+            yield replace(learner, task=name, tasks=tasks, gain=mean, seen=seen[name])
 
 
 CATEGORIES = [

@@ -126,7 +126,7 @@ def _performance(record: StudyRecord, kind: str) -> list[Block]:
         Grid(
             table.heading,
             ["Shots", *(task.name for task in table.tasks)],
-            rendering.lines(table),
+            list(rendering.lines(table)),
             rendering.notes(table, remarks=record.marks),
         )
         for table in versions(record.study, kind, record.frame)

@@ -124,13 +124,13 @@ AGREEMENT = "Agreement"  # table caption, which the methods section looks up
 
 
 def agreement(record: StudyRecord) -> list[Block]:
-    agreements = findings.agreements(record.answered)
+    agreements = list(findings.agreements(record.answered))
     if all(row.n < 2 for row in agreements):
         return []
     blocks: list[Block] = []
     for table in (
         findings_columns.table("agreement", agreements),
-        findings_columns.table("aggregates", findings.aggregates(record.answered)),
+        findings_columns.table("aggregates", list(findings.aggregates(record.answered))),
     ):
         # Leave out columns without any value.
         columns = [c for c in table.columns if any(c.text(row) != NOTHING for row in table.rows)]

@@ -7,7 +7,7 @@ of this kind are listed separately.
 import hashlib
 import itertools
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
@@ -306,13 +306,11 @@ class ExamplePage:
         return facts
 
     @property
-    def by_shots(self) -> list[SimpleNamespace]:
-        rows = []
+    def by_shots(self) -> Iterator[SimpleNamespace]:
         for shots in sorted(self.study.shots):
             values = [lane.comparison.s1 for lane in self._lanes[0] if lane.shots == shots]
             mean, sd = _mean_and_sd(values)
-            rows.append(SimpleNamespace(shots=shots, n=len(values), mean=mean, sd=sd))
-        return rows
+            yield SimpleNamespace(shots=shots, n=len(values), mean=mean, sd=sd)
 
 
 def _mean_and_sd(values: Sequence[float]) -> tuple[str, str]:

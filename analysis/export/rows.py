@@ -220,11 +220,10 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
     return concluded
 
 
-def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[str, Any]]:
-    """Return test examples' results across all annotators, then means by number of shots."""
+def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> Iterator[dict[str, Any]]:
+    """Yield test examples' results across all annotators, then means by number of shots."""
     units = {unit.example: unit for unit in gold_audit.units(frame)}
     columns = difficulty.columns([])
-    items: list[dict[str, Any]] = []
     for item in difficulty.measured(frame, shots, task):
         unit = units.get(item.example)
         agreed = {
@@ -232,13 +231,10 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[dict[s
             "against_gold": int(unit is not None and unit.is_doubtful),
         }
         of_all = {"example": item.source_id, "shots": ""}
-        items.append(in_file(columns, item) | agreed | of_all)
-        items += [
-            {"example": item.source_id, "shots": number, "mean": hundredth(mean)}
-            for number, mean in zip(shots, item.by_shots, strict=True)
-            if mean is not None
-        ]
-    return items
+        yield in_file(columns, item) | agreed | of_all
+        for number, mean in zip(shots, item.by_shots, strict=True):
+            if mean is not None:
+                yield {"example": item.source_id, "shots": number, "mean": hundredth(mean)}
 
 
 def _of(name: str, columns: Sequence[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:

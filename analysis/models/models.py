@@ -296,27 +296,23 @@ def by_method(tables: Sequence[Table]) -> list[SimpleNamespace]:
     return sorted(rows.values(), key=lambda row: not row.is_human)
 
 
-def score_rows(tables: Sequence[Table]) -> list[SimpleNamespace]:
-    """Return each score of a Row. Published figures do not have a task version or a recipe."""
-    rows = []
+def score_rows(tables: Sequence[Table]) -> Iterator[SimpleNamespace]:
+    """Yield each score of a Row. Published figures do not have a task version or a recipe."""
     for table in tables:
         for row in table.rows:
             for score, task in zip(row.scores, table.tasks, strict=True):
                 if not score.remark and math.isnan(score.mean):
                     continue
                 recipe_text = recipe(task.card.gold_rule, over=row.unit, metric=task.card.metric)
-                rows.append(
-                    SimpleNamespace(
-                        row=row,
-                        run=row.run or Run(),
-                        task=task,
-                        task_version=None if row.is_published else task.version,
-                        shots=table.shots,
-                        score=score,
-                        recipe="" if row.is_published else recipe_text,
-                    )
+                yield SimpleNamespace(
+                    row=row,
+                    run=row.run or Run(),
+                    task=task,
+                    task_version=None if row.is_published else task.version,
+                    shots=table.shots,
+                    score=score,
+                    recipe="" if row.is_published else recipe_text,
                 )
-    return rows
 
 
 def aggregate_rows(tables: Sequence[Table]) -> list[SimpleNamespace]:

@@ -7,7 +7,7 @@ either from a study of the task that the owner may read, or from CLUES if it use
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from types import SimpleNamespace
@@ -149,25 +149,23 @@ def tasks(inputs: dict[str, Any]) -> list[arg.TaskGain]:
     return [gain] * inputs["targets"]
 
 
-def plan(inputs: dict[str, Any]) -> list[SimpleNamespace]:
-    """Return plans with the t and normal quantiles. `inputs` is StatedGainForm's cleaned data.
+def plan(inputs: dict[str, Any]) -> Iterator[SimpleNamespace]:
+    """Yield plans with the t and normal quantiles. `inputs` is StatedGainForm's cleaned data.
 
     A plan gives the annotators per arm and task for a width (half the interval in %), and vice
     versa.
     """
     gains = tasks(inputs)
-    rows = []
     for name, by_t in (("t", True), ("normal", False)):
         people = arg.people_needed(inputs["width"] / 100, gains, t=by_t)
         width = 100 * arg.half_width(gains, inputs["people"], t=by_t)
         in_all = 2 * people * len(gains)
         # Half the interval of a change is that of the mean over both numbers of shots, times 2.
         change = arg.people_needed(inputs["width"] / 200, gains * 2, t=by_t)
-        rows.append(
-            SimpleNamespace(quantile=name, people=people, people_in_all=in_all, width=width,
-                            for_change=change, for_change_in_all=4 * change * len(gains))
+        yield SimpleNamespace(
+            quantile=name, people=people, people_in_all=in_all, width=width,
+            for_change=change, for_change_in_all=4 * change * len(gains),
         )  # fmt: skip
-    return rows
 
 
 def columns(inputs: dict[str, Any]) -> list[Column]:

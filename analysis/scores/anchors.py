@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from operator import attrgetter
 from statistics import fmean
 from types import SimpleNamespace
@@ -23,13 +24,13 @@ from tasks.columns import Column
 from tasks.models.choices import Arm
 
 
-def anchored(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return one row per task and pair of shots, or [] if the design has no anchors.
+def anchored(study: Study, kind: str) -> Iterator[SimpleNamespace]:
+    """Yield one row per task and pair of shots, or nothing if the design has no anchors.
 
     Each row contains the anchor scores at both numbers of shots and the raw and adjusted contrasts.
     """
     if not study.anchor_examples:
-        return []
+        return
     frame = frames.counted(frames.annotators(study), kind)
     given = Answer.objects.filter(turn__participation__study=study, turn__step=Step.ANCHOR)
     means = given.order_by().values_list("turn__participation").annotate(mean=Avg("s1"))
@@ -39,7 +40,6 @@ def anchored(study: Study, kind: str) -> list[SimpleNamespace]:
         for task, shots, part in by_cell(frame)
     }
     primary = "adjusted" if study.adjusts_for_anchors else "raw"
-    rows = []
     for ((task, fewer), few), ((other, more), many) in itertools.combinations(cells.items(), 2):
         if task != other:
             continue
@@ -56,8 +56,7 @@ def anchored(study: Study, kind: str) -> list[SimpleNamespace]:
             mean = math.fsum(values) / len(values)
             numbers = {"n": len(values), "anchor_mean": mean, "anchor_sd": sd(values)}
             vars(row).update({f"{name}_{end}": value for name, value in numbers.items()})
-        rows.append(row)
-    return rows
+        yield row
 
 
 def _arm(end: str, size: str) -> list[Column]:
@@ -121,26 +120,24 @@ ANCHORS = Table(
 ALONE = -1  # in `shots`, so that the two groups are compared like two numbers of shots
 
 
-def alone(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return one row per task, or [] if the design has no annotators without contexts."""
+def alone(study: Study, kind: str) -> Iterator[SimpleNamespace]:
+    """Yield one row per task, or nothing if the design has no annotators without contexts."""
     if not study.context_free_annotators:
-        return []
+        return
     zero = study.participations.analysed().filter(kind=kind, scenario__shots=0)
     arms = dict(zero.values_list("pk", "scenario__arm"))
     frame = findings.answers_of(study, list(arms))
     if frame.empty:
-        return []
+        return
     is_alone = frame["participation"].map(arms) == Arm.QUESTION
     frame["shots"] = frame["shots"].mask(is_alone, ALONE)
     by_annotator = 100 * frame.groupby(["task", "shots", "annotator"])["score"].mean()
-    rows = []
     for contrast in contrasts(frame, study.seed):
         row = SimpleNamespace(**vars(contrast), fewest=contrast.fewest)
         for name, shots in (("alone", ALONE), ("context", 0)):
             scores = list(by_annotator[contrast.task, shots])
             vars(row).update({f"mean_{name}": fmean(scores), f"sd_{name}": sd(scores)})
-        rows.append(row)
-    return rows
+        yield row
 
 
 def _group(name: str, heading: str, condition: str, n: str) -> list[Column]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,7 +52,7 @@ def _completions(end: str, group: str) -> list[Column]:
     ]
 
 
-def attritions(study: Study, kind: str) -> list[SimpleNamespace]:
+def attritions(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     frame = frames.counted(frames.annotators(study), kind)
     scores = {
         (task, shots): [100 * float(score) for score in part["score"]]
@@ -72,36 +72,33 @@ def compared(
     field: str,
     scores: Mapping[tuple[str, Any], Sequence[float]],
     pairs: Iterable[tuple[str, Any, Any]],
-) -> list[SimpleNamespace]:
-    """Return a row per pair (task, base, new) of `field`. `scores` are x 100 by (task, value).
+) -> Iterator[SimpleNamespace]:
+    """Yield a row per pair (task, base, new) of `field`. `scores` are x 100 by (task, value).
 
     `began_...` counts participations that consented and have ended.
     """
-    counts, rows = _counts(participations, kind, field), []
+    counts = _counts(participations, kind, field)
     for task, base, new in pairs:
         (began_from, done_from), (began_to, done_to) = counts[task, base], counts[task, new]
         shares = done_from / began_from, done_to / began_to
         first, second = scores[task, base], scores[task, new]
         low, high = significance.lee_bounds(first, second, shares)
-        rows.append(
-            SimpleNamespace(
-                task=task,
-                base=base,
-                new=new,
-                began_from=began_from,
-                completed_from=done_from,
-                began_to=began_to,
-                completed_to=done_to,
-                share_from=shares[0],
-                share_to=shares[1],
-                p_fisher=significance.fisher((done_from, done_to), (began_from, began_to)),
-                difference=math.fsum(second) / len(second) - math.fsum(first) / len(first),
-                trimmed=significance.trimmed_share(*shares),
-                lee_low=low,
-                lee_high=high,
-            )
+        yield SimpleNamespace(
+            task=task,
+            base=base,
+            new=new,
+            began_from=began_from,
+            completed_from=done_from,
+            began_to=began_to,
+            completed_to=done_to,
+            share_from=shares[0],
+            share_to=shares[1],
+            p_fisher=significance.fisher((done_from, done_to), (began_from, began_to)),
+            difference=math.fsum(second) / len(second) - math.fsum(first) / len(first),
+            trimmed=significance.trimmed_share(*shares),
+            lee_low=low,
+            lee_high=high,
         )
-    return rows
 
 
 def _counts(

@@ -9,7 +9,7 @@ nearly unanimous, so it would only cover easy examples.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -27,14 +27,13 @@ NO_MAJORITY = "no answer can be compared with a majority"
 ROUNDING = 1e-9  # points: sums of the same scores differ in their last digits
 
 
-def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
-    """Return one row per task and shots. `frame` comes from `findings.answered`.
+def ceilings(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
+    """Yield one row per task and shots. `frame` comes from `findings.answered`.
 
     Scores are multiplied by 100. `leave_one_out` is NaN if `no_leave_one_out` gives a reason.
     The others reach a majority for `compared` of the `answers`. `best` and `worst` are the
     highest and lowest mean S1 against the gold. Each names the first annotator with this score.
     """
-    rows = []
     for task, shots, part in by_cell(frame):
         means = 100 * part.groupby("annotator")["s1"].mean().sort_index()
         scores = _against_the_others(part) if len(means) >= FEWEST else {}
@@ -42,22 +41,19 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
         majority_means = [math.fsum(each) / len(each) for each in scores.values()]
         leave_one_out = float(100 * np.mean(majority_means)) if majority_means else math.nan
         why_not = "" if scores else NO_MAJORITY if len(means) >= FEWEST else TOO_FEW
-        rows.append(
-            SimpleNamespace(
-                task=task,
-                shots=shots,
-                n=len(means),
-                leave_one_out=leave_one_out,
-                no_leave_one_out=why_not,
-                compared=sum(map(len, scores.values())),
-                answers=len(part),
-                best=float(means.max()),
-                best_annotator=str(means.index[means >= means.max() - ROUNDING][0]),
-                worst=float(means.min()),
-                worst_annotator=str(means.index[means <= means.min() + ROUNDING][0]),
-            )
+        yield SimpleNamespace(
+            task=task,
+            shots=shots,
+            n=len(means),
+            leave_one_out=leave_one_out,
+            no_leave_one_out=why_not,
+            compared=sum(map(len, scores.values())),
+            answers=len(part),
+            best=float(means.max()),
+            best_annotator=str(means.index[means >= means.max() - ROUNDING][0]),
+            worst=float(means.min()),
+            worst_annotator=str(means.index[means <= means.min() + ROUNDING][0]),
         )
-    return rows
 
 
 def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:

@@ -23,7 +23,7 @@ from tasks.columns import NOTHING, Column, cells, in_files, on_page, points
 from tasks.csv_files import csv_text, moment
 
 # Returns the rows of a table for one kind of annotators.
-TableRows = Callable[[Study, str], Sequence[Any]]
+TableRows = Callable[[Study, str], Iterable[Any]]
 SCORE = "score x 100"  # unit of scores under the metric on a task's card
 FEW = "†"  # follows an interval of fewer than ten annotators
 _NORMAL = "that the annotators' scores are approximately normal"
@@ -37,8 +37,11 @@ class Table:
     name: str
     title: str
     columns: Sequence[Column]
-    rows: Callable[[Study, str], Sequence[Any]]
+    make: TableRows
     words: Mapping[str, object] = field(default_factory=dict)
+
+    def rows(self, study: Study, kind: str) -> list[Any]:
+        return list(self.make(study, kind))
 
     @property
     def intro(self) -> str:

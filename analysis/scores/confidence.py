@@ -65,12 +65,11 @@ def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]
             yield task, shots, len(given) - len(rated), by_annotator(answers)
 
 
-def rated(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return one row per cell. Estimates are x 100, except for ECE and Brier.
+def rated(study: Study, kind: str) -> Iterator[SimpleNamespace]:
+    """Yield one row per cell. Estimates are x 100, except for ECE and Brier.
 
     `change` is the mean confidence minus that at the next smaller number of shots of the task.
     """
-    rows = []
     prior: tuple[str, np.ndarray, int] = ("", np.array([]), 0)
     for task, shots, skipped, group in _cells(study, kind):
         n = len(group)
@@ -83,13 +82,11 @@ def rated(study: Study, kind: str) -> list[SimpleNamespace]:
         }  # fmt: skip
         numbers: dict[str, Any] = {name: estimate(part, n) for name, part in values.items()}
         numbers |= {"answers": int(group[:, :, 0].sum()), "skipped": skipped, "change": change}
-        rows.append(SimpleNamespace(task=task, shots=shots, n=n, **numbers))
+        yield SimpleNamespace(task=task, shots=shots, n=n, **numbers)
         prior = task, sure, n
-    return rows
 
 
-def at_points(study: Study, kind: str) -> list[SimpleNamespace]:
-    rows = []
+def at_points(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     for task, shots, _skipped, group in _cells(study, kind):
         sums = sums_and_resamples(group, study.seed + shots)
         answers, right, _errors = np.moveaxis(sums, -1, 0)
@@ -99,8 +96,7 @@ def at_points(study: Study, kind: str) -> list[SimpleNamespace]:
             if number := int(answers[0, index]):
                 row = SimpleNamespace(task=task, shots=shots, point=index + 1, answers=number)
                 row.chance, row.s1 = 100 * chance, estimate(shares[:, index], len(group))
-                rows.append(row)
-    return rows
+                yield row
 
 
 _N = Column("n", "n", "annotators in the analysis who rated at least one answer")

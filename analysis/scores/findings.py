@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -114,9 +114,8 @@ def stored_row(row: Any) -> dict[str, Any]:
     return {name: plain(value) for name, value in vars(row).items()}
 
 
-def agreements(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
-    """Return the mean pairwise S1 x 100 and Krippendorff's alpha under each distance."""
-    rows = []
+def agreements(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
+    """Yield the mean pairwise S1 x 100 and Krippendorff's alpha under each distance."""
     for task, shots, part in by_cell(frame):
         units = list(part.groupby("example")["texts"].agg(list))
         pairwise = agreement.mean_pairwise_s1(units)
@@ -126,16 +125,14 @@ def agreements(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
         }
         values = {"pairwise_s1": None if pairwise is None else 100 * pairwise, **alphas}
         n = part["annotator"].nunique()
-        rows.append(row_of({"task": task, "shots": shots, "n": n, **values}))
-    return rows
+        yield row_of({"task": task, "shots": shots, "n": n, **values})
 
 
-def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
-    """Return S1 x 100 for the group's single answer and the mean S1 x 100 for its members.
+def aggregates(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
+    """Yield S1 x 100 for the group's single answer and the mean S1 x 100 for its members.
 
     `dawid_skene` is NaN without labels or with a single annotator.
     """
-    rows = []
     for task, shots, part in by_cell(frame):
         n, units = part["annotator"].nunique(), part.groupby("example")["texts"].agg(list)
         golds = part.drop_duplicates("example").set_index("example").loc[units.index]
@@ -146,14 +143,11 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[SimpleNamespace]:
             answers = [agreement.majority_set(unit) for unit in units]
         if n > 1 and part["is_label"].all():
             likeliest = 100 * _mean_s1(_likeliest(part), golds)
-        rows.append(
-            SimpleNamespace(
-                task=task, shots=shots, n=n,
-                individuals=float(100 * part.groupby("annotator")["s1"].mean().mean()),
-                majority=100 * _mean_s1(answers, golds), dawid_skene=likeliest,
-            )
+        yield SimpleNamespace(
+            task=task, shots=shots, n=n,
+            individuals=float(100 * part.groupby("annotator")["s1"].mean().mean()),
+            majority=100 * _mean_s1(answers, golds), dawid_skene=likeliest,
         )  # fmt: skip
-    return rows
 
 
 def _likeliest(part: pd.DataFrame) -> list[frozenset[str]]:
@@ -166,7 +160,7 @@ def _likeliest(part: pd.DataFrame) -> list[frozenset[str]]:
 
 
 # Maps a name to the function that computes the table.
-TABLES: dict[str, Callable[[pd.DataFrame, int], Sequence[Any]]] = {
+TABLES: dict[str, Callable[[pd.DataFrame, int], Iterable[Any]]] = {
     "intervals": intervals,
     "agreement": agreements,
     "aggregates": aggregates,
@@ -324,7 +318,7 @@ def tables(
 def _computed(
     study: Study, frame: pd.DataFrame, names: tuple[str, ...]
 ) -> dict[str, Sequence[Finding]]:
-    rows: dict[str, Any] = {name: TABLES[name](frame, study.seed) for name in names}
+    rows: dict[str, Any] = {name: list(TABLES[name](frame, study.seed)) for name in names}
     if OF_TASK in rows:
         rows[OF_TASK] = tested.judged(rows[OF_TASK], study.equivalence_margin)
     return rows
@@ -373,8 +367,8 @@ def _measured(study: Study, kind: str, name: str, seats: Collection[int] | None 
     step = Step.TRAINING if name == "learning" else Step.ANNOTATION
     answers = frames.answers_in_order(study, kind, step, seats)
     if name == "learning":
-        return learning.by_block(answers), learning.learning_rows(answers, study.seed)
-    return learning.by_part(answers), learning.drift_rows(answers)
+        return learning.by_block(answers), list(learning.learning_rows(answers, study.seed))
+    return learning.by_part(answers), list(learning.drift_rows(answers))
 
 
 @jobs.job(CURVES)

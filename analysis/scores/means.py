@@ -7,7 +7,7 @@ interval has a reason. Intervals never have zero width.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -85,12 +85,11 @@ def _mean(
     }
 
 
-def intervals(frame: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
-    """Return the means with their percentile bootstrap intervals (`examples_low` etc.).
+def intervals(frame: pd.DataFrame, seed: int) -> Iterator[SimpleNamespace]:
+    """Yield the means with their percentile bootstrap intervals (`examples_low` etc.).
 
     An interval is NaN if `no_bootstrap` or `no_examples` gives a reason.
     """
-    rows = []
     for task, shots, part in by_cell(frame):
         matrix, contexts, _keys = matrix_of(part)
         mean = _mean(task, shots, matrix, contexts, lowest_of(part))
@@ -109,8 +108,7 @@ def intervals(frame: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
         if ends["examples_high"] - ends["examples_low"] <= 100 * uncertainty.ROUNDING:
             ends["no_examples"] = "contexts tie" if mean["contexts"] > 1 else "one context"
             ends["examples_low"] = ends["examples_high"] = math.nan
-        rows.append(SimpleNamespace(**mean, **ends, no_bootstrap=no_bootstrap))
-    return rows
+        yield SimpleNamespace(**mean, **ends, no_bootstrap=no_bootstrap)
 
 
 # S1 by stratum of the test examples, such as the genres of MNLI.
@@ -121,18 +119,17 @@ def strata_of(study: Study) -> dict[int, str]:
     return dict(tests.exclude(stratum="").values_list("pk", "stratum"))
 
 
-def by_stratum(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return one row per task, number of shots and stratum, or [] if no task has strata.
+def by_stratum(study: Study, kind: str) -> Iterator[SimpleNamespace]:
+    """Yield one row per task, number of shots and stratum, or nothing if no task has strata.
 
     Figures are x 100 over the annotators (NaN if undefined). `difference` is the stratum's mean
     minus the mean of the task's other examples, within annotators.
     """
     of = strata_of(study)
     if not of:
-        return []
+        return
     answers = frames.answers_in_order(study, kind, Step.ANNOTATION)
     answers = answers.assign(stratum=answers["example"].map(of)).dropna(subset="stratum")
-    rows = []
     for task, shots, part in by_cell(answers):
         scores: Any = part.groupby(["annotator", "stratum"])["s1"].agg(["sum", "size"]).unstack()
         sums, sizes = 100 * scores["sum"], scores["size"]
@@ -142,16 +139,13 @@ def by_stratum(study: Study, kind: str) -> list[SimpleNamespace]:
         for stratum in averages:
             column, contrast = averages[stratum], averages[stratum] - outside[stratum]
             ends = uncertainty.t_interval(contrast)
-            rows.append(
-                SimpleNamespace(
-                    task=task, shots=shots, stratum=stratum, n=len(column),
-                    examples=int(examples[stratum]), mean=float(column.mean()),
-                    sd=uncertainty.sd(column), difference=float(contrast.mean()),
-                    low=float(ends.low), high=float(ends.high),
-                    no_interval=uncertainty.why_no_interval(contrast),
-                )
+            yield SimpleNamespace(
+                task=task, shots=shots, stratum=stratum, n=len(column),
+                examples=int(examples[stratum]), mean=float(column.mean()),
+                sd=uncertainty.sd(column), difference=float(contrast.mean()),
+                low=float(ends.low), high=float(ends.high),
+                no_interval=uncertainty.why_no_interval(contrast),
             )  # fmt: skip
-    return rows
 
 
 _SAME_EXAMPLES = "over other people on the same examples"

@@ -45,13 +45,11 @@ class UnitScore:
     score: SetScore
 
 
-def own_scores(study: Study) -> list[UnitScore]:
-    rows: list[UnitScore] = []
+def own_scores(study: Study) -> Iterator[UnitScore]:
     for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
         file = test_sets.TestFile(task)
-        rows += _of_people(study, file)
-        rows += _of_models(study, file)
-    return rows
+        yield from _of_people(study, file)
+        yield from _of_models(study, file)
 
 
 def _of_people(study: Study, file: test_sets.TestFile) -> Iterator[UnitScore]:
@@ -90,7 +88,7 @@ def rows(study: Study) -> list[SimpleNamespace]:
     design = [list(study.tasks.order_by("pk").values_list("pk", flat=True)), study.metrics]
     digest = hashlib.sha256(repr([made_of, design]).encode()).hexdigest()
     key = f"metrics:1:{study.pk}:{digest}"
-    return remembered(key, lambda: list(_rows(study, own_scores(study))))
+    return remembered(key, lambda: list(_rows(study, list(own_scores(study)))))
 
 
 def _rows(study: Study, scores: list[UnitScore]) -> Iterator[SimpleNamespace]:

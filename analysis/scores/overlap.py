@@ -187,8 +187,8 @@ OVERLAP = Table(
 ASSUMED = 0.25  # chance of giving the model's answer where it is wrong, before there are data
 
 
-def detectable(study: Study, rows: Sequence[SimpleNamespace]) -> list[SimpleNamespace]:
-    """Return the detectable share of copying for each task, number of shots and model.
+def detectable(study: Study, rows: Sequence[SimpleNamespace]) -> Iterator[SimpleNamespace]:
+    """Yield the detectable share of copying for each task, number of shots and model.
 
     `rows` come from `table` and are empty until annotators have completed the study.
     """
@@ -197,7 +197,7 @@ def detectable(study: Study, rows: Sequence[SimpleNamespace]) -> list[SimpleName
         answered[row.task, row.shots, row.model, row.source].append(row.overlap)
     cells = study.scenarios.in_cells().order_by().values_list("task__name", "shots")
     seats = sorted(cells.annotate(Sum("seats")), key=lambda cell: (place(cell[0]), cell[1]))
-    models, plans = _models(study), []
+    models = _models(study)
     for task, shots, number in seats:
         for (model, source), given in models.get(task, {}).items():
             group = answered[task, shots, model, source]
@@ -207,14 +207,11 @@ def detectable(study: Study, rows: Sequence[SimpleNamespace]) -> list[SimpleName
                 # A few copiers hardly change the median. One is added to avoid a chance of 0.
                 typical = float(np.median([overlap.same for overlap in group]))
                 chance = (typical + 1) / (errors + 2)
-            plans.append(
-                SimpleNamespace(
-                    task=task, shots=shots, model=model, source=source, annotators=annotators,
-                    errors=errors, telling=group[0].telling if group else NOTHING, chance=chance,
-                    share=error_overlap.detectable(errors, chance, ALARMS / annotators),
-                )
+            yield SimpleNamespace(
+                task=task, shots=shots, model=model, source=source, annotators=annotators,
+                errors=errors, telling=group[0].telling if group else NOTHING, chance=chance,
+                share=error_overlap.detectable(errors, chance, ALARMS / annotators),
             )  # fmt: skip
-    return plans
 
 
 DETECTABLE = [

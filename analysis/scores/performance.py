@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
@@ -255,8 +255,8 @@ def all_tables(study: Study) -> list[PerformanceTable]:
     return [performance(study, kind, frame) for kind in kinds_of(frame)]
 
 
-def long_rows(table: PerformanceTable) -> list[SimpleNamespace]:
-    """Return one row per number of shots and task, for files and the API.
+def long_rows(table: PerformanceTable) -> Iterator[SimpleNamespace]:
+    """Yield one row per number of shots and task, for files and the API.
 
     `set_recipe` is the recipe with all gold answers as one set, and `note` compares the row
     with the paper. Both are "" if the gold answers are one set anyway.
@@ -264,24 +264,20 @@ def long_rows(table: PerformanceTable) -> list[SimpleNamespace]:
     is_of_people = table.kind == Kind.PERSON
     late = marks.late_seats(table.study) if is_of_people else {}
     programs = marks.of_cells(table.study) if is_of_people else {}
-    rows = []
     for shots in table.shots:
         for task, limits in zip(table.tasks, table.bounds, strict=True):
             is_any_of = task.card.gold_rule == "any_of"
-            rows.append(
-                SimpleNamespace(
-                    kind=table.kind,
-                    task=task,
-                    cell=table.cells[task.name, shots],
-                    bounds=limits,
-                    late_seats=late.get((task.name, shots), 0),
-                    by_program=programs.get((task.name, shots), 0),
-                    recipe=recipe(task.card.gold_rule, metric=task.card.metric),
-                    set_recipe=recipe("set") if is_any_of else "",
-                    note=set_note(task, limits.set_ceiling) if is_any_of else "",
-                )
+            yield SimpleNamespace(
+                kind=table.kind,
+                task=task,
+                cell=table.cells[task.name, shots],
+                bounds=limits,
+                late_seats=late.get((task.name, shots), 0),
+                by_program=programs.get((task.name, shots), 0),
+                recipe=recipe(task.card.gold_rule, metric=task.card.metric),
+                set_recipe=recipe("set") if is_any_of else "",
+                note=set_note(task, limits.set_ceiling) if is_any_of else "",
             )
-    return rows
 
 
 def all_rows(study: Study) -> list[SimpleNamespace]:

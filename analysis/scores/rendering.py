@@ -1,6 +1,6 @@
 """The human-performance table in long form, and as printed in Markdown and LaTeX."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from analysis.scores import findings, marks, markup, means
@@ -109,35 +109,31 @@ def intervals(table: PerformanceTable) -> Intervals:
     }
 
 
-def lines(table: PerformanceTable, intervals: Intervals | None = None) -> list[list[str]]:
-    """Return the printed rows. Each contains its name and one string per task."""
-    printed = []
+def lines(table: PerformanceTable, intervals: Intervals | None = None) -> Iterator[list[str]]:
+    """Yield the printed rows. Each contains its name and one string per task."""
     for shots, cells in table.rows:
-        texts = [f"{cell.text} (n={cell.n})" if cell.n else NOTHING for cell in cells]
         name = shots_text(shots)
-        printed.append([name, *texts])
+        yield [name, *(f"{cell.text} (n={cell.n})" if cell.n else NOTHING for cell in cells)]
         if intervals and any(cell.n for cell in cells):
             texts = [intervals.get((cell.task, shots), NOTHING) for cell in cells]
-            printed.append([f"{name}, 95 % CI", *texts])
+            yield [f"{name}, 95 % CI", *texts]
         for metric in dict.fromkeys(each for cell in cells for each, _text in cell.further):
             texts = [dict(cell.further).get(metric, NOTHING) for cell in cells]
-            printed.append([f"{name}, {metric}", *texts])
+            yield [f"{name}, {metric}", *texts]
         if any(cell.set_text for cell in cells):
             texts = [cell.set_text.rpartition("as one set ")[2] or NOTHING for cell in cells]
-            printed.append([f"{name}, as one set", *texts])
+            yield [f"{name}, as one set", *texts]
         if any(cell.split_text for cell in cells):
-            texts = [cell.split_text or NOTHING for cell in cells]
-            printed.append([f"{name}, training splits", *texts])
+            yield [f"{name}, training splits", *(cell.split_text or NOTHING for cell in cells)]
         if table.has_published:
             texts = [cell.published.text if cell.published else NOTHING for cell in cells]
-            printed.append([f"{name}, published", *texts])
-    printed.append(["trivial baseline", *(points(limits.baseline) for limits in table.bounds)])
+            yield [f"{name}, published", *texts]
+    yield ["trivial baseline", *(points(limits.baseline) for limits in table.bounds)]
     for name in table.floors:
-        texts = [points(dict(limits.floors).get(name)) for limits in table.bounds]
-        printed.append([f"floor: {name}", *texts])
+        floors = (dict(limits.floors).get(name) for limits in table.bounds)
+        yield [f"floor: {name}", *map(points, floors)]
     if table.ceilings:
-        printed.append(["ceiling by highlighting", *table.ceilings])
-    return printed
+        yield ["ceiling by highlighting", *table.ceilings]
 
 
 def notes(
@@ -189,7 +185,7 @@ def paper_table(table: PerformanceTable) -> PaperTable:
         f"{table.study.name}-human-performance-{table.anchor}",
         f"{table.heading}: {table.study.title}",
         columns,
-        lines(table, limits),
+        list(lines(table, limits)),
         notes(table, bool(limits)),
         table.families,
     )

@@ -160,30 +160,25 @@ def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
     return sorted(rows, key=lambda row: place(row.task))
 
 
-def learning_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
-    """Return S1 x 100 in the first and last block, slope per 10 examples and p for each cell."""
+def learning_rows(training: pd.DataFrame, seed: int) -> Iterator[SimpleNamespace]:
+    """Yield S1 x 100 in the first and last block, slope per 10 examples and p for each cell."""
     blocks = by_block(training).groupby([*GROUP, "block"])["s1"].mean()
-    rows = []
     for task, shots, people in people_by_cell(training):
         means = blocks[task, shots]
-        rows.append(
-            SimpleNamespace(
-                task=task, shots=shots, n=len(people), examples=max(map(len, people)),
-                first_block=float(means.iloc[0]), last_block=float(means.iloc[-1]),
-                slope_per_10=1000 * float(np.mean(list(map(slope, people)))),
-                p=slope_p(people, seed),
-            )
+        yield SimpleNamespace(
+            task=task, shots=shots, n=len(people), examples=max(map(len, people)),
+            first_block=float(means.iloc[0]), last_block=float(means.iloc[-1]),
+            slope_per_10=1000 * float(np.mean(list(map(slope, people)))),
+            p=slope_p(people, seed),
         )  # fmt: skip
-    return rows
 
 
-def drift_rows(annotation: pd.DataFrame) -> list[SimpleNamespace]:
-    """Return the change in S1 x 100 over the annotation step, by task and shots.
+def drift_rows(annotation: pd.DataFrame) -> Iterator[SimpleNamespace]:
+    """Yield the change in S1 x 100 over the annotation step, by task and shots.
 
     `half` is the second half minus the first, and `per_100` is the slope over a hundred examples,
     in points, with t intervals over annotators. `..._why_not` explains why an interval is NaN.
     """
-    rows = []
     for task, shots, people in people_by_cell(annotation):
         row = SimpleNamespace(task=task, shots=shots, n=len(people), examples=max(map(len, people)))
         for name, change in (("half", half_difference), ("per_100", per_hundred)):
@@ -192,5 +187,4 @@ def drift_rows(annotation: pd.DataFrame) -> list[SimpleNamespace]:
             vars(row)[name] = float(np.mean(changes))
             vars(row)[f"{name}_low"], vars(row)[f"{name}_high"] = interval.low, interval.high
             vars(row)[f"{name}_why_not"] = uncertainty.why_no_interval(changes)
-        rows.append(row)
-    return rows
+        yield row

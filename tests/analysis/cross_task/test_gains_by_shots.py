@@ -62,11 +62,11 @@ def test_each_number_of_shots_has_its_own_gains(study, tmp_path, capsys):
     assert "Transfer, 2 shots: the upstream arm gains" in " ".join(
         cross_task.sentences(study, "person")
     )
-    plans = cross_task.plan(study, "person")
+    plans = list(cross_task.plan(study, "person"))
     assert {(row.shots, row.new_arm) for row in plans} == {
         (shots, arm) for shots in (2, 4) for arm in ("upstream", "sham")
     }
-    left = cross_task.attritions(study, "person")
+    left = list(cross_task.attritions(study, "person"))
     assert {(row.shots, row.began_to) for row in left} == {(2, 2), (4, 2)}
     write_export(study, tmp_path / "export")
     export = Export(tmp_path / "export")
@@ -117,7 +117,7 @@ def test_uploaded_models_have_gains_at_each_number_of_shots(study, researcher):
                 store.add("toy", [upload], researcher, arm=arm)
     gains = {row.shots: row.gain for row in learners.model_gains(study) if row.task == "all tasks"}
     assert gains == pytest.approx({2: 100, 4: 25})
-    rows = learners.learners(study, "person")
+    rows = list(learners.learners(study, "person"))
     assert len(rows) == 2 * 3 + 2
 
 

@@ -185,7 +185,7 @@ def test_a_model_in_a_seat_has_a_gain_of_its_own(answered, researcher):
 
 
 def test_people_and_models_share_a_table_and_only_people_have_an_interval(answered):
-    every = learners.learners(answered, "person")
+    every = list(learners.learners(answered, "person"))
     (people, toy) = [row for row in every if row.contrast == ("upstream", "direct", 4)]
     assert (people.kind, toy.kind) == ("People", "toy")
     (of_people,) = [

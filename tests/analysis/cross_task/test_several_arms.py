@@ -119,7 +119,7 @@ def test_figure_manipulation_and_plan_are_by_arm(study):
     assert answers["dose-1", "up-one"] == answers["dose-1", "up-two"] == 4
     assert answers["dose-3", "up-two"] == answers["sham", "sham"] == 12
     assert {(row.new_arm, row.base_arm) for row in cross_task.plan(study, "person")} == {*PAIRS}
-    assert len(cross_task.attritions(study, "person")) == 6 * 2
+    assert len(list(cross_task.attritions(study, "person"))) == 6 * 2
 
 
 def test_uploaded_models_have_gains_in_named_arms(study, researcher):

@@ -38,7 +38,7 @@ def study(db, stored):
 
 @pytest.mark.long
 def test_the_mean_and_its_intervals(study):
-    rows = findings.intervals(findings.answered(study, Kind.PERSON), seed=1)
+    rows = list(findings.intervals(findings.answered(study, Kind.PERSON), seed=1))
     assert [(row.task, row.shots, row.n, row.examples) for row in rows] == [
         ("toy-places", 0, 2, 6),
         ("toy-places", 2, 2, 6),
@@ -90,13 +90,13 @@ def test_a_bootstrap_over_people_needs_ten_people(researcher):
 
 
 def test_agreement_does_not_depend_on_the_gold(study):
-    row = findings.agreements(findings.answered(study, Kind.PERSON))[0]
+    row = next(findings.agreements(findings.answered(study, Kind.PERSON)))
     assert row.pairwise_s1 == pytest.approx(100 / 3)
     assert row.alpha_nominal < row.pairwise_s1 / 100
 
 
 def test_the_majority_of_two_is_their_common_answer(study):
-    row = findings.aggregates(findings.answered(study, Kind.PERSON))[0]
+    row = next(findings.aggregates(findings.answered(study, Kind.PERSON)))
     assert row.majority == pytest.approx(100 / 3)
     assert row.individuals == pytest.approx(200 / 3)
 

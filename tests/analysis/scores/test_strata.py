@@ -85,7 +85,7 @@ def test_tasks_without_strata_have_no_table_and_no_entry(ada, researcher, db):
     study = factories.make_study(researcher, task)
     assert "strata" not in task.report
     assert "strata" not in paper_tables.titles(study)
-    assert means.by_stratum(study, Kind.PERSON) == []
+    assert not list(means.by_stratum(study, Kind.PERSON))
     assert b"stratum" not in ada.get(reverse("human_performance", args=[study.name])).content
     files = files_of(task)
     assert content_hash(task.card, files) == task.content_hash

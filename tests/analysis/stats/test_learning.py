@@ -95,8 +95,8 @@ def test_the_mean_of_a_group_is_over_annotators():
 def test_the_order_of_the_rows_does_not_matter():
     answers = frame(ann=[0, 0, 1, 1], bob=[0, 1, 1, 1])
     mixed = answers.sample(frac=1, random_state=1)
-    assert learning.drift_rows(mixed) == learning.drift_rows(answers)
-    assert learning.learning_rows(mixed, 1) == learning.learning_rows(answers, 1)
+    assert list(learning.drift_rows(mixed)) == list(learning.drift_rows(answers))
+    assert list(learning.learning_rows(mixed, 1)) == list(learning.learning_rows(answers, 1))
 
 
 def test_learning_rows_of_two_annotators():
