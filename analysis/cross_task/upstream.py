@@ -20,7 +20,7 @@ from analysis.scores.tested import p_columns
 from analysis.stats import arg
 from analysis.stats.significance import holm
 from analysis.stats.uncertainty import sd
-from annotation.models import Answer, Arm, Kind, Step, Study
+from annotation.models import Arm, Kind, Step, Study
 from annotation.study.cross_task import training
 from tasks.columns import Column, two_digits
 
@@ -33,7 +33,7 @@ def upstream_answers(study: Study, kind: str) -> pd.DataFrame:
     """
     people = study.participations.analysed().filter(kind=kind)
     rows = (
-        Answer.objects.filter(turn__participation__in=people, turn__step=Step.UPSTREAM)
+        people.answers(Step.UPSTREAM)
         .order_by("turn__participation__pseudonym", "turn__position")
         .values_list(
             "turn__participation__pseudonym", "turn__participation__scenario__arm",

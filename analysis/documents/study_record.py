@@ -16,7 +16,7 @@ from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
-from django.db.models import Avg, Count, Q, QuerySet, Sum, prefetch_related_objects
+from django.db.models import Avg, Count, Q, Sum, prefetch_related_objects
 
 from analysis.documents import wording
 from analysis.heavy import pd
@@ -26,7 +26,6 @@ from analysis.scores.attrition import sample
 from annotation.models import (
     ANALYSED,
     Activity,
-    Answer,
     Arm,
     Decision,
     ExitAnswers,
@@ -256,17 +255,14 @@ class StudyRecord:
     @cached_property
     def seconds_per_answer(self) -> float | None:
         """Return the mean active seconds per test answer of participants who saw the contexts."""
-        answers = self._answers().filter(turn__step=Step.ANNOTATION)
+        answers = self.people.analysed().answers()
         answers = answers.exclude(turn__participation__scenario__arm=Arm.QUESTION)
         return answers.aggregate(mean=Avg("active_seconds"))["mean"]
-
-    def _answers(self) -> QuerySet[Answer]:
-        return Answer.objects.filter(turn__participation__in=self.people.analysed())
 
     @cached_property
     def check_results(self) -> tuple[int, int]:
         """Return (passed, answered) attention checks for participants in the analysis."""
-        checks = self._answers().filter(turn__step=Step.CHECK)
+        checks = self.people.analysed().answers(Step.CHECK)
         counts = checks.aggregate(n=Count("pk"), passed=Count("pk", filter=Q(s1=1)))
         return counts["passed"], counts["n"]
 

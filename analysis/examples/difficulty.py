@@ -19,7 +19,7 @@ from analysis.examples import gold_audit
 from analysis.heavy import pd
 from analysis.scores import findings
 from analysis.stats import agreement
-from annotation.models import Answer, Step, Study
+from annotation.models import Study
 from tasks import jobs
 from tasks.columns import Column, shots_text
 from tasks.models import Example, Job, Prediction, PredictionFile, Task
@@ -207,9 +207,8 @@ def neighbours(study: Study, example: Example, kind: str) -> tuple[int | None, i
     """Return the keys of the previous and next example by difficulty, or None at either end."""
     rows = _stored(study, example.split.task, kind)
     if rows is None:
-        people = findings.counted(study, kind).filter(scenario__task=example.split.task_id)
-        answers = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=people)
-        means = answers.values_list("turn__example").annotate(Avg("s1"))
+        people = study.participations.counted(kind).filter(scenario__task=example.split.task_id)
+        means = people.answers().values_list("turn__example").annotate(Avg("s1"))
         order = [key for key, mean in sorted(means, key=lambda row: _order(row[1], row[0]))]
     else:
         order = [row["example"] for row in rows]

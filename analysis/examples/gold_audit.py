@@ -13,10 +13,9 @@ from django.contrib.auth.models import User
 from django.db.models import Count, Max, Min, QuerySet
 
 from analysis.heavy import pd
-from analysis.scores import findings
 from analysis.scores.columns import json_list
 from analysis.scores.test_sets import given_texts
-from annotation.models import Answer, ExampleComment, GoldOpinion, ProblemReport, Step, Study
+from annotation.models import ExampleComment, GoldOpinion, ProblemReport, Study
 from tasks.clock import database_now
 from tasks.columns import Column
 from tasks.models import Example
@@ -85,9 +84,8 @@ def _answered(study: Study, kind: str) -> list[Unit]:
 
     Equal answers have equal scores. If the gold is a single set, a score of 1 means that set.
     """
-    people = findings.counted(study, kind)
     tasks = {task.pk: task for task in study.tasks.all()}
-    given = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
+    given = study.participations.counted(kind).answers()
     rows: Iterable[Any] = (
         given.order_by()
         .values_list("turn__participation__scenario__task", "turn__example")

@@ -15,11 +15,10 @@ from typing import NamedTuple
 
 from django.db.models import Q
 
-from analysis.scores import findings
 from analysis.scores.columns import share
 from analysis.scores.markup import rendered
 from analysis.stats import agreement
-from annotation.models import ORDERS, Answer, Participation, Status, Step, Study
+from annotation.models import ORDERS, Answer, Participation, Status, Study
 from annotation.protocol import blinding
 from tasks.answer_keys import OPTION
 from tasks.cards import Card
@@ -127,12 +126,9 @@ class ExamplePage:
         """Return the answers in the cells, and the others of this kind."""
         seats = self.study.participations.filter(kind=self.kind)
         answers = (
-            Answer.objects.filter(
-                turn__example=self.example,
-                turn__step=Step.ANNOTATION,
-                turn__participation__in=seats,
-            )
-            .annotate(is_counted=Q(turn__participation__in=findings.counted(self.study, self.kind)))
+            seats.answers()
+            .filter(turn__example=self.example)
+            .annotate(is_counted=Q(turn__participation__in=seats.counted(self.kind)))
             .select_related("turn__participation__scenario")
             .defer(*(f"turn__participation__{name}" for name in (*ORDERS, "signs")))
             .prefetch_related("spans")

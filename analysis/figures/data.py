@@ -28,7 +28,7 @@ from analysis.scores.findings import remembered, state
 from analysis.scores.markup import rendered
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH
-from annotation.models import Answer, Kind, Step, Study
+from annotation.models import Kind, Step, Study
 from annotation.study import compared_files
 from tasks import columns as table_columns
 from tasks.columns import Column, hundredth
@@ -225,10 +225,8 @@ def names(study: Study) -> list[str]:
 
 
 def answered(study: Study, kind: str) -> set[Step]:
-    people = study.participations.analysed().in_cells().filter(kind=kind)
-    given = Answer.objects.filter(turn__participation__in=people)
-    steps = (Step.TRAINING, Step.ANNOTATION)
-    return {step for step in steps if given.filter(turn__step=step).exists()}
+    people = study.participations.counted(kind)
+    return {step for step in (Step.TRAINING, Step.ANNOTATION) if people.answers(step).exists()}
 
 
 SIZES = "sizes"  # a figure of studies with models of stated sizes
@@ -289,7 +287,7 @@ def _caption(study: Study, kind: str, name: str) -> str:
         return any(math.isfinite(published.bounds(task).line) for task in reported)
 
     def assumed() -> str:
-        people = study.participations.analysed().in_cells().filter(kind=kind).order_by()
+        people = study.participations.counted(kind).order_by()
         cells = people.values("scenario__task", "scenario__shots").annotate(n=Count("pk"))
         return assumption(cell["n"] for cell in cells)
 

@@ -256,11 +256,8 @@ def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[in
 
 def _human_means(study: Study, kind: str, task: Task, shots: int) -> dict[int, float]:
     """Return mean S1 in [0, 1] by example key across a cell's analysed annotators."""
-    counted = study.participations.analysed().in_cells().filter(kind=kind)
-    answers = Answer.objects.filter(
-        turn__step=Step.ANNOTATION,
-        turn__participation__in=counted.filter(scenario__task=task, scenario__shots=shots),
-    )
+    counted = study.participations.counted(kind)
+    answers = counted.filter(scenario__task=task, scenario__shots=shots).answers()
     return dict(answers.values_list("turn__example_id").annotate(Avg("s1")).order_by())
 
 

@@ -18,7 +18,7 @@ from analysis.models.model_runs import Place, mean_of, splits
 from analysis.models.models import WHO
 from analysis.scores import frames
 from analysis.scores.columns import ASSUMES, OF_SCORE, SCORE, assuming, between
-from analysis.scores.findings import counted, curve
+from analysis.scores.findings import curve
 from analysis.scores.performance import performance
 from analysis.scores.published import human_table4, machine_tables5_6, name_of
 from analysis.scores.scores import Score, aggregate
@@ -113,7 +113,8 @@ def boards(study: Study, kind: str) -> list[Board]:
     uploaded, of = splits(files, people.tasks), training_files(people.tasks)
     models = {model.name: model for model in LanguageModel.objects.filter(files__in=files)}
     all_sizes = {task.name: tuple(task.training_sizes) for task in people.tasks}
-    seats = counted(study, kind).values_list("pk", "scenario__task__name", "scenario__shots")
+    counted = study.participations.counted(kind)
+    seats = counted.values_list("pk", "scenario__task__name", "scenario__shots")
     largest = [pk for pk, task, shots in seats if shots in all_sizes[task][-1:]]
     means = {(row.task, row.shots): row for row in curve(study, kind, "shots", largest)[1]}
     of_tasks = []

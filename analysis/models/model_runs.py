@@ -202,7 +202,7 @@ def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None
     """Map (task version key, shots, title) to analysed participations and their splits."""
     models = seats(study)
     runs: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
-    counted = study.participations.analysed().in_cells().filter(kind=Kind.MODEL).order_by("pk")
+    counted = study.participations.counted(Kind.MODEL).order_by("pk")
     rows = counted.values_list(
         "pk", "scenario__task_id", "scenario__shots", "scenario__split_number"
     )

@@ -110,11 +110,8 @@ def _study_cells(study: Study, task: Task) -> dict[int, tuple[float, float]]:
     """Return the mean and SD by shots, from studies whose test scores the owner may read."""
     readable = Study.objects.visible_to(study.owner, "read").filter(tasks=task)
     open_scores = [other for other in readable if not other.covers_test_scores]
-    people = (
-        Participation.objects.analysed()
-        .in_cells()
-        .filter(kind=Kind.PERSON, scenario__task=task, study__in=open_scores)
-    )
+    counted = Participation.objects.counted(Kind.PERSON)
+    people = counted.filter(scenario__task=task, study__in=open_scores)
     mean = Avg("turns__answer__s1", filter=Q(turns__step=Step.ANNOTATION))
     rows = people.annotate(mean=mean).exclude(mean=None).order_by("scenario__shots")
     by_shots = {

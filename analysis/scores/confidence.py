@@ -46,7 +46,7 @@ def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]
     """Yield each cell's task, shots, skipped questions and group, in the paper's order."""
     if not study.confidence_share:  # otherwise, the database looks at each answer
         return
-    people = study.participations.analysed().in_cells().filter(kind=kind)
+    people = study.participations.counted(kind)
     rows = Confidence.objects.filter(
         turn__participation__in=people, turn__step=Step.ANNOTATION
     ).order_by("pk")

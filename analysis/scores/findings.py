@@ -24,7 +24,7 @@ from analysis.scores.test_sets import given_texts, with_scores
 from analysis.scores.tested import Contrast, contrasts
 from analysis.stats import agreement, learning
 from analysis.stats.learning import by_cell
-from annotation.models import Answer, Participation, Step, Study
+from annotation.models import Participation, Step, Study
 from tasks import jobs
 from tasks.cards import place
 from tasks.metrics import score
@@ -38,16 +38,8 @@ TEXTS = {"task", "annotator", "context", "gold_rule"}
 Finding = SimpleNamespace | Contrast
 
 
-def counted(study: Study, kind: str) -> QuerySet[Participation]:
-    """Return the participations in the cells: completed, in the analysis and of this kind."""
-    return study.participations.analysed().in_cells().filter(kind=kind)
-
-
 def is_small(study: Study, kind: str) -> bool:
-    given = Answer.objects.filter(
-        turn__participation__in=counted(study, kind), turn__step=Step.ANNOTATION
-    )
-    return given[: SMALL + 1].count() <= SMALL
+    return study.participations.counted(kind).answers()[: SMALL + 1].count() <= SMALL
 
 
 def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
@@ -57,7 +49,7 @@ def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
     frozenset; in a label task, the label), is_label, is_one_choice (a label or one option),
     gold (list), gold_rule, participation (key), score and lowest (test_sets.with_scores).
     """
-    seats = counted(study, kind)
+    seats = study.participations.counted(kind)
     if task is not None:
         seats = seats.filter(scenario__task=task)
     return answers_of(study, list(seats.values_list("pk", flat=True)))
@@ -67,7 +59,6 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
     """Return the rows of `answered` for these participations (keys) in the study."""
     cards = {task.pk: task.card for task in study.tasks.all()}
     seats = study.participations.filter(pk__in=participations)
-    given = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=seats)
     # Read annotators and examples once. Decoding their JSON for each answer is slow.
     people = {
         pk: (name, shots, pseudonym, cards[task].kind.is_one_choice, cards[task].gold_rule)
@@ -75,7 +66,7 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
             "pk", "scenario__task__name", "scenario__shots", "pseudonym", "scenario__task_id"
         )
     }
-    answers = list(given_texts(given))
+    answers = list(given_texts(seats.answers()))
     # Filter by key. With a subquery, PostgreSQL may read all answers for each example.
     rows = Example.objects.filter(pk__in={example for _person, example, *_ in answers}).order_by()
     examples = {
@@ -171,7 +162,7 @@ TABLES: dict[str, Callable[[pd.DataFrame, int], Iterable[Any]]] = {
 
 def state(study: Study, kind: str) -> str:
     """Return a key for one kind's data. Completed participants' answers never change."""
-    people = counted(study, kind).order_by("pk")
+    people = study.participations.counted(kind).order_by("pk")
     keys = ",".join(map(str, people.values_list("pk", flat=True)))
     digest = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
     return f"{study.manifest_hash}:{kind}:{digest}"
@@ -208,7 +199,7 @@ def parameters(
 ) -> dict[str, Any]:
     """Return the tables' inputs. `cells` holds task, shots and participations."""
     cells: dict[tuple[str, int], list[int]] = {}
-    people = counted(study, kind) if people is None else people
+    people = study.participations.counted(kind) if people is None else people
     rows = people.order_by("scenario__task__name", "scenario__shots", "pk")
     for pk, task, shots in rows.values_list("pk", "scenario__task__name", "scenario__shots"):
         cells.setdefault((task, shots), []).append(pk)

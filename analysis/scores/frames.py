@@ -92,7 +92,7 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
         if len(set(gold)) > 1
     }
     scores: dict[int, list[float]] = defaultdict(list)
-    answers = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
+    answers = people.answers()
     each = answers.values_list("turn__participation_id", "turn__example_id", "s1")
     for participation, example, stored in each.iterator(chunk_size=5000):
         if example not in golds:
@@ -127,10 +127,8 @@ def _s1_by_step(stored: dict[int, Any]) -> dict[tuple[int, str], Sequence[Any]]:
 def training_answers(study: Study, kind: str) -> pd.DataFrame:
     """Return scenario and participation (keys), example_hash and s1 for each analysed answer."""
     rows = (
-        Answer.objects.filter(
-            turn__participation__in=study.participations.analysed().in_cells().filter(kind=kind),
-            turn__step=Step.TRAINING,
-        )
+        study.participations.counted(kind)
+        .answers(Step.TRAINING)
         .order_by("turn__participation", "pk")
         .values_list(
             "turn__participation__scenario", "turn__participation",
@@ -151,18 +149,15 @@ def answers_in_order(
     order in which this annotator saw the step's examples, without attention checks), example
     (key), s1 in [0, 1]. Rows are ordered by participation and position.
     """
-    people = study.participations.analysed().in_cells().filter(kind=kind)
+    people = study.participations.counted(kind)
     if seats is not None:
         people = people.filter(pk__in=seats)
     lookup = pd.DataFrame.from_records(
         people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym"),
         columns=["participation", "task", "shots", "annotator"],
     )
-    rows = (
-        Answer.objects.filter(turn__participation__in=people, turn__step=step)
-        .order_by("turn__participation", "turn")
-        .values_list("turn__participation_id", "turn__example_id", "s1")
-    )
+    answers = people.answers(step).order_by("turn__participation", "turn")
+    rows = answers.values_list("turn__participation_id", "turn__example_id", "s1")
     # Read into arrays. As Python rows, a million answers take far more memory.
     kinds = [("participation", "i8"), ("example", "i8"), ("s1", "f8")]
     records = np.fromiter(rows.iterator(chunk_size=5000), dtype=kinds)

@@ -23,7 +23,7 @@ from analysis.stats import error_overlap
 from analysis.stats.agreement import plurality
 from analysis.stats.error_overlap import UNKNOWN
 from analysis.stats.significance import holm
-from annotation.models import Answer, Kind, Participation, Status, Step, Study
+from annotation.models import Kind, Participation, Status, Study
 from annotation.study import compared_files
 from tasks.cards import place
 from tasks.columns import NOTHING, Column
@@ -73,11 +73,9 @@ def agreeing(study: Study, kind: str, task: str = "") -> set[int]:
 
 def _errors(study: Study, participations: list[int]) -> dict[int, Answers]:
     seats = study.participations.filter(pk__in=participations)
-    answers = Answer.objects.filter(
-        turn__participation__in=seats, turn__step=Step.ANNOTATION, s1__lt=1
-    )
     errors: dict[int, Answers] = defaultdict(dict)
-    for participation, example, _label, texts, _s1 in given_texts(answers):
+    wrong = seats.answers().filter(s1__lt=1)
+    for participation, example, _label, texts, _s1 in given_texts(wrong):
         errors[participation][example] = frozenset(texts)
     return errors
 

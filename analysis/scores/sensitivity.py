@@ -20,7 +20,7 @@ from analysis.scores.means import lowest_of
 from analysis.scores.test_sets import with_scores
 from analysis.stats import two_way
 from analysis.stats.learning import by_cell
-from annotation.models import Answer, ExitAnswers, Kind, Status, Step, Study
+from annotation.models import ExitAnswers, Kind, Status, Study
 from annotation.monitoring import flags
 from annotation.study import compared_files
 from tasks import cards, jobs
@@ -102,9 +102,9 @@ def given(study: Study, kind: str, task: str = "") -> pd.DataFrame:
     completed = study.participations.filter(status=Status.COMPLETED, kind=kind).in_cells()
     if task:
         completed = completed.filter(scenario__task__name=task)
-    rows = Answer.objects.filter(
-        turn__participation__in=completed, turn__step=Step.ANNOTATION
-    ).values_list("turn__participation_id", "turn__example_id", "s1", "active_seconds")
+    rows = completed.answers().values_list(
+        "turn__participation_id", "turn__example_id", "s1", "active_seconds"
+    )
     # Read into arrays. As Python rows, a million answers take far more memory.
     fields = [("participation", "i8"), ("example", "i8"), ("s1", "f8"), ("seconds", "f8")]
     return pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))

@@ -137,7 +137,7 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[SimpleNamespace]:
     who completed and are in the analysis.
     """
     answers = frames.training_answers(study, kind)
-    people = study.participations.analysed().in_cells().filter(kind=kind).order_by()
+    people = study.participations.counted(kind).order_by()
     groups = dict(people.values_list("scenario").annotate(n=Count("pk")))
     contents = _contents(study)
     scenarios = sorted(

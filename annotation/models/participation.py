@@ -14,7 +14,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
-from annotation.models.answers import LONGEST_COUNTED_GAP, Turn
+from annotation.models.answers import LONGEST_COUNTED_GAP, Answer, Turn
 from annotation.models.arrivals import Worker
 from annotation.models.scenario import Scenario, frozen_scenario
 from annotation.models.study import Kind, Step, Study, new_token
@@ -125,6 +125,14 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
     def in_cells(self) -> "ParticipationQuerySet":
         """Return participations with contexts but no upstream step (among arms, the direct arm)."""
         return self.filter(scenario__arm__in=CELL_ARMS)
+
+    def counted(self, kind: str) -> "ParticipationQuerySet":
+        """Return participations in the cells of tables: in the analysis, and of this kind."""
+        return self.analysed().in_cells().filter(kind=kind)
+
+    def answers(self, step: str = Step.ANNOTATION) -> models.QuerySet[Answer]:
+        """Return the answers of these participations in a step, by default to test examples."""
+        return Answer.objects.filter(turn__participation__in=self, turn__step=step)
 
     def with_last_active(self) -> "ParticipationQuerySet":
         """Annotate `last_active_at`, the time of the last activity, including an open page."""

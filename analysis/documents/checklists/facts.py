@@ -19,7 +19,7 @@ from analysis.documents.study_record import StudyRecord
 from analysis.models import model_runs
 from analysis.models.model_runs import SEATED
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, TIE, why_no_interval
-from annotation.models import AddedSeats, Answer, Arm, Kind, LedgerEntry, ModelRun, Status, Step
+from annotation.models import AddedSeats, Arm, Kind, LedgerEntry, ModelRun, Status
 from annotation.pay.ledger import in_currency
 from annotation.study import compared_files, cross_task
 from tasks.columns import shots_text
@@ -69,10 +69,8 @@ class Facts(StudyRecord):
 
     @cached_property
     def answers_left_out(self) -> int:
-        answers = Answer.objects.filter(
-            turn__participation__in=self.people, turn__step=Step.ANNOTATION
-        )
-        return answers.exclude(turn__participation__in=self.people.analysed()).count()
+        analysed = self.people.analysed()
+        return self.people.answers().exclude(turn__participation__in=analysed).count()
 
     @cached_property
     def bonuses(self) -> tuple[int, str]:
