@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Q
 
@@ -34,8 +34,9 @@ from analysis.scores.attrition import ADMISSION, SAMPLE
 from analysis.scores.columns import ASSUMES, Table
 from analysis.scores.markup import PaperTable, as_latex
 from analysis.scores.overlap import OVERLAP
+from analysis.scores.training import PLATEAU
 from analysis.stats.two_way import BOTH
-from annotation.models import Kind, Qualification, Study
+from annotation.models import Kind, Study
 from annotation.study import compared_files
 from tasks.cards import place
 from tasks.columns import NOTHING, Column, shots_text
@@ -63,42 +64,52 @@ WHO = {
 Maker = Callable[[Study, str], Iterator[PaperTable]]
 
 
+class Printed(NamedTuple):
+    """A table that is printed as one or several PaperTables.
+
+    It can have rows if the study has what the table `needs` (see `filled`) and the design has its
+    `part`.
+    """
+
+    title: str
+    make: Maker
+    needs: str = "people"
+    part: Callable[[Study], object] = lambda study: True
+
+
 def titles(study: Study) -> dict[str, str]:
-    return {name: title for name, (title, _make) in _makers(study).items()}
+    return {name: table.title for name, table in _printed(study).items()}
 
 
 def filled(study: Study, kind: str) -> dict[str, str]:
-    """Return the titles of tables that can have rows in this study. No table is computed.
-
-    Most tables need an annotator in the analysis, a part of the design, or a model.
-    """
+    """Return the titles of tables that can have rows in this study. Most are not computed."""
     people = study.participations.analysed().filter(kind=kind).exists()
     seated = study.participations.filter(kind=Kind.MODEL).exists()
     models = seated or compared_files.for_overlap(study).exists()
-    needs = {
-        TASKS.name: True, SAMPLE.name: SAMPLE.rows(study, kind), "effort": seated,
-        ADMISSION.name: study.qualification != Qualification.NONE,
-        "anchors": people and study.anchor_examples,
-        "question_alone": people and study.context_free_annotators,
-        "plateau": people and any(max(train, default=0) > 2 for _, train, _ in task_rows(study)),
-        f"figure-{figure_data.SIZES}": figure_data.SIZES in figure_data.names(study),
-        **dict.fromkeys(("confidence", "calibration"), people and study.confidence_share),
-        **dict.fromkeys((OVERLAP.name, "differences"), people and models),
-        **dict.fromkeys(("models", "methods", "leaderboard"), people or models),
-        "metrics": people and not metrics.is_s1_alone(study),
-    }  # fmt: skip
-    return {name: title for name, title in titles(study).items() if needs.get(name, people)}
+    has = {
+        "nothing": True,
+        "people": people,  # annotators of this kind in the analysis
+        "people and models": people and models,
+        "people or models": people or models,
+        "seated models": seated,
+        "sized models": figure_data.SIZES in figure_data.names(study),
+        "sample": SAMPLE.rows(study, kind),
+        "training of three": people
+        and any(max(sizes, default=0) > 2 for _task, sizes, _n in task_rows(study)),
+    }
+    printed = _printed(study).items()
+    return {name: table.title for name, table in printed if has[table.needs] and table.part(study)}
 
 
-def _makers(study: Study) -> dict[str, tuple[str, Maker]]:
-    makers = TABLES | OF_ARMS if study.is_cross_task else TABLES
-    return makers | {means.STRATA.name: _simple(means.STRATA)} if means.strata_of(study) else makers
+def _printed(study: Study) -> dict[str, Printed]:
+    printed = TABLES | OF_ARMS if study.is_cross_task else TABLES
+    has_strata = means.strata_of(study)
+    return printed | {means.STRATA.name: _simple(means.STRATA)} if has_strata else printed
 
 
 def tables(study: Study, kind: str, name: str) -> list[PaperTable]:
     """Return the non-empty tables for a name in `titles`. Findings are computed immediately."""
-    _title, make = _makers(study)[name]
-    return [table for table in make(study, kind) if table.rows]
+    return [table for table in _printed(study)[name].make(study, kind) if table.rows]
 
 
 def latex(study: Study, kind: str, name: str) -> str:
@@ -206,12 +217,12 @@ def _methods(study: Study, kind: str) -> Iterator[PaperTable]:
         )  # fmt: skip
 
 
-def _simple(table: Table) -> tuple[str, Maker]:
-    def tables_of(study: Study, kind: str) -> Iterator[PaperTable]:
+def _simple(table: Table, needs: str = "people") -> Printed:
+    def make(study: Study, kind: str) -> Iterator[PaperTable]:
         rows = table.rows(study, kind)
         yield _table(study, kind, table.name, table.title, table.columns, rows, table.intro)
 
-    return table.title, tables_of
+    return Printed(table.title, make, needs, table.needs)
 
 
 def _leaderboard(study: Study, kind: str) -> Iterator[PaperTable]:
@@ -266,41 +277,48 @@ TASKS = Table(
 )  # fmt: skip
 
 
-# Maps a name to its title and maker, in menu order.
-TABLES: dict[str, tuple[str, Maker]] = {
-    "human-performance": ("Human performance", _performance),
-    TASKS.name: _simple(TASKS),
-    "training": ("Training", _training),
-    SAMPLE.name: _simple(SAMPLE),
-    **{name: (findings_columns.table(name, []).title, partial(_finding, name))
+# The tables by name, in menu order.
+TABLES: dict[str, Printed] = {
+    "human-performance": Printed("Human performance", _performance),
+    TASKS.name: _simple(TASKS, "nothing"),
+    "training": Printed("Training", _training),
+    SAMPLE.name: _simple(SAMPLE, "sample"),
+    **{name: Printed(findings_columns.table(name, []).title, partial(_finding, name))
        for name in findings.TABLES},
     **{table.name: _simple(table) for table in findings_columns.OF_ARMS},
-    ADMISSION.name: (ADMISSION.title, _admission),
-    OVERLAP.name: _simple(OVERLAP),
-    "sensitivity": ("Sensitivity to inclusion criteria", _sensitivity),
-    "models": ("Humans and models by task", _models),
-    "methods": ("Humans and models by method (CLUES, Tables 5 and 6)", _methods),
+    PLATEAU.name: _simple(PLATEAU, "training of three"),
+    ADMISSION.name: Printed(ADMISSION.title, _admission, "nothing", ADMISSION.needs),
+    OVERLAP.name: _simple(OVERLAP, "people and models"),
+    "sensitivity": Printed("Sensitivity to inclusion criteria", _sensitivity),
+    "models": Printed("Humans and models by task", _models, "people or models"),
+    "methods": Printed("Humans and models by method (CLUES, Tables 5 and 6)", _methods,
+                       "people or models"),
     "effort": _simple(
         Table("effort", "Time and cost per answer", model_runs.EFFORT,
               lambda study, _kind: model_runs.efforts(study)),
+        "seated models",
     ),
     "metrics": _simple(
         Table("metrics", "Every metric", metrics.COLUMNS, metrics.page_rows,
-              {"note": metrics.NOTE}),
+              {"note": metrics.NOTE}, lambda study: not metrics.is_s1_alone(study)),
     ),
     "differences": _simple(
         Table("differences", "Differences between humans and models", models_columns.DIFFERENCES,
               differences.differences, {"note": differences.LEFT_OUT}),
+        "people and models",
     ),
-    "leaderboard": ("Leaderboard", _leaderboard),
+    "leaderboard": Printed("Leaderboard", _leaderboard, "people or models"),
     "gold-audit": _simple(
         Table("gold-audit", "Doubtful gold answers by task", gold_audit.TALLY,
               lambda study, kind: difficulty.doubts(study, kind)[0]),
     ),
-    **{f"figure-{name}": (f"{title}, data", partial(_figure, name))
+    **{f"figure-{name}": Printed(f"{title}, data", partial(_figure, name),
+                                 "sized models" if name == figure_data.SIZES else "people")
        for name, title in figure_data.TITLES.items()},
 }  # fmt: skip
 OF_GAINS = f"figure-{figure_data.GAINS}"
-OF_ARMS: dict[str, tuple[str, Maker]] = {
-    name: _simple(table) for name, table in upstream.OF_ARMS.items()
-} | {OF_GAINS: TABLES.pop(OF_GAINS)}
+# Further tables of a cross-task study.
+OF_ARMS: dict[str, Printed] = {
+    **{name: _simple(table) for name, table in upstream.OF_ARMS.items()},
+    OF_GAINS: TABLES.pop(OF_GAINS),
+}

@@ -25,12 +25,10 @@ from tasks.models.choices import Arm
 
 
 def anchored(study: Study, kind: str) -> Iterator[SimpleNamespace]:
-    """Yield one row per task and pair of shots, or nothing if the design has no anchors.
+    """Yield one row per task and pair of shots of a design with anchors.
 
     Each row contains the anchor scores at both numbers of shots and the raw and adjusted contrasts.
     """
-    if not study.anchor_examples:
-        return
     frame = frames.counted(frames.annotators(study), kind)
     given = Answer.objects.filter(turn__participation__study=study, turn__step=Step.ANCHOR)
     means = given.order_by().values_list("turn__participation").annotate(mean=Avg("s1"))
@@ -112,6 +110,7 @@ ANCHORS = Table(
         Column("primary", "Primary", "the contrast that the design declares as primary"),
     ],
     anchored,
+    needs=attrgetter("anchor_examples"),
 )  # fmt: skip
 
 
@@ -121,9 +120,7 @@ ALONE = -1  # in `shots`, so that the two groups are compared like two numbers o
 
 
 def alone(study: Study, kind: str) -> Iterator[SimpleNamespace]:
-    """Yield one row per task, or nothing if the design has no annotators without contexts."""
-    if not study.context_free_annotators:
-        return
+    """Yield one row per task of a design with annotators without contexts."""
     zero = study.participations.analysed().filter(kind=kind, scenario__shots=0)
     arms = dict(zero.values_list("pk", "scenario__arm"))
     frame = findings.answers_of(study, list(arms))
@@ -167,4 +164,5 @@ QUESTION_ALONE = Table(
     ],
     alone,
     {"both": BOTH},
+    attrgetter("context_free_annotators"),
 )

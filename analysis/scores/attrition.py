@@ -159,12 +159,10 @@ _OF_ADMISSION = [
 
 
 def admissions(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return one row per scenario in the study, or [] if the design does not have a rule.
+    """Return one row per scenario in a study whose design has a rule.
 
     `judged_by` is the number of examples, or 0 if the rule does not apply.
     """
-    if study.qualification == Qualification.NONE:
-        return []
     people = study.participations.filter(kind=kind, qualified__isnull=False).order_by()
     judged = people.values_list("scenario").annotate(n=Count("pk"))
     counts, admitted = dict(judged), dict(judged.filter(qualified=True))
@@ -182,7 +180,10 @@ def admissions(study: Study, kind: str) -> list[SimpleNamespace]:
     ]
 
 
-ADMISSION = Table("admission", "Admission", _OF_ADMISSION, admissions)
+ADMISSION = Table(
+    "admission", "Admission", _OF_ADMISSION, admissions,
+    needs=lambda study: study.qualification != Qualification.NONE,
+)  # fmt: skip
 
 
 def warnings(study: Study) -> list[str]:

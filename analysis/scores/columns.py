@@ -32,16 +32,20 @@ ASSUMES = f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes {_NORMAL
 
 @dataclass(frozen=True)
 class Table:
-    """A table for one kind, identical on the page and in the CSV, API and documents."""
+    """A table for one kind, identical on the page and in the CSV, API and documents.
+
+    `needs` returns the part of a design without which the table has no rows.
+    """
 
     name: str
     title: str
     columns: Sequence[Column]
     make: TableRows
     words: Mapping[str, object] = field(default_factory=dict)
+    needs: Callable[[Study], object] = lambda study: True
 
     def rows(self, study: Study, kind: str) -> list[Any]:
-        return list(self.make(study, kind))
+        return list(self.make(study, kind)) if self.needs(study) else []
 
     @property
     def intro(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,8 +45,6 @@ def measures(sums: np.ndarray) -> np.ndarray:
 
 def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]]:
     """Yield each cell's task, shots, skipped questions and group, in the paper's order."""
-    if not study.confidence_share:  # otherwise, the database looks at each answer
-        return
     people = study.participations.counted(kind)
     rows = Confidence.objects.filter(
         turn__participation__in=people, turn__step=Step.ANNOTATION
@@ -118,6 +117,7 @@ CONFIDENCE = Table(
                    " shots", "points"),
     ],
     rated,
+    needs=attrgetter("confidence_share"),
 )  # fmt: skip
 CALIBRATION = Table(
     "calibration",
@@ -131,4 +131,5 @@ CALIBRATION = Table(
         *estimated("s1", "S1", "mean S1 of these answers", "S1 x 100", "s1_rated"),
     ],
     at_points,
+    needs=attrgetter("confidence_share"),
 )  # fmt: skip

@@ -118,7 +118,7 @@ def test_page_report_and_preregistration_warn(ada, study):
 
 def test_without_a_rule_no_table_of_pass_rates_is_shown(ada, researcher):
     study = factories.make_study(researcher, factories.make_task())
-    assert attrition.admissions(study, Kind.PERSON) == []
+    assert attrition.ADMISSION.rows(study, Kind.PERSON) == []
     page = ada.get(reverse("analysis", args=[study.name])).content.decode()
     assert "Pass rate" not in page
     assert "Screening differs between arms" not in page
