@@ -1,6 +1,5 @@
 """Sentences and formats shared by plans and reports, so that both use the same terms."""
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -12,6 +11,7 @@ from django.utils.translation import get_language_info
 
 from analysis.documents.blocks import Block, Bullets, Fact, Paragraph
 from analysis.scores.markup import rendered
+from analysis.stats.learning import pairs_of_shots
 from annotation.models import Arm, Qualification, Study
 from annotation.study.consequences import IN_TEST
 from annotation.study.cross_task import training_in
@@ -272,8 +272,7 @@ def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int
     seats = group_sizes(scenarios)
     return [
         (task, fewer, more, seats[task, fewer], seats[task, more])
-        for (task, fewer), (other_task, more) in itertools.combinations(sorted(seats), 2)
-        if task == other_task
+        for task, fewer, more in pairs_of_shots(sorted(seats))
     ]
 
 

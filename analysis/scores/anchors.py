@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from operator import attrgetter
@@ -15,7 +14,7 @@ from django.db.models import Avg
 from analysis.scores import columns, findings, frames
 from analysis.scores.columns import OF_PAIR, SCORE, Table, mean_and_sd, signed_points
 from analysis.scores.tested import DIFFERENCE, ERROR_COLUMNS, contrasts, interval_columns, p_columns
-from analysis.stats.learning import by_cell
+from analysis.stats.learning import by_cell, pairs_of_shots
 from analysis.stats.significance import Adjusted, ancova
 from analysis.stats.two_way import BOTH, PEOPLE
 from analysis.stats.uncertainty import sd
@@ -38,9 +37,8 @@ def anchored(study: Study, kind: str) -> Iterator[SimpleNamespace]:
         for task, shots, part in by_cell(frame)
     }
     primary = "adjusted" if study.adjusts_for_anchors else "raw"
-    for ((task, fewer), few), ((other, more), many) in itertools.combinations(cells.items(), 2):
-        if task != other:
-            continue
+    for task, fewer, more in pairs_of_shots(cells):
+        few, many = cells[task, fewer], cells[task, more]
         row = SimpleNamespace(
             task=task,
             from_shots=fewer,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
@@ -13,7 +12,7 @@ from django.db.models import Count, Q
 from analysis.scores import frames
 from analysis.scores.columns import Table, percent, share, signed_between, signed_points
 from analysis.stats import significance
-from analysis.stats.learning import by_cell
+from analysis.stats.learning import by_cell, pairs_of_shots
 from annotation.models import LIVE, Kind, ParticipationQuerySet, Qualification, Status, Study
 from annotation.monitoring.sample import FEWEST, SMALL, WITHHELD, Row, own_rows, stored_rows
 from annotation.study import screening
@@ -58,11 +57,7 @@ def attritions(study: Study, kind: str) -> Iterator[SimpleNamespace]:
         (task, shots): [100 * float(score) for score in part["score"]]
         for task, shots, part in by_cell(frame)
     }
-    pairs = [
-        (task, fewer, more)
-        for (task, fewer), (other, more) in itertools.combinations(scores, 2)
-        if task == other
-    ]
+    pairs = pairs_of_shots(scores)
     return compared(study.participations.in_cells(), kind, "shots", scores, pairs)
 
 

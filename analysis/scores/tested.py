@@ -6,7 +6,6 @@ under the metric on the task's card.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from analysis.heavy import np, pd
 from analysis.scores.columns import ASSUMES, assuming, signed_between, signed_points
 from analysis.scores.means import matrix_of
 from analysis.stats import significance, two_way
-from analysis.stats.learning import by_cell
+from analysis.stats.learning import by_cell, pairs_of_shots
 from analysis.stats.two_way import Estimate
 from tasks.columns import NOTHING, Column
 
@@ -212,8 +211,7 @@ def contrasts(
     cells = {(task, shots): matrix_of(part) for task, shots, part in by_cell(frame)}
     rows = [
         _contrast(task, fewer, more, cells[task, fewer], cells[task, more], seed)
-        for (task, fewer), (other, more) in itertools.combinations(cells, 2)
-        if task == other
+        for task, fewer, more in pairs_of_shots(cells)
     ]
     return judged(rows, margin)
 

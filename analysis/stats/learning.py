@@ -8,6 +8,7 @@ each annotator has their own random order. A fixed order confounds positions wit
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
@@ -81,6 +82,13 @@ def by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
     groups: Iterable[Any] = frame.groupby(GROUP)
     for (task, shots), part in sorted(groups, key=lambda group: (place(group[0][0]), group[0][1])):
         yield task, int(shots), part
+
+
+def pairs_of_shots(cells: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
+    """Yield (task, fewer shots, more shots) for each pair of a task's cells, which are in order."""
+    for (task, fewer), (other_task, more) in itertools.combinations(cells, 2):
+        if task == other_task:
+            yield task, fewer, more
 
 
 def by_block(training: pd.DataFrame) -> pd.DataFrame:

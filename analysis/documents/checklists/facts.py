@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from types import SimpleNamespace
 
 from django.db.models import Count, Sum
@@ -18,6 +17,7 @@ from analysis.documents import wording
 from analysis.documents.study_record import StudyRecord
 from analysis.models import model_runs
 from analysis.models.model_runs import SEATED
+from analysis.stats.learning import pairs_of_shots
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, TIE, why_no_interval
 from annotation.models import AddedSeats, Arm, Kind, LedgerEntry, ModelRun, Status
 from annotation.pay.ledger import in_currency
@@ -147,8 +147,8 @@ class Facts(StudyRecord):
     def tested_pairs(self) -> int:
         """Count the contrasts with a p value. Annotators may tie in one of the cells only."""
         cells = {cell: why for cell, why in self.no_interval.items() if why in ("", TIE)}
-        pairs = combinations(cells, 2)
-        return sum(a[0] == b[0] and "" in (cells[a], cells[b]) for a, b in pairs)
+        pairs = pairs_of_shots(cells)
+        return sum("" in (cells[task, few], cells[task, more]) for task, few, more in pairs)
 
     @cached_property
     def bootstrapped(self) -> list[str]:
