@@ -96,13 +96,12 @@ def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
 
 
 def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]:
-    return gains_of(study, kind, scores(study, kind, left_out))
+    return list(gains_of(study, kind, scores(study, kind, left_out)))
 
 
-def gains_of(study: Study, kind: str, scores: Scores) -> list[Gain]:
-    """Return one row per contrast and shots across tasks, then one per task scored in both arms."""
+def gains_of(study: Study, kind: str, scores: Scores) -> Iterator[Gain]:
+    """Yield one row per contrast and shots across tasks, then one per task scored in both arms."""
     metrics = {task.name: task.card.metric for task in study.tasks.all()}
-    rows = []
     for (new, base), meaning in contrasts(study).items():
         head = (kind, str(new), str(base), meaning)
         for shots, scored in scores.items():
@@ -113,8 +112,7 @@ def gains_of(study: Study, kind: str, scores: Scores) -> list[Gain]:
             for name, group in groups.items():
                 metric = "; ".join(dict.fromkeys(metrics[task] for task, _base, _new in group))
                 gain = arg.average_relative_gain(group, seed=study.seed)
-                rows.append(row_of((*head, name, metric, shots), gain))
-    return rows
+                yield row_of((*head, name, metric, shots), gain)
 
 
 def in_both(scored: dict[str, dict[str, list[float]]], new: str, base: str) -> list[arg.Scores]:

@@ -1,6 +1,6 @@
 """Researcher pages for documents: preregistration, report and release bundle."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -186,7 +186,7 @@ def _report(
     `versions` come from the submitted page and default to the current versions. `sample` is a
     rejected sample form.
     """
-    fields = _answer_fields(study, answers or {}, problems or {})
+    fields = list(_answer_fields(study, answers or {}, problems or {}))
     stated = {field["name"]: field["answer"] for field in fields if not field["wrong"]}
     context = {
         "study": study,
@@ -209,25 +209,21 @@ def _report(
 
 def _answer_fields(
     study: Study, answers: Mapping[str, str], problems: Mapping[str, str]
-) -> list[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     stored = dict(study.report_answers.values_list("item", "text")) | dict(answers)
-    fields = []
     for name, question in ASKED.items():
         field, answer = short_form.FIELDS.get(name), stored.get(name, "")
         ticked = {part.strip() for part in answer.split(",")}
         choices = field.choices if field else {}
         choices = paper_tables.titles(study) if name == "exhibits" else choices
-        fields.append(
-            {
-                "name": name,
-                "question": question,
-                "help": field.help if field else "",
-                "answer": answer,
-                "wrong": problems.get(name, ""),
-                "choices": [(key, label, key in ticked) for key, label in choices.items()],
-            }
-        )
-    return fields
+        yield {
+            "name": name,
+            "question": question,
+            "help": field.help if field else "",
+            "answer": answer,
+            "wrong": problems.get(name, ""),
+            "choices": [(key, label, key in ticked) for key, label in choices.items()],
+        }
 
 
 @signed_in("POST")

@@ -1,6 +1,7 @@
 """Sentences about recruitment, and report sections about the participants behind a result."""
 
 import json
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,10 +32,10 @@ def came_from_prolific(record: StudyRecord) -> bool:
 
 def reached(record: StudyRecord) -> list[str]:
     """Return the audience in the past tense, or a sentence saying that Prolific was not used."""
-    return audience(record.manifest, REPORTED, came_from_prolific(record))
+    return list(audience(record.manifest, REPORTED, came_from_prolific(record)))
 
 
-def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = True) -> list[str]:
+def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = True) -> Iterator[str]:
     limits = manifest["audience"] or {}
     conditions = [
         f"{name} {_flat(limits[key])}{end}"
@@ -43,10 +44,9 @@ def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = Tru
     ]
     if limits.get("filters"):
         conditions.append(f"Prolific filters {json.dumps(limits['filters'], ensure_ascii=False)}")
-    sentences = []
     if conditions:
         listed = "; ".join(conditions)
-        sentences.append(
+        yield (
             f"On Prolific, participants {verbs.are} recruited under these conditions: {listed}."
             if on_prolific
             else f"The design restricts recruitment on Prolific ({listed}), but no participants"
@@ -54,8 +54,7 @@ def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = Tru
         )
     if limits.get("content_warning"):
         warning = " ".join(limits["content_warning"].split())
-        sentences.append(f"Annotators {verbs.are} warned of the content: “{warning}”")
-    return sentences
+        yield f"Annotators {verbs.are} warned of the content: “{warning}”"
 
 
 def _flat(value: Any) -> str:
@@ -73,24 +72,17 @@ def _flat(value: Any) -> str:
 SENSITIVITY = "Sensitivity to inclusion criteria"
 
 
-def of_attrition(record: StudyRecord) -> list[Block]:
-    rows = ATTRITION.rows(record.study, Kind.PERSON)
-    if not rows:
-        return []
-    columns = on_page(ATTRITION.columns)
-    return [Grid.of(ATTRITION.title, columns, rows, [ATTRITION.intro, meanings(columns)])]
+def of_attrition(record: StudyRecord) -> Iterator[Block]:
+    if rows := ATTRITION.rows(record.study, Kind.PERSON):
+        columns = on_page(ATTRITION.columns)
+        yield Grid.of(ATTRITION.title, columns, rows, [ATTRITION.intro, meanings(columns)])
 
 
-def of_admission(record: StudyRecord) -> list[Block]:
-    study = record.study
-    rows = ADMISSION.rows(study, Kind.PERSON)
-    if not rows:
-        return []
-    notes = [ADMISSION.intro, meanings(on_page(ADMISSION.columns[5:]))]
-    return [
-        *map(Paragraph, attrition.warnings(study)),
-        Grid.of(ADMISSION.title, ADMISSION.columns, rows, notes),
-    ]
+def of_admission(record: StudyRecord) -> Iterator[Block]:
+    if rows := ADMISSION.rows(record.study, Kind.PERSON):
+        yield from map(Paragraph, attrition.warnings(record.study))
+        notes = [ADMISSION.intro, meanings(on_page(ADMISSION.columns[5:]))]
+        yield Grid.of(ADMISSION.title, ADMISSION.columns, rows, notes)
 
 
 def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:

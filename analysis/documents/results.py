@@ -7,7 +7,7 @@ runs, and the inputs of inclusion criteria. A stored result cannot become stale 
 participations and files never change.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from types import SimpleNamespace
 from typing import Any
@@ -31,25 +31,25 @@ from tasks import jobs
 from tasks.columns import NOTHING, Column, on_page
 from tasks.models import Job
 
+NO_ANNOTATOR = Paragraph("No annotator in the analysis has completed the study yet.")
 
-def pictures(record: StudyRecord) -> list[Block]:
+
+def pictures(record: StudyRecord) -> Iterator[Block]:
     if record.analysed.empty:
-        return [Paragraph("No annotator in the analysis has completed the study yet.")]
-    blocks: list[Block] = []
+        yield NO_ANNOTATOR
+        return
     is_published = any(map(published.name_of, record.tasks))
     has_models = bool(record.model_names) or record.has_seated_models or is_published
     for figure in figure_data.page_figures(record.study, Kind.PERSON):
         if figure.name == "models" and not has_models:
             continue
         if figure.why_not:
-            blocks.append(Paragraph(f"{figure.title}: {figure.why_not}"))
+            yield Paragraph(f"{figure.title}: {figure.why_not}")
         elif figure_data.can_draw():
             caption = f"{figure.title}. {figure.caption}"
-            blocks.append(Picture(figure.name, caption, figure.description))
+            yield Picture(figure.name, caption, figure.description)
         else:
-            grid = Grid.of(figure.title, figure.columns, figure.numbers, [figure.caption])
-            blocks.append(grid)
-    return blocks
+            yield Grid.of(figure.title, figure.columns, figure.numbers, [figure.caption])
 
 
 # Report sections on intervals, differences between shots, and differences from models. The notes
@@ -68,9 +68,10 @@ MODELS = (
 )  # fmt: skip
 
 
-def uncertainty(record: StudyRecord) -> list[Block]:
+def uncertainty(record: StudyRecord) -> Iterator[Block]:
     if record.analysed.empty:
-        return [Paragraph("No annotator in the analysis has completed the study yet.")]
+        yield NO_ANNOTATOR
+        return
     study, all_columns = record.study, findings_columns.COLUMNS["intervals"]
     tables = findings.tables(study, Kind.PERSON, "intervals", frame=record.answered)
     means = tables["intervals"]
@@ -78,26 +79,23 @@ def uncertainty(record: StudyRecord) -> list[Block]:
     columns = headed(all_columns, MEANS)
     resampled = headed(all_columns, [name for name in BOOTSTRAPS if name in headings])
     notes = [f"{findings_columns.RESAMPLED} {meanings(resampled)}"]
-    blocks: list[Block] = [
-        _grid(OF_MEANS, columns, means, [meanings(columns)]),
-        Grid.of(OF_RESAMPLES, resampled, means, notes),
-    ]
+    yield _grid(OF_MEANS, columns, means, [meanings(columns)])
+    yield Grid.of(OF_RESAMPLES, resampled, means, notes)
     rows = contrasts(record.answered, study.seed, study.equivalence_margin)
     if rows:
         columns = _applicable(study, on_page(findings_columns.COLUMNS["contrasts"]))
-        blocks.append(_grid(OF_SHOTS, columns, rows, [meanings(columns)]))
-    return blocks
+        yield _grid(OF_SHOTS, columns, rows, [meanings(columns)])
 
 
-def people_minus_models(record: StudyRecord) -> list[Block]:
+def people_minus_models(record: StudyRecord) -> Iterator[Block]:
     rows = differences.differences(record.study, Kind.PERSON)
     if not rows:
-        return []
+        return
     columns = _applicable(record.study, headed(models_columns.DIFFERENCES, MODELS))
     notes = [f"Human minus model, paired by example. {differences.LEFT_OUT}", meanings(columns[3:])]
     if late := differences.late(rows):
         notes.append(late)
-    return [_grid(OF_MODELS, columns, rows, notes)]
+    yield _grid(OF_MODELS, columns, rows, notes)
 
 
 def _applicable(study: Study, columns: list[Column]) -> list[Column]:
@@ -123,39 +121,30 @@ def headed(columns: Sequence[Column], headings: Sequence[str]) -> list[Column]:
 AGREEMENT = "Agreement"  # table caption, which the methods section looks up
 
 
-def agreement(record: StudyRecord) -> list[Block]:
+def agreement(record: StudyRecord) -> Iterator[Block]:
     agreements = list(findings.agreements(record.answered))
     if all(row.n < 2 for row in agreements):
-        return []
-    blocks: list[Block] = []
+        return
     for table in (
         findings_columns.table("agreement", agreements),
         findings_columns.table("aggregates", list(findings.aggregates(record.answered))),
     ):
         # Leave out columns without any value.
         columns = [c for c in table.columns if any(c.text(row) != NOTHING for row in table.rows)]
-        blocks.append(Grid.of(table.title, columns, table.rows, [table.about, meanings(columns)]))
-    return blocks
+        yield Grid.of(table.title, columns, table.rows, [table.about, meanings(columns)])
 
 
-def among_people(record: StudyRecord) -> list[Block]:
+def among_people(record: StudyRecord) -> Iterator[Block]:
     if record.analysed.empty:
-        return [Paragraph("No annotator in the analysis has completed the study yet.")]
+        yield NO_ANNOTATOR
+        return
     frame = record.answered
-    return [
-        Grid.of(
-            ceilings.TITLE,
-            ceilings.COLUMNS,
-            ceilings.ceilings(frame),
-            [meanings(on_page(ceilings.COLUMNS[3:]))],
-        ),
-        Grid.of(
-            "Unanimous answers that differ from the gold",
-            gold_audit.TALLY,
-            gold_audit.tallies(gold_audit.units(frame)),
-            [f"{meanings(gold_audit.TALLY[1:])} No score was changed."],
-        ),
-    ]
+    notes = [meanings(on_page(ceilings.COLUMNS[3:]))]
+    yield Grid.of(ceilings.TITLE, ceilings.COLUMNS, ceilings.ceilings(frame), notes)
+    title = "Unanimous answers that differ from the gold"
+    tallies = gold_audit.tallies(gold_audit.units(frame))
+    notes = [f"{meanings(gold_audit.TALLY[1:])} No score was changed."]
+    yield Grid.of(title, gold_audit.TALLY, tallies, notes)
 
 
 # The report section on models. It covers uploaded predictions and models that took part as
@@ -179,25 +168,21 @@ SEATED_NOTE = (
     "A model in the annotator's seat took part through the API in the same steps as human"
     " annotators; its replicates on a training split are averaged first."
 )
-EVERY_METRIC = on_page(metrics.COLUMNS)
 
 
-def of_models(record: StudyRecord) -> list[Block]:
+def of_models(record: StudyRecord) -> Iterator[Block]:
     seated = list(_seated(record)) if record.has_seated_models else []
     if not seated and not record.model_names:
-        return []
+        return
     notes = [NOTE, SEATED_NOTE] if seated else [NOTE]
-    blocks: list[Block] = [Grid.of("Models", MODEL_COLUMNS, [*record.models, *seated], notes)]
+    yield Grid.of("Models", MODEL_COLUMNS, [*record.models, *seated], notes)
     if rows := metrics.page_rows(record.study, Kind.PERSON):
-        blocks.append(
-            Grid.of("Humans and models under every metric", EVERY_METRIC, rows, [metrics.NOTE])
-        )
-    blocks += people_minus_models(record)
+        title = "Humans and models under every metric"
+        yield Grid.of(title, on_page(metrics.COLUMNS), rows, [metrics.NOTE])
+    yield from people_minus_models(record)
     if efforts := model_runs.efforts(record.study):
         columns = on_page(model_runs.EFFORT)
-        notes = [meanings(columns)]
-        blocks.append(Grid.of("Time and cost per answer", columns, efforts, notes))
-    return blocks
+        yield Grid.of("Time and cost per answer", columns, efforts, [meanings(columns)])
 
 
 def _seated(record: StudyRecord) -> Iterator[SimpleNamespace]:
@@ -212,7 +197,7 @@ def _seated(record: StudyRecord) -> Iterator[SimpleNamespace]:
 KIND = "report"
 VERSION = 7  # increase this when the output of a part changes
 
-PARTS: dict[str, Callable[[StudyRecord], list[Block]]] = {
+PARTS: dict[str, Callable[[StudyRecord], Iterable[Block]]] = {
     "uncertainty": uncertainty,
     "criteria": recruitment.sensitivity_to_criteria,
     "agreement": agreement,
@@ -251,7 +236,7 @@ def job_of(study: Study, owner: Any = None) -> Job | None:
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     study = study_of(job)
-    blocks = list(PARTS.values())[number](StudyRecord(study))
+    blocks = list(list(PARTS.values())[number](StudyRecord(study)))
     findings.check_inputs(job, parameters(study))
     return [asdict(block) | {"kind": block.kind} for block in blocks]
 
@@ -260,7 +245,7 @@ def parts(record: StudyRecord) -> dict[str, list[Block]]:
     """Return the parts by name. Compute them if the job is not done (for files and programs)."""
     job = job_of(record.study)
     if job is None or not job.is_done:
-        return {name: make(record) for name, make in PARTS.items()}
+        return {name: list(make(record)) for name, make in PARTS.items()}
     return {
         name: [_block_of(block) for block in stored]
         for name, stored in zip(PARTS, job.result, strict=True)

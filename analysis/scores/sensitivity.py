@@ -196,7 +196,7 @@ def at_hand(
         return results, None
     if job is not None and waits:
         return [], job
-    return rows(study, people(study, kind), given(study, kind)), None
+    return list(rows(study, people(study, kind), given(study, kind))), None
 
 
 KIND = "sensitivity"
@@ -239,8 +239,8 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     return list(map(findings.stored_row, results))
 
 
-def rows(study: Study, frame: pd.DataFrame, answers: pd.DataFrame) -> list[SimpleNamespace]:
-    """Return one row per rule, task with answers, and shots, from `people` and `given`."""
+def rows(study: Study, frame: pd.DataFrame, answers: pd.DataFrame) -> Iterator[SimpleNamespace]:
+    """Yield one row per rule, task with answers, and shots, from `people` and `given`."""
     medians = answers.groupby("participation")["seconds"].median()
     frame = frame.assign(median_seconds=frame["participation"].map(medians))
     matrices = scores(study, frame[frame["participation"].isin(answers["participation"])], answers)
@@ -251,7 +251,6 @@ def rows(study: Study, frame: pd.DataFrame, answers: pd.DataFrame) -> list[Simpl
         if (task, shots) in matrices
     ]
     cache: dict[tuple[Any, ...], SimpleNamespace] = {}  # most rules keep the same annotators
-    table = []
     for rule in RULES:
         if not rule.applies(frame):
             continue
@@ -261,8 +260,7 @@ def rows(study: Study, frame: pd.DataFrame, answers: pd.DataFrame) -> list[Simpl
             if key not in cache:
                 remaining = group[group.index.isin(included)]
                 cache[key] = _row(task, shots, remaining, len(group), matrices[task, shots])
-            table.append(SimpleNamespace(**vars(cache[key]), rule=rule.name))
-    return table
+            yield SimpleNamespace(**vars(cache[key]), rule=rule.name)
 
 
 def _row(

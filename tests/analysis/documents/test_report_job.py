@@ -120,7 +120,7 @@ def test_every_input_of_the_report_starts_another_job(ada, study, large, change)
     assert Job.objects.count() == 1  # that of before is forgotten
     study = Study.objects.get(pk=study.pk)
     job = results.job_of(study)
-    made = {name: make(results.StudyRecord(study)) for name, make in results.PARTS.items()}
+    made = {name: list(make(results.StudyRecord(study))) for name, make in results.PARTS.items()}
     assert results.parts(results.StudyRecord(study)) == {
         name: [type(block)(**vars(block)) for block in part] for name, part in made.items()
     }
