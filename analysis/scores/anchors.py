@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from operator import attrgetter
 from statistics import fmean
 from types import SimpleNamespace
-from typing import Any
 
 from django.db.models import Avg
 
-from analysis.scores import columns, findings, frames
-from analysis.scores.columns import OF_PAIR, SCORE, Table, mean_and_sd, signed_points
+from analysis.scores import findings, frames
+from analysis.scores.columns import (
+    OF_PAIR,
+    SCORE,
+    Table,
+    mean_and_sd,
+    signed_between,
+    signed_points,
+)
 from analysis.scores.tested import DIFFERENCE, ERROR_COLUMNS, contrasts, interval_columns, p_columns
 from analysis.stats.learning import by_cell, pairs_of_shots
 from analysis.stats.significance import Adjusted, ancova
@@ -55,34 +61,33 @@ def anchored(study: Study, kind: str) -> Iterator[SimpleNamespace]:
         yield row
 
 
+def _mean_and_n(values: tuple[float, float, int]) -> str:
+    mean, spread, n = values
+    return f"{mean_and_sd(mean, spread)} (n = {n})"
+
+
 def _arm(end: str, size: str) -> list[Column]:
     of = f"({size} of shots)"
+    mean, spread, n = f"anchor_mean_{end}", f"anchor_sd_{end}", f"n_{end}"
+    return [
+        Column("", f"Anchors, {end}", f"mean ± SD of the anchor score {of}", "", _mean_and_n,
+               attrgetter(mean, spread, n)),
+        Column(n, meaning=f"annotators in the analysis {of}"),
+        Column(mean, meaning=f"mean anchor score {of}", unit="S1 x 100"),
+        Column(spread, meaning=f"its SD (ddof 1) {of}", unit="S1 x 100"),
+    ]  # fmt: skip
 
-    def summary(row: Any) -> str:
-        n, mean, spread = attrgetter(*(column.name for column in in_files))(row)
-        return f"{mean_and_sd(mean, spread)} (n = {n})"
 
-    in_files = [
-        Column(f"n_{end}", meaning=f"annotators in the analysis {of}"),
-        Column(f"anchor_mean_{end}", meaning=f"mean anchor score {of}", unit="S1 x 100"),
-        Column(f"anchor_sd_{end}", meaning=f"its SD (ddof 1) {of}", unit="S1 x 100"),
-    ]
-    meaning = f"mean ± SD of the anchor score {of}"
-    return [Column("", f"Anchors, {end}", meaning, get=summary), *in_files]
+def _with_interval(estimate: Adjusted) -> str:
+    ends = signed_between((estimate.low, estimate.high, estimate.why_not))
+    return f"{signed_points(estimate.difference)} ({ends})"
 
 
 def _difference(name: str, heading: str, label: str) -> list[Column]:
-    def interval(row: Any) -> str:
-        estimate: Adjusted = getattr(row, name)
-        return f"{signed_points(estimate.difference)} ({ends(estimate)})"
-
-    def ends(estimate: Adjusted) -> str:
-        return columns.signed_between((estimate.low, estimate.high, estimate.why_not))
-
     level = f"of its 95 % interval, which generalises to {PEOPLE}"
     return [
         Column("", heading, f"{label}, larger minus smaller number of shots, with its 95 % interval"
-               f" over annotators, which generalises to {PEOPLE}", get=interval),
+               f" over annotators, which generalises to {PEOPLE}", "", _with_interval, name),
         Column(name, meaning=label, unit="points", get=f"{name}.difference"),
         Column(f"{name}_low", meaning=f"lower end {level}", unit="points", get=f"{name}.low"),
         Column(f"{name}_high", meaning=f"upper end {level}", unit="points", get=f"{name}.high"),
@@ -136,16 +141,13 @@ def alone(study: Study, kind: str) -> Iterator[SimpleNamespace]:
 
 
 def _group(name: str, heading: str, condition: str, n: str) -> list[Column]:
-    def summary(row: Any) -> str:
-        mean, spread, number = attrgetter(f"mean_{name}", f"sd_{name}", n)(row)
-        return f"{mean_and_sd(mean, spread)} (n = {number})"
-
     return [
-        Column("", heading, f"mean ± SD of the score {condition}", SCORE, get=summary),
+        Column("", heading, f"mean ± SD of the score {condition}", SCORE, _mean_and_n,
+               attrgetter(f"mean_{name}", f"sd_{name}", n)),
         Column(f"n_{name}", meaning=f"annotators in the analysis {condition}", get=n),
         Column(f"mean_{name}", meaning=f"mean score {condition}", unit=SCORE),
         Column(f"sd_{name}", meaning=f"its SD (ddof 1) {condition}", unit="points"),
-    ]
+    ]  # fmt: skip
 
 
 QUESTION_ALONE = Table(
