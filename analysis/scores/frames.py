@@ -66,11 +66,11 @@ def annotators(study: Study) -> pd.DataFrame:
     completed = people.loc[people["status"] == Status.COMPLETED, "participation"]
     primary = test_sets.primary([int(pk) for pk in completed], tasks)
     people["score"] = [
-        primary[pk].value if pk in primary else mean
+        primary[pk][1].value if pk in primary else mean
         for pk, mean in zip(people["participation"], people["mean_s1"], strict=True)
     ]
     people["remark"] = [
-        primary[pk].remark if pk in primary else "" for pk in people["participation"]
+        primary[pk][1].remark if pk in primary else "" for pk in people["participation"]
     ]
     return people[COLUMNS].sort_values(["task", "shots", "annotator"], ignore_index=True)
 

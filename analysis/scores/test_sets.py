@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
@@ -109,31 +109,33 @@ def _complete(pairs: Iterable[tuple[int, Answers | None]]) -> dict[int, Answers]
     return {pk: answers for pk, answers in pairs if answers is not None}
 
 
+Scored = dict[int, tuple[TestFile, SetScore]]  # by participation or prediction file (key)
+
+
 def primary(
     participations: Sequence[int], tasks: Iterable[Task], is_linear: bool = False
-) -> dict[int, SetScore]:
+) -> Scored:
     """Return scores by participation under the task's metric, except for S1."""
-    scores: dict[int, SetScore] = {}
-    for task in tasks:
-        if task.card.metric != S1:
-            answers = answers_of_people(TestFile(task), participations)
-            scores |= {
-                pk: over_test_set(task.card.metric, rows, is_linear) for pk, rows in answers.items()
-            }
-    return scores
+    return _scored(tasks, lambda test: answers_of_people(test, participations), is_linear)
 
 
 def of_files(
     files: PredictionFileQuerySet, tasks: Iterable[Task], is_linear: bool = False
-) -> dict[int, tuple[TestFile, SetScore]]:
+) -> Scored:
     """Return scores by file (key) under the task's metric, except for S1."""
-    scores: dict[int, tuple[TestFile, SetScore]] = {}
-    for task in tasks:
-        if task.card.metric != S1:
-            of_task, test = files.filter(task=task), TestFile(task)
-            for pk, answers in answers_of_models(test, list(of_task)).items():
-                scores[pk] = test, over_test_set(task.card.metric, answers, is_linear)
-    return scores
+    return _scored(
+        tasks, lambda test: answers_of_models(test, list(files.filter(task=test.task))), is_linear
+    )
+
+
+def _scored(
+    tasks: Iterable[Task], answers_of: Callable[[TestFile], dict[int, Answers]], is_linear: bool
+) -> Scored:
+    return {
+        pk: (test, over_test_set(test.task.card.metric, answers, is_linear))
+        for test in (TestFile(task) for task in tasks if task.card.metric != S1)
+        for pk, answers in answers_of(test).items()
+    }
 
 
 def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
@@ -154,19 +156,12 @@ def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
 
 def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], float]:
     """Return each answer's part by (participation, example), for metrics other than S1."""
-    values: dict[tuple[int, int], float] = {}
-    files = {task.pk: TestFile(task) for task in study.tasks.all() if task.card.metric != S1}
-    if not files:
-        return values
-    scored_tasks = [file.task for file in files.values()]
-    scores = primary(participations, scored_tasks, is_linear=True)
-    tasks = study.participations.filter(pk__in=scores).values_list("pk", "scenario__task_id")
-    for pk, task in tasks:
-        examples = files[task].examples
-        values |= {
-            (pk, example): part for example, part in zip(examples, scores[pk].values, strict=True)
-        }
-    return values
+    scores = primary(participations, study.tasks.all(), is_linear=True)
+    return {
+        (pk, example): part
+        for pk, (test, score) in scores.items()
+        for example, part in zip(test.examples, score.values, strict=True)
+    }
 
 
 # Texts of answers, streamed in the order of the exported files.
