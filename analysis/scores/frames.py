@@ -124,21 +124,6 @@ def _s1_by_step(stored: dict[int, Any]) -> dict[tuple[int, str], Sequence[Any]]:
     return summaries
 
 
-def training_answers(study: Study, kind: str) -> pd.DataFrame:
-    """Return scenario and participation (keys), example_hash and s1 for each analysed answer."""
-    rows = (
-        study.participations.counted(kind)
-        .answers(Step.TRAINING)
-        .order_by("turn__participation", "pk")
-        .values_list(
-            "turn__participation__scenario", "turn__participation",
-            "turn__example__content_hash", "s1",
-        )
-    )  # fmt: skip
-    columns = ["scenario", "participation", "example_hash", "s1"]
-    return pd.DataFrame.from_records(rows.iterator(chunk_size=5000), columns=columns)
-
-
 def answers_in_order(
     study: Study, kind: str, step: Step, seats: Collection[int] | None = None
 ) -> pd.DataFrame:

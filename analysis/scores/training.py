@@ -7,13 +7,12 @@ Source: CLUES, appendix A.3. Table 8 covers the whole 20-shot training set for t
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
-
-from django.db.models import Count
 
 from analysis.heavy import pd
 from analysis.scores import findings, frames
@@ -64,7 +63,8 @@ def blocks(sizes: Sequence[int]) -> list[Block]:
     return result
 
 
-def _contents(study: Study) -> Contents:
+def _contents(study: Study) -> tuple[Contents, dict[int, str]]:
+    """Return the hashes in each training file, and the hash of each example by its key."""
     examples = Example.objects.filter(
         split__task__in=study.tasks.all(),
         split__kind=Split.Kind.TRAIN,
@@ -72,12 +72,15 @@ def _contents(study: Study) -> Contents:
         split__number__in=study.splits,
     )
     contents: Contents = {}
-    for task, number, size, digest in examples.values_list(
-        "split__task", "split__number", "split__shots", "content_hash"
-    ):
+    hashes: dict[int, str] = {}
+    rows = examples.values_list(
+        "pk", "split__task", "split__number", "split__shots", "content_hash"
+    )
+    for pk, task, number, size, digest in rows:
+        hashes[pk] = digest
         if size is not None:
             contents.setdefault((task, number), {}).setdefault(size, set()).add(digest)
-    return contents
+    return contents, hashes
 
 
 _OF_BLOCK = (
@@ -136,10 +139,13 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[SimpleNamespace]:
     Scores are first averaged over the block's examples. The mean and SDs are over annotators
     who completed and are in the analysis.
     """
-    answers = frames.training_answers(study, kind)
-    people = study.participations.counted(kind).order_by()
-    groups = dict(people.values_list("scenario").annotate(n=Count("pk")))
-    contents = _contents(study)
+    people = dict(study.participations.counted(kind).values_list("pk", "scenario"))
+    groups, (contents, hashes) = Counter(people.values()), _contents(study)
+    answers = frames.answers_in_order(study, kind, Step.TRAINING)
+    answers = answers.assign(
+        scenario=answers["participation"].map(people),
+        example_hash=answers["example"].map(hashes),
+    )
     scenarios = sorted(
         study.scenarios.in_cells().filter(shots__gt=0).select_related("task"),
         key=lambda scenario: (place(scenario.task.name), scenario.shots, scenario.split_number),
@@ -148,7 +154,7 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[SimpleNamespace]:
     for scenario in scenarios:
         of_file = contents.get((scenario.task_id, scenario.split_number), {})
         given = answers[answers["scenario"] == scenario.pk]
-        n = groups.get(scenario.pk, 0)
+        n = groups[scenario.pk]
         scores = [
             _score(kind, scenario, block, of_file, given, n) for block in blocks(list(of_file))
         ]
