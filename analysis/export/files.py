@@ -166,12 +166,12 @@ def _paths(folder: Path) -> list[Path]:
 
 
 def _write_sums(folder: Path, name: str, paths: Iterable[Path]) -> str:
-    sums = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in paths]
+    sums = [f"{sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in paths]
     (folder / name).write_text("".join(sums), encoding="utf-8")
-    return _sha256(folder / name)
+    return sha256(folder / name)
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -5,7 +5,6 @@ protocol, a folder containing state.json, dataset_info.json and an Arrow stream 
 the types. Participations are written one at a time to limit memory use.
 """
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from django.template.loader import render_to_string
 from analysis.export import answered
 from analysis.export.answered import NothingAnswered
 from analysis.export.columns import ARM, COLUMNS
+from analysis.export.files import sha256
 from annotation.models import Answer, Channel, Kind, Participation, Study
 from tasks.cards import Card
 
@@ -117,8 +117,7 @@ def _row(card: Card, row: Answer) -> dict[str, Any]:
 
 def _describe(study: Study, folder: Path, step: str) -> None:
     """Write a split's state.json and dataset_info.json. The fingerprint is a hash of its data."""
-    with (folder / DATA).open("rb") as file:
-        fingerprint = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    fingerprint = sha256(folder / DATA)[:16]
     _json(
         folder / "state.json",
         {

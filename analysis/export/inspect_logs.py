@@ -5,7 +5,6 @@ same form as in prediction file names. Logs are written with Inspect's own libra
 `read_eval_log` and the viewer can open them.
 """
 
-import importlib.util
 import math
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,6 @@ from django.conf import settings
 from analysis.export import answered
 from annotation.models import Answer, Participation, Scenario, Status, Study
 from tasks.predictions.completions import as_completion
-
-
-def can_write() -> bool:
-    return importlib.util.find_spec("inspect_ai") is not None
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:

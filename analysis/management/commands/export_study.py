@@ -1,7 +1,7 @@
 """Export a study as CSV files with verify.py, or its answers in another tool's format."""
 
-import hashlib
 from argparse import ArgumentParser
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ from analysis.export.answered import NothingAnswered
 from annotation.models import Study
 from annotation.protocol import blinding
 
+# Maps a format to the function that writes it and the optional package that this needs.
 FORMATS = {
-    "inspect": inspect_logs.write,
-    "lm-eval": harness_samples.write,
-    "hf": hugging_face.write,
+    "inspect": (inspect_logs.write, "inspect-ai"),
+    "lm-eval": (harness_samples.write, ""),
+    "hf": (hugging_face.write, "pyarrow"),
 }
 
 
@@ -44,14 +45,13 @@ class Command(BaseCommand):
         self, *args: Any, name: str, folder: Path, form: str | None = None, **options: Any
     ) -> None:
         study = readable(name)
-        if form == "inspect" and not inspect_logs.can_write():
-            raise CommandError("--as inspect needs inspect-ai: pip install inspect-ai")
-        if form == "hf" and not files.writes_parquet():
-            raise CommandError("--as hf needs pyarrow: pip install pyarrow")
+        write, package = FORMATS[form] if form else (None, "")
+        if package and find_spec(package.replace("-", "_")) is None:
+            raise CommandError(f"--as {form} needs {package}: pip install {package}")
         try:
-            if form:
+            if write:
                 with files.whole_folder(folder) as building, files.snapshot():
-                    counts = FORMATS[form](study, building)
+                    counts = write(study, building)
             else:
                 counts = files.write_export(study, folder)
         except (OSError, NothingAnswered) as error:
@@ -61,5 +61,5 @@ class Command(BaseCommand):
         if form:
             return
         self.stdout.write(f"To verify them: python {folder / 'verify.py'}")
-        digest = hashlib.sha256((folder / files.SUMS).read_bytes()).hexdigest()
+        digest = files.sha256(folder / files.SUMS)
         self.stdout.write(f"SHA-256 of {files.SUMS} (store it elsewhere): {digest}")
