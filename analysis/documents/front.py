@@ -33,14 +33,14 @@ def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
         Fact("Study", study.name),
         Fact("Frozen and opened", moment(study.opened_at) if study.opened_at else "–"),
         Fact("SHA-256 of the design", study.manifest_hash, is_code=True),
-        Fact("Licence", LICENCES.get(answers.get("licence", ""), (NOT_STATED, ""))[0]),
+        Fact("Licence", LICENCES.get(answers.get("licence", ""), ("not stated", ""))[0]),
         Fact("Made with", f"Handful {settings.VERSION}"),
     ]
-    return Front(_lines(answers.get("authors", "")), _lines(answers.get("institute", "")), facts)
+    return Front(lines(answers.get("authors", "")), lines(answers.get("institute", "")), facts)
 
 
 def title(record: StudyRecord, answers: Mapping[str, str]) -> str:
-    return " ".join(_lines(answers.get("title", ""))) or f"Report: {record.study.title}"
+    return " ".join(lines(answers.get("title", ""))) or f"Report: {record.study.title}"
 
 
 def to_publish(study: Study, answers: Mapping[str, str]) -> list[tuple[str, bool, str]]:
@@ -66,7 +66,7 @@ def page_style(study: Study) -> str:
     return f'@page {{ @bottom-left {{ content: "{footer}"; }} }}\n'
 
 
-def _lines(text: str) -> list[str]:
+def lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
@@ -82,7 +82,6 @@ LICENCES = {
     "CC-BY-NC-4.0": ("Creative Commons Attribution-NonCommercial 4.0", f"{_CC}licenses/by-nc/4.0/"),
     OWN_TERMS: ("custom terms, as stated in LICENSE", ""),
 }
-NOT_STATED = "not stated"
 OF_TASKS = (
     "The licence covers what this study adds: answers, tables, figures and documents. The task"
     " texts remain under the licences of their sources, which are stated in `materials/`."

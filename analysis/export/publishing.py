@@ -5,7 +5,6 @@ columns of the files. Only people listed in the title block are named. Times can
 """
 
 import csv
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +18,7 @@ from django.template.loader import render_to_string
 
 from analysis.documents import front
 from analysis.export.columns import COLUMNS
+from analysis.export.files import sha256
 from analysis.scores.columns import type_of
 from annotation.models import AuditEntry, Status, Study, Topic
 from tasks.csv_files import moment, write_csv
@@ -29,11 +29,6 @@ CROISSANT_TYPES = {
 }  # fmt: skip
 # The context of Croissant 1.0, copied from its specification.
 CONTEXT = json.loads(Path(__file__).with_name("croissant_context.json").read_text("utf-8"))
-# Maps the SPDX name to the licence name in a Hugging Face dataset card.
-CARD_LICENCES = {
-    "CC-BY-4.0": "cc-by-4.0", "CC0-1.0": "cc0-1.0", "CC-BY-SA-4.0": "cc-by-sa-4.0",
-    "CC-BY-NC-4.0": "cc-by-nc-4.0", front.OWN_TERMS: "other",
-}  # fmt: skip
 
 
 def title(study: Study, answers: Mapping[str, str]) -> str:
@@ -42,7 +37,7 @@ def title(study: Study, answers: Mapping[str, str]) -> str:
 
 def authors(study: Study, answers: Mapping[str, str]) -> list[str]:
     """Return the authors entered for the report. Other people are never named."""
-    names = [line.strip() for line in answers.get("authors", "").splitlines() if line.strip()]
+    names = front.lines(answers.get("authors", ""))
     return names or [f"The researchers of the study {study.name}"]
 
 
@@ -85,8 +80,10 @@ def front_matter(study: Study, answers: Mapping[str, str]) -> str:
             {"config_name": name.removesuffix(".csv"), "data_files": name} for name in COLUMNS
         ],
     }
-    if licence := CARD_LICENCES.get(answers.get("licence", "")):
-        fields = {"license": licence} | fields
+    licence = answers.get("licence", "")
+    if licence in front.LICENCES:  # Hugging Face writes SPDX names in lower case
+        name = "other" if licence == front.OWN_TERMS else licence.lower()
+        fields = {"license": name} | fields
     lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items())
     return f"---\n{''.join(lines)}---\n\n"
 
@@ -117,8 +114,6 @@ def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) 
 
 
 def _file(folder: Path, name: str) -> dict[str, Any]:
-    with (folder / name).open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {
         "@type": "cr:FileObject",
         "@id": name,
@@ -126,7 +121,7 @@ def _file(folder: Path, name: str) -> dict[str, Any]:
         "contentUrl": name,
         "contentSize": f"{(folder / name).stat().st_size} B",
         "encodingFormat": "text/csv",
-        "sha256": digest,
+        "sha256": sha256(folder / name),
     }
 
 
