@@ -27,7 +27,6 @@ from analysis.models import model_runs
 from analysis.models.model_runs import equally_trained
 from analysis.scores import frames, test_sets, tested
 from analysis.scores.findings import remembered
-from analysis.scores.frames import contexts_of_tests
 from analysis.scores.test_sets import given_texts
 from analysis.scores.tested import Tested
 from analysis.stats import significance, two_way
@@ -143,12 +142,13 @@ def _differences(study: Study, kind: str) -> list[Difference]:
     if not models:
         return []
     names = dict(study.tasks.values_list("pk", "name"))
-    contexts = contexts_of_tests(list(names))
     family = set(compared_files.family(study).values_list("pk", flat=True))
     cells = {group[:2] for group in models}
     scenarios = [row.pk for row in study.scenarios.all() if (row.task_id, row.shots) in cells]
     seats = study.participations.filter(scenario__in=scenarios).values_list("pk", flat=True)
-    humans = _scores(study, kind, list(seats))
+    answers = frames.scored_answers(study, kind, list(seats))
+    contexts = answers.drop_duplicates("example").set_index("example")["context"].to_dict()
+    humans = _by_cell(answers, "score")
     compared_here: list[dict[str, Any]] = []
     for (task, shots, model), predicted in sorted(models.items()):
         people = humans.get((names[task], shots))
@@ -269,11 +269,6 @@ def _by_cell(answers: pd.DataFrame, value: str) -> dict[tuple[str, int], pd.Data
     }
 
 
-def _scores(study: Study, kind: str, seats: Any = None) -> dict[tuple[str, int], pd.DataFrame]:
-    answers = frames.answers_in_order(study, kind, Step.ANNOTATION, seats)
-    return _by_cell(test_sets.with_scores(study, answers), "score")
-
-
 def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dict[int, float]]]:
     """Return models' runs and mean scores. Seated models are excluded if the kind is models."""
     compared = _compared_files(study)
@@ -282,7 +277,7 @@ def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dic
     seated = model_runs.seated_runs(study) if kind != Kind.MODEL else {}
     if seated:
         names = dict(study.tasks.values_list("pk", "name"))
-        scores = _scores(study, Kind.MODEL)
+        scores = _by_cell(frames.scored_answers(study, Kind.MODEL), "score")
         for (task, shots, model), seats in seated.items():
             compared[task, shots, model] = Runs(is_equal=True, seats=seats)
             means[task, shots, model] = _over_splits(scores[names[task], shots], seats)

@@ -23,14 +23,13 @@ from analysis.scores.means import intervals, means
 from analysis.scores.test_sets import given_texts, with_scores
 from analysis.scores.tested import Contrast, contrasts
 from analysis.stats import agreement, learning
-from analysis.stats.learning import by_cell
+from analysis.stats.learning import GROUP, by_cell
 from annotation.models import Participation, Step, Study
 from tasks import jobs
 from tasks.cards import place
 from tasks.metrics import score
 from tasks.models import Example, Job, Task
 
-GROUP = ["task", "shots"]
 # Maps the suffix of a column to the name of its distance.
 ALPHAS = {"nominal": "nominal", "jaccard": "Jaccard", "masi": "MASI", "s1": "1 - S1"}
 SMALL = 3000  # answers, each of which adds about 0.1 ms to the page
