@@ -6,10 +6,7 @@ UTC. Text is never altered, even if a spreadsheet would read a leading "=" as a 
 Workers appear under pseudonyms. Links, tokens and keys are never written.
 """
 
-import csv
 import hashlib
-import importlib.util
-import itertools
 import json
 import platform
 import shutil
@@ -17,9 +14,9 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -242,19 +239,19 @@ def columns_markdown() -> str:
     return "\n".join(parts)
 
 
-# Parquet files have the same values as the CSVs. They are written in pieces to limit memory use, by
-# pyarrow (extra "parquet"). An empty cell becomes null in columns of numbers or times, and an empty
-# string in others.
-ROWS = 20_000  # per piece
+# Parquet files have the same values as the CSVs. pyarrow (extra "parquet") writes them in pieces to
+# limit memory use. An empty cell becomes null in columns of numbers or times, and an empty string
+# in others.
+BLOCK = 1 << 24  # bytes of CSV per piece; a record is shorter (tasks/formats.LONGEST_LINE)
 
 
 def writes_parquet() -> bool:
-    return importlib.util.find_spec("pyarrow") is not None
+    return find_spec("pyarrow") is not None
 
 
-def write_parquet(source: Path, target: Path) -> int:
+def write_parquet(source: Path, target: Path) -> None:
     import pyarrow
-    import pyarrow.parquet
+    from pyarrow import csv, parquet
 
     types = {
         "integer": pyarrow.int64(),
@@ -262,27 +259,16 @@ def write_parquet(source: Path, target: Path) -> int:
         "datetime": pyarrow.timestamp("us", tz="UTC"),
         "string": pyarrow.string(),
     }
-    count = 0
-    with source.open(encoding="utf-8", newline="") as file:
-        reader = csv.reader(file, strict=True)
-        kinds = [(name, type_of(name, source.name)) for name in next(reader)]
-        schema = pyarrow.schema([(name, types[kind]) for name, kind in kinds])
-        with pyarrow.parquet.ParquetWriter(target, schema, compression="zstd") as writer:
-            while rows := list(itertools.islice(reader, ROWS)):
-                count += len(rows)
-                cells = [
-                    [_typed(cell, kind) for cell in column]
-                    for (_name, kind), column in zip(kinds, zip(*rows, strict=True), strict=True)
-                ]
-                writer.write_table(pyarrow.table(cells, schema=schema))
-    return count
-
-
-def _typed(cell: str, kind: str) -> Any:
-    if kind == "string":
-        return cell
-    if not cell:
-        return None
-    if kind == "integer":
-        return int(cell)
-    return float(cell) if kind == "number" else datetime.fromisoformat(cell)
+    file = source.name
+    schema = pyarrow.schema([(name, types[type_of(name, file)]) for name in COLUMNS[file]])
+    with (
+        csv.open_csv(
+            source,
+            csv.ReadOptions(block_size=BLOCK),
+            csv.ParseOptions(newlines_in_values=True),
+            csv.ConvertOptions(column_types=schema, null_values=[""]),
+        ) as reader,
+        parquet.ParquetWriter(target, schema, compression="zstd") as writer,
+    ):
+        for batch in reader:
+            writer.write_batch(batch)

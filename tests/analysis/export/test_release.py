@@ -358,10 +358,10 @@ def test_numbers_are_described_as_numbers(bundle):
 
 
 def test_parquet_holds_the_same_values(bundle, monkeypatch):
-    monkeypatch.setattr(files, "ROWS", 3)
+    monkeypatch.setattr(files, "BLOCK", 3000)
     for name in COLUMNS:
         listed = rows(bundle, name)
-        assert files.write_parquet(bundle / name, bundle / "again.parquet") == len(listed), name
+        files.write_parquet(bundle / name, bundle / "again.parquet")
         stored = bundle / "parquet" / f"{name.removesuffix('.csv')}.parquet"
         table = pyarrow.parquet.read_table(stored)
         assert table.equals(pyarrow.parquet.read_table(bundle / "again.parquet")), name
