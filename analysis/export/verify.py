@@ -77,9 +77,8 @@ class Check:
     def close(self) -> bool:
         """Print the line and return whether anything differs."""
         mark, note = ("FAILED", f", {len(self.lines)} differ") if self.lines else ("ok    ", "")
-        print(f"{mark} {self.title} ({self.count}{note})")
-        for line in self.lines[:10]:
-            print(f"         {line}")
+        first = f"{mark} {self.title} ({self.count}{note})"
+        print("\n         ".join([first, *self.lines[:10]]))
         return bool(self.lines)
 
 
@@ -159,6 +158,7 @@ def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[flo
 
 def read(folder: Path, name: str) -> Iterator[Row]:
     """Yield a CSV's rows one at a time. Raises ValueError with the file's name."""
+    csv.field_size_limit(1 << 30)  # texts may be longer than the module's default
     try:
         with (folder / name).open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, strict=True)

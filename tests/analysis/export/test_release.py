@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -369,6 +370,18 @@ def test_parquet_holds_the_same_values(bundle, monkeypatch):
         for row, record in zip(listed, table.to_pylist(), strict=True):
             for column, cell in row.items():
                 assert as_text(record[column], like=cell) == cell, (name, column)
+
+
+def test_a_text_longer_than_csv_readers_accept_is_released(researcher, tmp_path):
+    (record,) = factories.KINDS["spans"][1]("test", 1)
+    task = factories.make_task(
+        test=[replace(record, context=(f"{'x ' * 70_000}{record.context[0]}",))]
+    )
+    study = factories.make_study(researcher, task, shots=[0])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    assert "Consistent" in release.write_release(study, tmp_path / "bundle")
+    stored = pd.read_parquet(tmp_path / "bundle" / "parquet" / "examples.parquet")
+    assert stored["context"].str.len().max() > 131_072
 
 
 def test_without_pyarrow_a_bundle_lacks_parquet_files_and_says_nothing_of_them(
