@@ -5,7 +5,7 @@ every table. analysis/stats/arg.py computes gains across the study's unseen task
 """
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
@@ -88,11 +88,10 @@ def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
     frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
     frame = frame[~frame["participation"].isin(left_out)]
     by_shots: Scores = {}
-    columns = (frame[name] for name in ("shots", "task", "arm", "score"))
-    for shots, task, arm, score in zip(*columns, strict=True):
-        arms = by_shots.setdefault(int(shots), {}).setdefault(task, {})
-        arms.setdefault(arm, []).append(float(score))
-    return dict(sorted(by_shots.items()))
+    groups: Iterable[Any] = frame.groupby(["shots", "task", "arm"])["score"]
+    for (shots, task, arm), part in groups:
+        by_shots.setdefault(int(shots), {}).setdefault(task, {})[arm] = part.tolist()
+    return by_shots
 
 
 def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]:
