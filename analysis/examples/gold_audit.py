@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -166,15 +166,11 @@ def add(study: Study, example: Example, text: str, by: User, gold: str = "") -> 
 
 
 def wrong_gold(comments: Iterable[ExampleComment]) -> ExampleComment | None:
-    latest = None
-    for comment in comments:
-        latest = comment if comment.gold else latest
+    *_earlier, latest = [None, *(comment for comment in comments if comment.gold)]
     return latest if latest and latest.gold == GoldOpinion.WRONG else None
 
 
 def wrong_golds(study: Study) -> dict[int, ExampleComment]:
     comments = study.comments.exclude(gold="").select_related("by", "example__split__task")
-    of_examples = defaultdict(list)
-    for comment in comments.order_by("at", "pk"):
-        of_examples[comment.example_id].append(comment)
-    return {pk: latest for pk, group in of_examples.items() if (latest := wrong_gold(group))}
+    latest = {comment.example_id: comment for comment in comments.order_by("at", "pk")}
+    return {pk: comment for pk, comment in latest.items() if wrong_gold([comment])}
