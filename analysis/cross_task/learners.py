@@ -106,8 +106,8 @@ def learners(study: Study, kind: str) -> Iterator[Learner]:
     """Yield annotators of one kind, then models, by contrast. Models are never pooled."""
     people = [] if kind == Kind.MODEL else cross_task.gains(study, kind)
     rows = [replace(row, kind=WHO[Kind(kind)]) for row in people]
-    for row in model_gains(study):
-        rows.append(replace(row, low=math.nan, high=math.nan, no_interval=""))
+    of_models = model_gains(study)
+    rows += [replace(row, low=math.nan, high=math.nan, no_interval="") for row in of_models]
     for _key, group in itertools.groupby(rows, attrgetter("kind", "new_arm", "base_arm", "shots")):
         gain, *by_task = group  # without `by_task`, it is the gain on the only task
         yield Learner(**vars(gain), tasks=tuple(by_task) or (gain,))

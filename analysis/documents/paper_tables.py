@@ -245,19 +245,17 @@ def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
     )  # fmt: skip
 
 
-def task_rows(study: Study, _kind: str = "") -> list[tuple[Task, list[int], int]]:
-    """Return the study's tasks, except upstream tasks, with training and test file sizes.
+def task_rows(study: Study, _kind: str = "") -> Iterator[tuple[Task, list[int], int]]:
+    """Yield the study's tasks, except upstream tasks, with training and test file sizes.
 
     Only the study's own training files are included. Sizes are in ascending order.
     """
     trained = Q(kind=Split.Kind.TRAIN, shots__in=study.shots, number__in=study.splits)
-    rows = []
     for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
         used = task.splits.filter(trained | Q(kind=Split.Kind.TEST)).order_by()
         sizes = list(used.annotate(size=Count("examples")).values_list("kind", "size"))
         train = sorted({size for kind, size in sizes if kind == Split.Kind.TRAIN})
-        rows.append((task, train, dict(sizes)[Split.Kind.TEST]))
-    return rows
+        yield task, train, dict(sizes)[Split.Kind.TEST]
 
 
 TASKS = Table(

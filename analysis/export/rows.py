@@ -186,7 +186,6 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
     versions = {task.name: task.version for task in tasks}
     shots = sorted(study.shots)
     for kind in kinds(study):
-        head = [kind]
         compared: list[tested.Contrast] = []
         for task in tasks:
             frame = findings.answered(study, kind, task)
@@ -201,7 +200,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
                 ("ceilings.csv", _of("ceilings.csv", ceilings.COLUMNS, ceilings.ceilings(frame))),
                 ("items.csv", _items(frame, shots, task)),
             ):
-                concluded[name] += _rows(name, [*head, task.name, task.version], figures)
+                concluded[name] += _rows(name, [kind, task.name, task.version], figures)
             compared += tested.contrasts(frame, study.seed)
         # Holm's correction covers the contrasts of all tasks.
         judged = tested.judged(compared, study.equivalence_margin)
@@ -215,7 +214,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
         )
         for name, columns, of_tasks in tables:
             for row in _of(name, columns, of_tasks):
-                cell = [*head, row["task"], versions[row["task"]]]
+                cell = [kind, row["task"], versions[row["task"]]]
                 concluded[name] += _rows(name, cell, [row])
     return concluded
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -144,11 +145,10 @@ def _interval(metric: str, group: Collection[UnitScore], contexts: Sequence[str]
 
 def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, str]]]:
     """Return (metric, mean ± SD) for each of one kind's further metrics, by (task, shots)."""
-    texts: dict[tuple[str, int], list[tuple[str, str]]] = {}
+    texts: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
     for row in rows(study) if study.metrics else []:
         if row.who == kind and row.role == FURTHER:
-            pairs = texts.setdefault((row.task.name, row.shots), [])
-            pairs.append((row.metric, row.score.text))
+            texts[row.task.name, row.shots].append((row.metric, row.score.text))
     return texts
 
 
