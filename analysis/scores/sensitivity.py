@@ -285,7 +285,7 @@ def _row(
 def task_tables(rows: list[SimpleNamespace]) -> list[SimpleNamespace]:
     """Return rules x shots for each task. Cells hold their text and whether the rule changed it.
 
-    Rules with the same cells share one of `groups`: minimums by the words before them, and cells.
+    `groups` holds each row of cells with its rules, which share the words before their minimums.
     """
     cells = {(row.task, row.rule, row.shots): row.text for row in rows}
     tables = []
@@ -300,5 +300,9 @@ def task_tables(rows: list[SimpleNamespace]) -> list[SimpleNamespace]:
             lines.append((rule.label, marked))
             words, sign, minimum = rule.label.partition("≥ ")
             groups.setdefault(tuple(marked), {}).setdefault(words + sign, []).append(minimum)
-        tables.append(SimpleNamespace(task=task, shots=shots, lines=lines, groups=groups))
+        labelled = [
+            (marked, [words + ", ".join(minimums) for words, minimums in rules.items()])
+            for marked, rules in groups.items()
+        ]
+        tables.append(SimpleNamespace(task=task, shots=shots, lines=lines, groups=labelled))
     return tables
