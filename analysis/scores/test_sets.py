@@ -91,7 +91,7 @@ def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int
     )
     for participation, example, _label, texts, _s1 in given_texts(answers):
         given[participation][example] = texts
-    return _complete((pk, file.answers(by_example)) for pk, by_example in given.items())
+    return _complete(file, given)
 
 
 def answers_of_models(
@@ -102,11 +102,12 @@ def answers_of_models(
     rows = Prediction.objects.filter(file__in=predictions).order_by()
     for pk, example, texts in rows.values_list("file_id", "example_id", "predicted").iterator(5000):
         given[pk][example] = texts
-    return _complete((pk, file.answers(by_example)) for pk, by_example in given.items())
+    return _complete(file, given)
 
 
-def _complete(pairs: Iterable[tuple[int, Answers | None]]) -> dict[int, Answers]:
-    return {pk: answers for pk, answers in pairs if answers is not None}
+def _complete(file: TestFile, given: dict[int, dict[int, Sequence[str]]]) -> dict[int, Answers]:
+    answers = {pk: file.answers(by_example) for pk, by_example in given.items()}
+    return {pk: complete for pk, complete in answers.items() if complete is not None}
 
 
 Scored = dict[int, tuple[TestFile, SetScore]]  # by participation or prediction file (key)
@@ -200,12 +201,7 @@ def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list
         span_rows = AnswerSpan.objects.filter(answer__in=of_spans).order_by(*IN_ORDER)
         spans = dict(texts_by_turn(span_rows))
         for turn, participation, example, label, s1 in chunk:
-            if label:
-                texts = [label]
-            elif turn in values:
-                texts = texts_of(label, spans.get(turn, ()), values[turn])
-            else:
-                texts = spans.get(turn, [])
+            texts = texts_of(label, spans.get(turn, ()), values.get(turn))
             yield participation, example, label, texts, s1
 
 
