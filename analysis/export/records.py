@@ -61,18 +61,10 @@ def upstream_rows(study: Study) -> Iterator[Row]:
 
 
 def allocations_rows(study: Study) -> Iterator[Row]:
-    several = len(study.splits) > 1
-    places = {
-        scenario.pk: (
-            (scenario.task.name, scenario.shots),
-            (scenario.split_number, scenario.arm)
-            if scenario.arm
-            else (scenario.split_number,)
-            if several
-            else (),
-        )
-        for scenario in study.scenarios.select_related("task")
-    }
+    places = {}
+    for row in study.scenarios.select_related("task"):
+        split = (row.split_number,) if row.arm or len(study.splits) > 1 else ()
+        places[row.pk] = (row.task.name, row.shots), (*split, row.arm) if row.arm else split
     # Only the allocation of a withdrawn participation is written.
     withdrawn_seats = study.participations.filter(status=Status.WITHDRAWN)
     withdrawn = set(withdrawn_seats.values_list("arrival", flat=True))
