@@ -8,12 +8,12 @@ depends on these entries, which are the only rows that a researcher's GET writes
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 
 from allauth.account import signals as account
 from allauth.mfa import signals as mfa
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out
-from django.db import IntegrityError, transaction
 from django.dispatch import Signal
 from django.http import HttpRequest, HttpResponse
 
@@ -96,17 +96,8 @@ def _once_an_hour(request: HttpRequest, user: User, action: str, topic: str) -> 
     hour = database_now().strftime("%Y-%m-%dT%H")
     holder = f"{user.pk} {token.pk if isinstance(token, ApiToken) else ''}"
     key = hashlib.sha256(f"{holder} {action} {request.path_info} {hour}".encode()).hexdigest()
-    if AuditEntry.objects.filter(once=key).exists():
-        return
-    entry = AuditEntry(
-        study=_study(request), topic=topic, what=action, about=_about(request), by=user, once=key
-    )
-    try:
-        with transaction.atomic():
-            entry.save()
-    except IntegrityError:  # another process logged it at the same time
-        if not AuditEntry.objects.filter(once=key).exists():
-            raise
+    values = {"study": partial(_study, request), "topic": topic, "about": _about(request)}
+    AuditEntry.objects.get_or_create(once=key, defaults=values | {"what": action, "by": user})
 
 
 def _name(request: HttpRequest) -> str:
