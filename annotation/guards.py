@@ -58,10 +58,9 @@ class Rule(NamedTuple):
     says: str = "is insert-only"
 
 
-def _erased(participation: str) -> str:
-    return (
-        f"EXISTS (SELECT 1 FROM annotation_tombstone t WHERE t.participation_id = {participation})"
-    )
+ERASED = (
+    "EXISTS (SELECT 1 FROM annotation_tombstone t WHERE t.participation_id = OLD.participation_id)"
+)
 
 
 def _erased_turn(turn: str) -> str:
@@ -92,39 +91,31 @@ GUARDED = {
         replaces=f"EXISTS (SELECT 1 FROM {TURN} u WHERE u.id = NEW.id"
         " OR (u.participation_id = NEW.participation_id AND (u.example_id = NEW.example_id"
         " OR (u.step = NEW.step AND u.position = NEW.position))))",
-        may_go=_erased("OLD.participation_id"),
-    ),
-    ANSWER: Rule(
-        replaces=f"EXISTS (SELECT 1 FROM {ANSWER} a WHERE a.turn_id = NEW.turn_id)",
-        may_go=_erased_turn("OLD.turn_id"),
+        may_go=ERASED,
     ),
     SPAN: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {SPAN} s WHERE s.id = NEW.id"
         " OR (s.answer_id = NEW.answer_id AND s.segment = NEW.segment AND s.start = NEW.start))",
         may_go=_erased_turn("OLD.answer_id"),
     ),
-    READING: Rule(
-        replaces=f"EXISTS (SELECT 1 FROM {READING} r WHERE r.turn_id = NEW.turn_id)",
-        may_go=_erased_turn("OLD.turn_id"),
-    ),
-    CONFIDENCE: Rule(
-        replaces=f"EXISTS (SELECT 1 FROM {CONFIDENCE} c WHERE c.turn_id = NEW.turn_id)",
-        may_go=_erased_turn("OLD.turn_id"),
-    ),
-    PROBLEM: Rule(
-        replaces=f"EXISTS (SELECT 1 FROM {PROBLEM} p WHERE p.turn_id = NEW.turn_id)",
-        may_go=_erased_turn("OLD.turn_id"),
-    ),
+    # At most one row for each turn.
+    **{
+        table: Rule(
+            replaces=f"EXISTS (SELECT 1 FROM {table} r WHERE r.turn_id = NEW.turn_id)",
+            may_go=_erased_turn("OLD.turn_id"),
+        )
+        for table in (ANSWER, READING, CONFIDENCE, PROBLEM)
+    },
     RUN: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {RUN} r WHERE r.participation_id = NEW.participation_id)",
-        may_go=_erased("OLD.participation_id"),
+        may_go=ERASED,
     ),
     # The author and the time of a comment never change.
     COMMENT: Rule(replaces=f"EXISTS (SELECT 1 FROM {COMMENT} c WHERE c.id = NEW.id)"),
     OWN: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {OWN} o WHERE o.id = NEW.id"
         " OR (o.participation_id = NEW.participation_id AND o.question = NEW.question))",
-        may_go=_erased("OLD.participation_id"),
+        may_go=ERASED,
     ),
     # Earnings are never erased.
     LEDGER: Rule(replaces=f"EXISTS (SELECT 1 FROM {LEDGER} l WHERE l.id = NEW.id)"),
@@ -132,7 +123,7 @@ GUARDED = {
     # cleared but the decision remains.
     DECISION: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {DECISION} d WHERE d.id = NEW.id)",
-        may_change=f"{_erased('OLD.participation_id')} AND OLD.id = NEW.id"
+        may_change=f"{ERASED} AND OLD.id = NEW.id"
         " AND OLD.participation_id = NEW.participation_id AND OLD.about = NEW.about"
         " AND OLD.outcome = NEW.outcome AND OLD.at = NEW.at"
         " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0)",
