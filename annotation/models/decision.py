@@ -1,5 +1,6 @@
 """Decisions about participations, answers to questionnaires, and models as annotators."""
 
+import json
 from collections.abc import Collection
 from functools import reduce
 from operator import or_
@@ -145,8 +146,8 @@ class OwnAnswer(models.Model):
 class ModelAnnotator(models.Model):
     """A model worker's identity: a model, a training file and a replicate number.
 
-    The worker's key is a keyed hash of all these fields (annotation/recruitment/links.py), so no
-    two workers can share the same values. At zero shots, the split is null.
+    The worker's key is a keyed hash of all these fields (`identity`), so no two workers can share
+    the same values. At zero shots, the split is null.
     """
 
     worker = models.OneToOneField(
@@ -170,6 +171,12 @@ class ModelAnnotator(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}, replicate {self.replicate}"
+
+    @property
+    def identity(self) -> str:
+        """Return the text to hash as the worker's key. It is the same for all task versions."""
+        split = [self.task_name, self.shots, self.split_number, self.arm]
+        return json.dumps([self.name, self.revision, self.prompt_hash, split, self.replicate])
 
 
 class Examples(models.TextChoices):

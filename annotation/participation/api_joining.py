@@ -14,13 +14,13 @@ from rest_framework.exceptions import NotAuthenticated, Throttled
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.models import Channel, Kind, Participation, Scenario, Study
+from annotation.models import Channel, Kind, ModelAnnotator, Participation, Scenario, Study
 from annotation.participation import api_bodies as bodies
 from annotation.participation.api import Spoken, Unfit, holding, parse
 from annotation.participation.landing import landing_page
 from annotation.protocol import answering
 from annotation.recruitment import join_errors, visitors
-from annotation.recruitment.links import ModelAdapter, OpenLink, Seated, SimulatedLink
+from annotation.recruitment.links import ModelAdapter, OpenLink, SimulatedLink
 from annotation.recruitment.platform_adapters import adapter_at
 from annotation.web import access
 from annotation.web.authentication import PerHolder, TokenAuthentication
@@ -87,7 +87,8 @@ class Join(Spoken):
             members = problem(HTTPStatus.CONFLICT, refusal.code, str(refusal))
             return Response(members, status=HTTPStatus.CONFLICT, content_type=MEDIA_TYPE)
         if model is not None:
-            model.note(participation.worker)
+            model.worker = participation.worker
+            ModelAnnotator.objects.bulk_create([model], ignore_conflicts=True)  # stored once
         is_returning = earlier is not None and earlier.pk == participation.pk
         return Response(
             holding(participation), status=HTTPStatus.OK if is_returning else HTTPStatus.CREATED
@@ -109,7 +110,7 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arriv
 
 def _for_researcher(
     request: Request, arrival: visitors.Arrival, kind: str, data: dict[str, Any]
-) -> tuple[visitors.Arrival, Seated | None]:
+) -> tuple[visitors.Arrival, ModelAnnotator | None]:
     """Return a simulated annotator's or model's arrival, using a researcher's token.
 
     Raises NotAuthenticated, PermissionDenied, Unfit, or Http404 for another researcher's study.
@@ -126,12 +127,12 @@ def _for_researcher(
         code = study.simulated_link_code
         ticket = data.get("arrival", "")
         return visitors.Arrival(visitor, SimulatedLink(study), code, ticket), None
-    model = Seated(
-        scenario=_scenario(study, data["scenario"]),
-        replicate=data.get("replicate", 1),
-        **{"revision": ""} | data["model"],
-    )
-    adapter = ModelAdapter(model.scenario, model.identity)
+    place = _scenario(study, data["scenario"])
+    model = ModelAnnotator(
+        task_name=place.task.name, shots=place.shots, split_number=place.split_number,
+        arm=place.arm, replicate=data.get("replicate", 1), **data["model"],
+    )  # fmt: skip
+    adapter = ModelAdapter(place, model.identity)
     return visitors.Arrival(visitor, adapter, study.link_code), model
 
 

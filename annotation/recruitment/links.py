@@ -6,26 +6,14 @@ with another training file is a different annotator, because its context is diff
 of the same model on the same file is a numbered replicate (docs/protocol.md#invariants).
 """
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.core.signing import BadSignature
 from django.db import transaction
 from django.http import HttpRequest
 
-from annotation.models import (
-    AuditEntry,
-    Kind,
-    ModelAnnotator,
-    PersonalLink,
-    Scenario,
-    Status,
-    Study,
-    Topic,
-    Worker,
-)
+from annotation.models import AuditEntry, Kind, PersonalLink, Scenario, Status, Study, Topic
 from annotation.recruitment.identities import worker_key
 from annotation.recruitment.platform_adapters import Exit, Identity, PlatformAdapter, Source
 
@@ -88,7 +76,7 @@ class SimulatedLink(OpenLink):
 
 
 class ModelAdapter(OpenLink):
-    """Adapter for a researcher's model in a scenario. `Seated.identity` identifies the model."""
+    """Adapter for a researcher's model in a scenario. `ModelAnnotator.identity` identifies it."""
 
     platform, kind, anonymous = "model", Kind.MODEL, False
 
@@ -189,38 +177,3 @@ def links_with_states(study: Study) -> list[tuple[PersonalLink, str]]:
         if key in keys
     }
     return [(link, states.get(link.pk, "unused")) for link in links]
-
-
-@dataclass(frozen=True)
-class Seated:
-    """A model that joins a scenario."""
-
-    name: str
-    revision: str
-    prompt_hash: str
-    replicate: int
-    scenario: Scenario
-
-    @property
-    def identity(self) -> str:
-        """Return the text to hash as the worker's key. It is the same for all task versions."""
-        place = self.scenario
-        split = [place.task.name, place.shots, place.split_number, place.arm]
-        return json.dumps([self.name, self.revision, self.prompt_hash, split, self.replicate])
-
-    def note(self, worker: Worker) -> None:
-        """Store the model's identity with the worker, unless it is already stored."""
-        place = self.scenario
-        ModelAnnotator.objects.get_or_create(
-            worker=worker,
-            defaults={
-                "name": self.name,
-                "revision": self.revision,
-                "prompt_hash": self.prompt_hash,
-                "task_name": place.task.name,
-                "shots": place.shots,
-                "split_number": place.split_number,
-                "arm": place.arm,
-                "replicate": self.replicate,
-            },
-        )
