@@ -85,7 +85,7 @@ def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
         "screened": screening.screened(*rule),
         "notice": budget.notice(study),
         "restrictions": consequences.in_force(study),
-        "link": _link(request, study),
+        "link": wording.join_url(request, study.link_code),
     }
 
 
@@ -99,17 +99,13 @@ def _live(study: Study, known: progress.Facts | None = None) -> dict[str, Any]:
     }
 
 
-def _link(request: ResearcherRequest, study: Study) -> str:
-    return request.build_absolute_uri(reverse("landing", args=[study.link_code]))
-
-
 @signed_in("GET")
 def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
     return _recruit(request, study_of(request, name, "see"))
 
 
 def _recruit(request: ResearcherRequest, study: Study, form: OnPage | None = None) -> HttpResponse:
-    link = _link(request, study)
+    link = wording.join_url(request, study.link_code)
     with translation.override(study.interface_language):
         invitation = wording.invitation(study.title, link)
     context = {

@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -24,6 +23,7 @@ from annotation.web.access import study_of
 from annotation.web.paging import small, small_list
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.views import ApiView, PostTwin, StudyTwin
+from annotation.web.wording import join_url
 
 
 class PanelShape(serializers.Serializer):
@@ -53,8 +53,7 @@ class Panels(PostTwin):
         return self._row(self.request, result)
 
     def _row(self, request: Request, panel: Panel) -> dict[str, str]:
-        link = request.build_absolute_uri(reverse("landing", args=[panel.code]))
-        return {"name": panel.name, "link": link}
+        return {"name": panel.name, "link": join_url(request, panel.code)}
 
 
 class ThereShape(serializers.Serializer):

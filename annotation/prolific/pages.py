@@ -31,6 +31,7 @@ from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import AmountField, OnPage, PageForm, WholeNumberField, by_key
 from annotation.web.posts import StudyPost
 from annotation.web.rights import right_to
+from annotation.web.wording import join_url
 
 ONE_EACH = "(empty: one for each participant)"
 NUMERIC = {"inputmode": "numeric"}
@@ -173,9 +174,6 @@ def _page(
     problem: str = "",
     status: int = 422,
 ) -> HttpResponse:
-    def address(code: str) -> str:
-        return request.build_absolute_uri(reverse("landing", args=[code]))
-
     of_drafts = token_of(account_of(request.user))
     first = study.prolific_studies.select_related("account__owner").first()
     preset = panel.PRESETS.get(request.GET.get("preset", ""), panel.PRESETS["other"])
@@ -188,13 +186,13 @@ def _page(
         "sent": bound,
         "problem": problem,
         "links": [
-            (label, address(code), note)
+            (label, join_url(request, code), note)
             for adapter in ADAPTERS
             for label, code, note in adapter.links(study)
         ],
         "panels": [
-            (platform, address(platform.code), panel.visit(platform, tried.get(str(platform.pk))))
-            for platform in study.panels.all()
+            (row, join_url(request, row.code), panel.visit(row, tried.get(str(row.pk))))
+            for row in study.panels.all()
         ],
         "presets": panel.PRESETS,
         "preset": preset,

@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,6 +16,7 @@ from annotation.web.access import study_of
 from annotation.web.paging import documented, small, small_list
 from annotation.web.problems import Unprocessable
 from annotation.web.views import PostTwin
+from annotation.web.wording import join_url
 from tasks.columns import Column
 
 RULES = [
@@ -89,10 +89,9 @@ class Links(PostTwin):
         return self._rows(self.request, [(link, "unused") for link in result])
 
     def _rows(self, request: Request, links: Any) -> list[dict[str, str]]:
-        address = request.build_absolute_uri
         return [
-            {"name": k.name, "link": address(reverse("landing", args=[k.code])), "state": state}
-            for k, state in links
+            {"name": link.name, "link": join_url(request, link.code), "state": state}
+            for link, state in links
         ]
 
 

@@ -9,7 +9,6 @@ from django import forms
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
 from annotation.models import AccessRule, PersonalLink, Scenario, Study
 from annotation.pay import budget, ledger
@@ -28,6 +27,7 @@ from annotation.web.fields import (
 )
 from annotation.web.menu import moved
 from annotation.web.posts import StudyPost, page
+from annotation.web.wording import join_url
 from tasks.csv_files import csv_download, no_formula
 
 NOT_CHOSEN = "Choose the annotators to whom the entry applies, and whether they may take part."
@@ -216,7 +216,7 @@ class Links(StudyPost):
 
 def _links_page(request: HttpRequest, study: Study, form: LinksForm | None = None) -> HttpResponse:
     rows = [
-        {"link": link, "state": state, "address": _address(request, link)}
+        {"link": link, "state": state, "address": join_url(request, link.code)}
         for link, state in links_with_states(study)
     ]
     context = {"study": study, "rows": rows, "form": form or LinksForm()}
@@ -228,14 +228,10 @@ def _links_page(request: HttpRequest, study: Study, form: LinksForm | None = Non
 def links_file(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "pay")
     rows = (
-        [no_formula(link.name), _address(request, link), state]
+        [no_formula(link.name), join_url(request, link.code), state]
         for link, state in links_with_states(study)
     )
     return csv_download(f"{study.name}-links.csv", ["name", "link", "state"], rows)
-
-
-def _address(request: HttpRequest, link: PersonalLink) -> str:
-    return request.build_absolute_uri(reverse("landing", args=[link.code]))
 
 
 @signed_in("GET")

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
@@ -28,6 +27,7 @@ from annotation.web.paging import RowsView, field_of, page_of, small_list
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
 from annotation.web.views import ApiView, StudyTwin, etag, may_run, tagged
+from annotation.web.wording import join_url
 from tasks.columns import Column
 
 COLUMNS = [
@@ -93,8 +93,7 @@ def as_record(study: Study, request: Request) -> dict[str, Any]:
     record = {column.name: column.value(study) for column in COLUMNS}
     if "read" in study.rights:
         record["design"] = design_file.as_data(study)
-    address = request.build_absolute_uri
-    record["link"] = address(reverse("landing", args=[study.link_code]))
+    record["link"] = join_url(request, study.link_code)
     record["actions"] = [action for action, _label in lifecycle.allowed_actions(study)]
     record["missing"] = design.missing(study) if study.is_draft else []
     return record

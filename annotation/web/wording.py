@@ -1,4 +1,4 @@
-"""Durations, amounts and script strings in the page's language, and Markdown as safe HTML."""
+"""Durations, amounts, links and script strings for pages, and Markdown as safe HTML."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -6,6 +6,8 @@ from functools import lru_cache
 
 import nh3
 from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, ngettext
@@ -39,6 +41,11 @@ def money(amount: Decimal | str, currency: str) -> str:
     """Format an amount as "12.34 USD", or "12,34 USD" in German."""
     values = {"amount": number_format(Decimal(amount), 2), "currency": currency}
     return gettext("%(amount)s %(currency)s") % values
+
+
+def join_url(request: HttpRequest, code: str) -> str:
+    """Return the complete URL of a landing page, for a link's code."""
+    return request.build_absolute_uri(reverse("landing", args=[code]))
 
 
 def invitation(title: str, link: str) -> str:
