@@ -142,7 +142,7 @@ class ExcludeTogether(StudyPost):
     form_class: ClassVar[Any] = ExclusionForm
     operation_id = "participations_exclude_together"
     summary = "Exclude several annotators, or include them again (all or none)"
-    faults: ClassVar = {exclusion.CannotExclude: "annotators"}
+    faults: ClassVar = {qualification.CannotDecide: "annotators"}
     tells = True
 
     def form(self, study: Study, data: Any, files: Any = None) -> SelectionForm:
@@ -162,7 +162,6 @@ class DecideTogether(ExcludeTogether):
     form_class = TogetherForm
     operation_id = "participations_decide_together"
     summary = "Admit or screen out several waiting annotators (all or none)"
-    faults: ClassVar = {qualification.CannotDecide: "annotators"}
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         qualification.decide_together(

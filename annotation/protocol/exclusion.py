@@ -23,19 +23,12 @@ from annotation.models import (
     Topic,
 )
 from annotation.protocol import blinding
+from annotation.protocol.qualification import CannotDecide
 from annotation.recruitment.seats import free_seat
 
 
 class ExclusionError(Exception):
     """Raised if the decision isn't possible. The message is shown to users."""
-
-
-class CannotExclude(ExclusionError):
-    """Raised if some annotators can't be excluded. `problems` maps pseudonyms to messages."""
-
-    def __init__(self, problems: dict[str, str]):
-        super().__init__(" ".join(problems.values()))
-        self.problems = problems
 
 
 def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
@@ -56,7 +49,7 @@ def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
 def decide_together(
     study: Study, pseudonyms: Iterable[str], in_analysis: bool, reason: str, by: User | None
 ) -> None:
-    """Decide on all annotators or none, each with its own decision. Raises CannotExclude."""
+    """Decide on all annotators or none, each with its own decision. Raises CannotDecide."""
     names, problems = list(dict.fromkeys(pseudonyms)), {}
     with transaction.atomic():
         Study.objects.locked().get(pk=study.pk)
@@ -70,7 +63,7 @@ def decide_together(
             except ExclusionError as error:
                 problems[name] = f"{name}: {error}"
         if problems:
-            raise CannotExclude(problems)
+            raise CannotDecide(problems)
 
 
 def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:

@@ -157,7 +157,7 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
 
 
 class CannotDecide(Exception):
-    """Raised if some annotators aren't waiting. `problems` maps pseudonyms to messages."""
+    """Raised if some annotators rule out a joint decision. `problems`: message by pseudonym."""
 
     def __init__(self, problems: dict[str, str]):
         super().__init__(" ".join(problems.values()))
