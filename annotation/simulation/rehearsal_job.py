@@ -66,11 +66,10 @@ def rehearsal_of(study: Study, by: User) -> Study:
     return clone
 
 
-def start(study: Study, policy: str, number: int | None, seed: int, by: User) -> Job:
-    """Start a job with this number of simulated annotators, or with one for each free seat.
+def to_run(study: Study, policy: str, number: int | None) -> tuple[list[Participation], int]:
+    """Return admitted annotators and the number of new ones: `number`, or all free seats.
 
-    Annotators admitted since the last job continue first, with the same policy. Raises NoRehearsal,
-    and ValueError for an unknown policy.
+    Raises NoRehearsal, and ValueError for an unknown policy.
     """
     if not study.rehearsal:
         raise NoRehearsal(
@@ -80,15 +79,22 @@ def start(study: Study, policy: str, number: int | None, seed: int, by: User) ->
     if study.status != StudyStatus.OPEN:
         raise NoRehearsal(f"The study is {study.status}. Open it first.")
     policy_of(policy, Knowledge(study), random.Random(0))
-    free = free_seats(study)
-    goes_on = [robot.pk for robot in admitted(study)]
+    free, waited = free_seats(study), admitted(study)
     new = free if number is None else min(number, free)
-    total = len(goes_on) + new
-    if not total:
+    if not new and not waited:
         raise NoRehearsal("The study has no free simulated seat and no admitted annotator.")
-    made_of = {"study": study.pk, "policy": policy, "number": new, "free": free}
-    made_of |= {"goes_on": goes_on} if goes_on else {}
-    return jobs.start(KIND, made_of, total=total, owner=by, seed=seed)
+    return waited, new
+
+
+def start(study: Study, policy: str, number: int | None, seed: int, by: User) -> Job:
+    """Start a job with simulated annotators. Raises like `to_run`.
+
+    Annotators admitted since the last job continue first, with the same policy.
+    """
+    waited, new = to_run(study, policy, number)
+    made_of = {"study": study.pk, "policy": policy, "number": new, "free": free_seats(study)}
+    made_of |= {"goes_on": [robot.pk for robot in waited]} if waited else {}
+    return jobs.start(KIND, made_of, total=len(waited) + new, owner=by, seed=seed)
 
 
 def jobs_of(study: Study) -> list[Job]:

@@ -16,8 +16,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.urls import reverse
 
-from annotation.management.commands.simulate_workers import free_seats
 from annotation.models import Study
+from annotation.simulation.rehearsal_job import free_seats
 
 TASKS = ("sentiment", "inference", "entities", "questions")
 

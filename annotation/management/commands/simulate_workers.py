@@ -1,7 +1,6 @@
 """Run simulated annotators on a study's simulated seats."""
 
 import multiprocessing
-import random
 from argparse import ArgumentParser
 from functools import partial
 from typing import Any
@@ -11,14 +10,13 @@ from django.db import connections
 from django.urls import reverse
 from tqdm import tqdm
 
-from annotation.models import Study, StudyStatus
-from annotation.simulation.rehearsal_job import admitted, free_seats
+from annotation.models import Study
+from annotation.simulation.rehearsal_job import NoRehearsal, to_run
 from annotation.simulation.simulated_annotators import (
     POLICIES,
     InProcess,
     Knowledge,
     OverHTTP,
-    policy_of,
     walk,
 )
 
@@ -38,23 +36,12 @@ class Command(BaseCommand):
         study = Study.objects.filter(name=options["study"]).first()
         if study is None:
             raise CommandError(f"The study {options['study']!r} does not exist.")
-        if not study.rehearsal:
-            raise CommandError(
-                f"{study} is not a rehearsal. Simulated annotators can be used in rehearsals only."
-                " Press “Rehearse”, or “Save and rehearse” in a draft, on its Design page."
-            )
-        if study.status != StudyStatus.OPEN:
-            raise CommandError(f"{study} is {study.status}. Open it first.")
         try:
-            policy_of(options["policy"], Knowledge(study), random.Random(0))
-        except ValueError as error:
+            waited, number = to_run(study, options["policy"], options["number"])
+        except (NoRehearsal, ValueError) as error:
             raise CommandError(str(error)) from None
-        free = free_seats(study)
-        number = free if options["number"] is None else min(free, options["number"])
-        goes_on = [reverse("work", args=[robot.token]) for robot in admitted(study)]
+        goes_on = [reverse("work", args=[robot.token]) for robot in waited]
         landing = reverse("landing", args=[study.simulated_link_code])
-        if not number and not goes_on:
-            raise CommandError(f"{study} has no free seats for simulated annotators.")
         jobs = [
             (study.pk, options["policy"], f"{options['seed']}:{index}", options["url"], address)
             for index, address in enumerate([*goes_on, *[landing] * number])

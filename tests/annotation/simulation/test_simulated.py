@@ -153,7 +153,7 @@ def test_an_unknown_policy_is_named(study, policy, reason):
 
 def test_a_full_study_and_a_draft_are_refused(study, researcher):
     simulate(study, "gold")
-    with pytest.raises(CommandError, match="no free seats for simulated annotators"):
+    with pytest.raises(CommandError, match="no free simulated seat"):
         simulate(study, "gold")
     draft = factories.make_study(researcher, study.tasks.first(), status="draft", rehearsal=True)
     with pytest.raises(CommandError, match="Open it first"):
