@@ -9,7 +9,7 @@ import itertools
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tasks.images import image_in
@@ -149,6 +149,16 @@ def read_payload(
             "too_many_spans", "You can make at most %(limit)s highlights.", limit=MAX_SPANS
         )
     return sorted(_span(given, segments, question, granularity) for given in listed), no_answer
+
+
+def payload_of(places: Iterable[tuple[int, int, int]], no_answer: bool) -> str:
+    """Return the payload with these spans, given as (segment, start, end)."""
+    spans = [
+        ({"field": "question"} if segment == QUESTION else {"field": "context", "index": segment})
+        | {"start": start, "end": end}
+        for segment, start, end in places
+    ]
+    return json.dumps({"v": 1, "no_answer": no_answer, "spans": spans}, separators=(",", ":"))
 
 
 def _unreadable() -> AnswerError:

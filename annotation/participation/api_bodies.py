@@ -3,7 +3,6 @@
 The answer kinds (tasks/answers/) read these fields in the same way as form fields.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from annotation.models import ExitAnswers, Kind, ModelRun
 from annotation.models.answers import LONGEST_REASON
 from annotation.participation.forms import MAX_EXIT_ANSWER
 from tasks.answers import KINDS
-from tasks.spans import QUESTION
+from tasks.spans import QUESTION, payload_of
 
 MAX_KEY, MAX_INTEGER = 2**63 - 1, 2**31 - 1
 # The default message would repeat the input, even if it is not text.
@@ -222,14 +221,6 @@ def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
         fields["typed"] = "\n".join(answer["typed"])
     fields |= {name: "1" for name in ("no_answer", "gives_up") if answer.get(name)}
     if answer.get("spans"):
-        spans = list(map(_place, answer["spans"]))
-        payload = {"v": 1, "no_answer": answer.get("no_answer", False), "spans": spans}
-        fields["answer"] = json.dumps(payload, separators=(",", ":"))
+        places = [(span["segment"], span["start"], span["end"]) for span in answer["spans"]]
+        fields["answer"] = payload_of(places, answer.get("no_answer", False))
     return fields
-
-
-def _place(span: Mapping[str, int]) -> dict[str, Any]:
-    place: dict[str, Any] = {"field": "context", "index": span["segment"]}
-    if span["segment"] == QUESTION:
-        place = {"field": "question"}
-    return place | {"start": span["start"], "end": span["end"]}

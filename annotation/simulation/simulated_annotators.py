@@ -6,7 +6,6 @@ through the study's link for simulated annotators, so they are a separate kind w
 seats, and tables never count them as human.
 """
 
-import json
 import math
 import random
 from collections import Counter
@@ -453,18 +452,6 @@ def _answer(
     if not item.card.is_highlighted:
         fields = item.card.kind.fields(options, texts) if texts else {"no_answer": "1"}
         return fields, is_right
-    payload = {
-        "v": 1,
-        "no_answer": not selected and not texts,
-        "spans": [
-            (
-                {"field": "question"}
-                if s.segment == spans.QUESTION
-                else {"field": "context", "index": s.segment}
-            )
-            | {"start": s.start, "end": s.end}
-            for s in sorted(selected)
-        ],
-    }
-    answer = json.dumps(payload, separators=(",", ":"))
+    places = [(span.segment, span.start, span.end) for span in sorted(selected)]
+    answer = spans.payload_of(places, no_answer=not given)
     return {"answer": answer, "typed": "\n".join(texts)}, is_right
