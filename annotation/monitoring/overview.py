@@ -29,7 +29,7 @@ from tasks.columns import Column
 
 @dataclass(frozen=True)
 class Summary:
-    """A study in the list: human annotators' seats, annotators at work, money in cents.
+    """A study in the list: human annotators' seats, annotators at work, money.
 
     Results are omitted, because a mean over tasks and numbers of shots is not meaningful.
     """
@@ -39,17 +39,8 @@ class Summary:
     completed: int
     at_work_count: int
     waiting: int
-    earned: int
-    due: int
+    money: "Money"
     last_active_at: datetime | None
-
-    @property
-    def due_in_words(self) -> str:
-        return f"{ledger.in_currency(self.due)} {self.study.currency}"
-
-    @property
-    def earned_in_words(self) -> str:
-        return f"{ledger.in_currency(self.earned)} {self.study.currency}"
 
     @property
     def shows_money(self) -> bool:
@@ -85,14 +76,14 @@ COLUMNS = [
         "Earned",
         "All ledger entries for human annotators.",
         "cents",
-        get=lambda row: row.earned if row.shows_money else None,
+        get=lambda row: row.money.earned if row.shows_money else None,
     ),
     Column(
         "due",
         "To pay",
         "Ledger entries for human annotators, neither in a paid batch nor held for review.",
         "cents",
-        get=lambda row: row.due if row.shows_money else None,
+        get=lambda row: row.money.due if row.shows_money else None,
     ),
     Column("last_active_at", "Last activity"),
 ]
@@ -126,8 +117,7 @@ def for_studies(studies: QuerySet[Study]) -> list[Summary]:
                 completed=count["completed"],
                 at_work_count=count["now"],
                 waiting=count["waiting"],
-                earned=sums["earned"],
-                due=sums["earned"] - sums["paid"] - sums["held_back"],
+                money=Money(**sums, promised=0, currency=study.currency),
                 last_active_at=count["last"],
             )
         )
@@ -157,14 +147,14 @@ def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
     entries = LedgerEntry.objects.filter(participation__study__in=studies.values("pk"))
     by_study = of_people(entries).order_by().values("participation__study")
     rows: Iterable[Any] = by_study.annotate(**sums_by_status())
-    return {row["participation__study"]: row for row in rows}
+    return {row.pop("participation__study"): row for row in rows}
 
 
 @dataclass(frozen=True)
 class Money:
     """Amounts in cents for human annotators. `due` is what was earned but not paid or held back.
 
-    `promised` is the minimum cost of the open seats.
+    `promised` is the minimum cost of the open seats, or 0 in the list of studies.
     """
 
     earned: int
