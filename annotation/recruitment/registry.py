@@ -30,20 +30,20 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
     return adapter_of(latest).exit(outcome, identity, participation.completion_code)
 
 
+# Maps the status of a participation to the outcome (a key in platform_adapters.OUTCOMES).
+OUTCOMES = {
+    Status.BETWEEN: "completed", Status.COMPLETED: "completed", Status.REFUSED: "study_full",
+    Status.SCREENED_OUT: "not_qualified",
+}  # fmt: skip
+
+
 def current_exit(participation: Participation) -> Exit | None:
     """Return the exit in the current state, or None before the end, to hide codes until then."""
-    status, outcome = participation.status, ""
-    if status == Status.BETWEEN:
-        return exit_of(participation, "completed")
-    if is_rejected(participation):
+    status, finished_at = participation.status, participation.finished_at
+    if status != Status.BETWEEN and is_rejected(participation):
         return None
-    if status == Status.COMPLETED:
-        outcome = "completed"
-    elif status == Status.REFUSED:
-        outcome = "study_full"
-    elif status == Status.SCREENED_OUT:
-        outcome = "not_qualified"
-    elif status == Status.WITHDRAWN and (finished_at := participation.finished_at) is not None:
+    outcome = OUTCOMES.get(Status(status), "")
+    if status == Status.WITHDRAWN and finished_at is not None:
         # Withdrawing does not change the earnings, so the code must remain available.
         outcome = "completed" if finished_at < participation.tombstone.erased_at else ""
     return exit_of(participation, outcome) if outcome else None
