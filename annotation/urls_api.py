@@ -1,9 +1,11 @@
 """URLs under /api/v1/, except those for results, which are in analysis/urls.py."""
 
 from django.urls import path
+from rest_framework.parsers import MultiPartParser
 
 from annotation.audit import pages as audit_pages
 from annotation.library import datasets_api as datasets
+from annotation.library import tasks as library
 from annotation.library import tasks_api as tasks
 from annotation.monitoring import api as annotators
 from annotation.monitoring import decisions
@@ -28,6 +30,14 @@ PROLIFIC = STUDY + "prolific/"
 WEBHOOK = STUDY + "webhooks/<int:pk>/"
 TASK = "tasks/<str:name>/<int:version>/"
 files = uploads.takes_files(uploads.MAX_BYTES, uploads.MAX_FILES)
+
+archive = twin(library.TaskArchive)
+TASK_POSTS = {
+    "archive": archive.as_view(),
+    "unarchive": archive.as_view(step=library.TaskUnarchive),
+    "team": twin(library.TaskTeam).as_view(),
+    "checks": files(twin(library.TaskChecks).as_view(parser_classes=[MultiPartParser])),
+}
 
 # For programs that take part: a study's link, and the steps of a participation.
 PARTICIPANTS = [
@@ -99,12 +109,7 @@ urlpatterns = [
     path(TASK, tasks.OneTask.as_view(), name="api_task"),
     path(TASK + "card/", tasks.TaskCard.as_view(), name="api_task_card"),
     path(TASK + "report/", tasks.TaskReport.as_view(), name="api_task_report"),
-    path(TASK + "archive/", tasks.TaskArchive.as_view(is_archived=True), name="api_task_archive"),
-    path(
-        TASK + "unarchive/", tasks.TaskArchive.as_view(is_archived=False), name="api_task_unarchive"
-    ),
-    path(TASK + "team/", tasks.TaskTeam.as_view(), name="api_task_team"),
-    path(TASK + "checks/", files(tasks.TaskChecks.as_view()), name="api_task_checks"),
+    *(path(f"{TASK}{name}/", view, name=f"api_task_{name}") for name, view in TASK_POSTS.items()),
     path("jobs/<int:pk>/", jobs.OneJob.as_view(), name="api_job"),
     path("jobs/<int:pk>/run/", jobs.RunJob.as_view(), name="api_job_run"),
 ]

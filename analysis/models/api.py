@@ -22,11 +22,11 @@ from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
 from annotation.study import design_file
 from annotation.web import jobs
-from annotation.web.access import own_model
+from annotation.web.access import may_run, own_model
 from annotation.web.form_bodies import as_form_data, check, check_known, fields_of, shape
 from annotation.web.paging import RowsView
 from annotation.web.problems import Conflict, Unprocessable
-from annotation.web.views import ApiView, may_run, tagged
+from annotation.web.views import ApiView, tagged
 from tasks import teams
 from tasks.columns import Column
 from tasks.models import Job, LanguageModel, Prediction, PredictionFile

@@ -15,9 +15,10 @@ from annotation.library.dataset_import import ColumnsForm, ReadingForm
 from annotation.library.gym_import import GymTasksForm, PartitionForm
 from annotation.library.tasks_api import ImportedShape, JobBegun, files_in, imported
 from annotation.web import form_bodies, jobs
+from annotation.web.access import may_run
 from annotation.web.form_bodies import check_known
 from annotation.web.problems import NotAllowed, Unprocessable
-from annotation.web.views import ApiView, may_run
+from annotation.web.views import ApiView
 from tasks import dataset_uploads, gym_uploads, teams, upload_jobs, uploads
 from tasks import jobs as all_jobs
 from tasks.cards import FAMILIES, GOLD_RULES

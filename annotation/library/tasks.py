@@ -1,19 +1,23 @@
 """Task pages: the list, and one task with its card, data report, team and checks."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django import forms
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Count
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import get_valid_filename
 
 from annotation.protocol import attention_checks
 from annotation.study import team
 from annotation.study.team_pages import TaskMemberForm
-from annotation.web.access import ResearcherRequest, signed_in
+from annotation.web.access import ResearcherRequest, may_run, signed_in
 from annotation.web.fields import PageForm, TextField, by_key
+from annotation.web.posts import Post, page
 from tasks import checking, data_report, disk, exporting, listing, teams, upload_jobs, uploads
 from tasks.cards import Card, CardError, parse_card
 from tasks.columns import Column
@@ -247,48 +251,62 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
     return render(request, "library/task_edit.html", context, status=status)
 
 
-@signed_in("POST")
-def task_team(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    task = get_object_or_404(Task, name=name, version=version)
-    form = TaskMemberForm(request.POST)
-    if not form.is_valid():
-        return _task_page(request, task, form)
-    try:
-        team.add_to_task(task.name, form.cleaned_data["username"], request.user)
-    except teams.NotInTeam as error:
-        return _task_page(request, task, problem=str(error), status=403)
-    except teams.TeamError as error:
-        form.add_error("username", str(error))
-        return _task_page(request, task, form)
-    return redirect("task", name, version)
+class TaskPost(Post[Task]):
+    """A POST from the task's team about a single version."""
+
+    def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> Task:
+        may_run(request)
+        task = get_object_or_404(Task, **names)
+        if not teams.may_change(task.name, request.user):
+            raise PermissionDenied(str(teams.NotInTeam(task.name)))
+        return task
 
 
-@signed_in("POST")
-def task_archive(
-    request: ResearcherRequest, name: str, version: int, is_archived: bool
-) -> HttpResponse:
-    task = get_object_or_404(Task, name=name, version=version)
-    try:
-        teams.archive_task(task, is_archived, request.user)
-    except teams.NotInTeam as error:
-        return _task_page(request, task, problem=str(error), status=403)
-    return redirect("task", name, version)
+class TaskTeam(TaskPost):
+    row, form_class = "task_team", TaskMemberForm
+    summary = "Add a user to a task's team"
+    faults: ClassVar = {teams.TeamError: "username"}
+
+    def do(self, task: Task, data: dict[str, Any], by: User) -> str:
+        team.add_to_task(task.name, data["username"], by)
+        return f"{data['username']} was added to the {task.name} team."
 
 
-@uploads.takes_files(10 * MAX_CHECKS)  # files slightly above the limit get a form error
-@signed_in("POST")
-def task_checks(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    task = get_object_or_404(Task, name=name, version=version)
-    if not teams.may_change(name, request.user):
-        return _task_page(request, task, problem=str(teams.NotInTeam(name)), status=403)
-    form = ChecksForm(request.POST, request.FILES)
-    if not form.is_valid():
-        return _task_page(request, task, form)
-    file = form.cleaned_data["checks"]
-    try:
-        attention_checks.import_upload(task, file.name, file.read(), request.user)
-    except (FormatError, checking.Busy) as error:
-        form.add_error("checks", str(error))
-        status = 503 if isinstance(error, checking.Busy) else 422
-        return _task_page(request, task, form, status=status)
-    return redirect("task", name, version)
+class TaskArchive(TaskPost):
+    """Archive or restore a task, depending on the URL."""
+
+    row = "task_archive"
+    is_archived = True
+    summary = "Archive or restore a task version (this affects only the list of tasks)"
+
+    def do(self, task: Task, data: dict[str, Any], by: User) -> str:
+        teams.archive_task(task, self.is_archived, by)
+        return f"{task} is {'archived' if self.is_archived else 'in the list again'}."
+
+
+class TaskUnarchive(TaskArchive):
+    row = "task_unarchive"
+    is_archived = False
+
+
+class TaskChecks(TaskPost):
+    row, form_class = "task_checks", ChecksForm
+    summary = "Attach an attention check file to a task"
+    faults: ClassVar = {FormatError: "checks"}
+    conflicts = (checking.Busy,)
+    conflict_status = 503
+
+    def form(self, task: Task, data: Any, files: Any = None) -> ChecksForm:
+        return ChecksForm(data, files)
+
+    def do(self, task: Task, data: dict[str, Any], by: User) -> str:
+        file = data["checks"]
+        attention_checks.import_upload(task, file.name, file.read(), by)
+        return f"{task} now has attention checks."
+
+
+task_team, task_archive, task_unarchive, task_checks = (
+    page(post, _task_page, to="task") for post in (TaskTeam, TaskArchive, TaskUnarchive, TaskChecks)
+)
+# Files slightly above the limit get a form error.
+task_checks = uploads.takes_files(10 * MAX_CHECKS)(task_checks)

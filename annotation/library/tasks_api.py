@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
@@ -14,19 +13,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.library.task_import import CardForm
-from annotation.library.tasks import ChecksForm
-from annotation.protocol import attention_checks
-from annotation.study import team
-from annotation.study.team_pages import TaskMemberForm
 from annotation.web import jobs
+from annotation.web.access import may_run
 from annotation.web.form_bodies import check_known
 from annotation.web.paging import RowsView, field_of
 from annotation.web.problems import Conflict, Unprocessable
-from annotation.web.views import ApiView, Twin, may_run, tagged
-from tasks import checking, data_report, teams, upload_jobs, uploads
+from annotation.web.views import ApiView, tagged
+from tasks import data_report, upload_jobs, uploads
 from tasks import jobs as all_jobs
 from tasks.columns import Column
-from tasks.formats import FormatError
 from tasks.models import Split, Task, TaskUpload
 
 COLUMNS = [
@@ -161,7 +156,7 @@ def imported(upload: TaskUpload) -> Response:
 
 def task_of(name: str, version: int) -> Task:
     """Return a version of a task, or raise Http404."""
-    return get_object_or_404(Task, name=name, version=version if version < 2**31 else 0)
+    return get_object_or_404(Task, name=name, version=version)
 
 
 class OneTask(ApiView):
@@ -189,55 +184,6 @@ class TaskReport(ApiView):
         return tagged(
             request, {"lines": data_report.lines(report), "report": data_report.on_scale(report)}
         )
-
-
-class TaskTwin(Twin):
-    """A POST from the task's team about a single version."""
-
-    def subject(self, request: Request, body: dict[str, Any], **names: Any) -> Task:
-        may_run(request)
-        task = task_of(names["name"], names["version"])
-        if not teams.may_change(task.name, request.user):
-            raise PermissionDenied(str(teams.NotInTeam(task.name)))
-        return task
-
-
-class TaskTeam(TaskTwin):
-    page, form_class = "task_team", TaskMemberForm
-    summary = "Add a user to a task's team"
-    faults: ClassVar = {teams.TeamError: "username"}
-
-    def do(self, task: Task, data: dict[str, Any], request: Request) -> dict[str, str]:
-        team.add_to_task(task.name, data["username"], request.user)
-        return {"done": f"{data['username']} was added to the {task.name} team."}
-
-
-class TaskArchive(TaskTwin):
-    """Archive or restore a task, depending on the URL."""
-
-    page = "task_archive"
-    is_archived = True
-    summary = "Archive or restore a task version (this affects only the list of tasks)"
-
-    def do(self, task: Task, data: dict[str, Any], request: Request) -> dict[str, str]:
-        teams.archive_task(task, self.is_archived, request.user)
-        return {"done": f"{task} is {'archived' if self.is_archived else 'in the list again'}."}
-
-
-class TaskChecks(TaskTwin):
-    page, form_class = "task_checks", ChecksForm
-    summary = "Attach an attention check file to a task"
-    faults: ClassVar = {FormatError: "checks"}
-    conflicts = (checking.Busy,)
-    parser_classes: ClassVar = [MultiPartParser]
-
-    def form(self, task: Task, body: dict[str, Any]) -> ChecksForm:
-        return ChecksForm({}, self.request.FILES)
-
-    def do(self, task: Task, data: dict[str, Any], request: Request) -> dict[str, str]:
-        file = data["checks"]
-        attention_checks.import_upload(task, file.name, file.read(), request.user)
-        return {"done": f"{task} now has attention checks."}
 
 
 def files_in(request: Request, *names: str) -> list[Any]:

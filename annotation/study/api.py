@@ -20,13 +20,13 @@ from annotation.study import design, design_file, lifecycle, minutes, team_pages
 from annotation.study import team as members
 from annotation.study.team_pages import MemberForm, RemovalForm, RoleForm
 from annotation.web import form_bodies
-from annotation.web.access import studies_of, study_of
+from annotation.web.access import may_run, studies_of, study_of
 from annotation.web.fields import PageForm
 from annotation.web.form_bodies import Numbers, StrictJSONParser, Texts, as_object
 from annotation.web.paging import RowsView, field_of, page_of, small_list
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
-from annotation.web.views import ApiView, StudyTwin, etag, may_run, tagged
+from annotation.web.views import ApiView, StudyTwin, etag, tagged
 from annotation.web.wording import join_url
 from tasks.columns import Column
 

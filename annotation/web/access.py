@@ -67,6 +67,21 @@ def token_of(request: HttpRequest) -> ApiToken | None:
     return token if isinstance(token, ApiToken) else None
 
 
+def may_run(request: HttpRequest) -> None:
+    """Raise PermissionDenied if the token may not change objects outside studies.
+
+    All researchers share tasks and models. Tokens need the scope run, without a study limit.
+    """
+    token = token_of(request)
+    if token is None:
+        return
+    if not token.allows("own"):
+        scopes = " and ".join(token.scopes)
+        raise PermissionDenied(f"This token has the scopes {scopes}; this requires run.")
+    if token.study_id:
+        raise PermissionDenied("This token is limited to one study; this URL belongs to no study.")
+
+
 def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
     """Return the study with this name if the researcher has the right (models.study.RIGHTS).
 

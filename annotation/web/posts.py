@@ -33,6 +33,7 @@ class Post(Generic[About]):
     form_class: ClassVar[Any] = None
     faults: ClassVar[Mapping[type[Exception], str]] = {}
     conflicts: ClassVar[tuple[type[Exception], ...]] = ()
+    conflict_status = 409  # of the page
     summary: ClassVar[str]  # this and the next ones are for the OpenAPI document
     operation_id: ClassVar[str | None] = None
     success = 200
@@ -101,7 +102,7 @@ def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = N
             form.add_error(post.fault(error), sentences(error))
             return show(request, subject, form)
         except post.conflicts as error:
-            return show(request, subject, problem=str(error), status=409)
+            return show(request, subject, problem=str(error), status=post.conflict_status)
         if post.tells:
             messages.success(request, post.in_words(result))
         return redirect(to, **names) if isinstance(to, str) else to(request, result, **names)

@@ -3,10 +3,10 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from inspect import getdoc
 from typing import Any, ClassVar
 
 from django import forms
-from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -19,7 +19,7 @@ from rest_framework.views import APIView
 
 from annotation.models import Study
 from annotation.web import form_bodies
-from annotation.web.access import study_of, token_of
+from annotation.web.access import study_of
 from annotation.web.posts import Post, sentences
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
@@ -65,21 +65,6 @@ def etag(data: Any) -> str:
     """Return a hash of the content as an ETag. Equal content has equal ETags."""
     text = json.dumps(data, cls=JSONEncoder, sort_keys=True)
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
-
-
-def may_run(request: Request) -> None:
-    """Raise PermissionDenied if the token may not change objects outside studies.
-
-    All researchers share tasks and models. Tokens need the scope run, without a study limit.
-    """
-    token = token_of(request)
-    if token is None:
-        return
-    if not token.allows("own"):
-        scopes = " and ".join(token.scopes)
-        raise PermissionDenied(f"This token has the scopes {scopes}; this requires run.")
-    if token.study_id:
-        raise PermissionDenied("This token is limited to one study; this URL belongs to no study.")
 
 
 class Twin(ApiView):
@@ -184,8 +169,9 @@ class PostTwin(Twin):
         return self.post_of_page.subject(request, body, **names)
 
     def form(self, subject: Any, body: dict[str, Any]) -> Any:
-        data = form_bodies.as_form_data(body)
-        return self.post_of_page.form(subject, data, self.request.FILES)
+        files = self.request.FILES
+        data = form_bodies.as_form_data({k: v for k, v in body.items() if k not in files})
+        return self.post_of_page.form(subject, data, files)
 
     def do(self, subject: Any, data: dict[str, Any], request: Request) -> Any:
         result = self.post_of_page.do(subject, data, request.user)
@@ -197,7 +183,7 @@ class PostTwin(Twin):
 
 def twin(step: type[Post[Any]]) -> type[PostTwin]:
     """Return the API view for a POST with a form as its body and a sentence as its result."""
-    return type(step.__name__, (PostTwin,), {"step": step, "__doc__": step.__doc__})
+    return type(step.__name__, (PostTwin,), {"step": step, "__doc__": getdoc(step)})
 
 
 @extend_schema(exclude=True)
