@@ -5,6 +5,7 @@ import json
 from typing import Any, ClassVar
 
 from django import forms
+from django.core.exceptions import PermissionDenied
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -17,7 +18,7 @@ from annotation.library.tasks_api import ImportedShape, JobBegun, files_in, impo
 from annotation.web import form_bodies, jobs
 from annotation.web.access import may_run
 from annotation.web.form_bodies import check_known
-from annotation.web.problems import NotAllowed, Unprocessable
+from annotation.web.problems import Unprocessable
 from annotation.web.views import ApiView
 from tasks import dataset_uploads, gym_uploads, teams, upload_jobs, uploads
 from tasks import jobs as all_jobs
@@ -112,7 +113,7 @@ class Datasets(ApiView):
             teams.check(spec.name, request.user)
             dataset_uploads.make(upload, spec, request.user)
         except teams.NotInTeam as error:
-            raise NotAllowed(str(error)) from None
+            raise PermissionDenied(str(error)) from None
         except (uploads.UploadError, FormatError) as error:
             raise Unprocessable({"mapping": [str(error)]}) from None
         if faults := upload_jobs.problems(upload):

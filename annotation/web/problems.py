@@ -72,10 +72,6 @@ class Conflict(exceptions.APIException):
     default_code = "conflict"
 
 
-class NotAllowed(exceptions.PermissionDenied):
-    """The object belongs to another user."""
-
-
 class NoRoom(exceptions.APIException):
     status_code = HTTPStatus.INSUFFICIENT_STORAGE
     default_code = "disk_full"
