@@ -121,6 +121,8 @@ FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
     (forms.DecimalField, serializers.CharField),
     (forms.FloatField, serializers.FloatField),
     (forms.FileField, serializers.FileField),
+    (forms.MultipleChoiceField, Texts),
+    (forms.ModelMultipleChoiceField, Numbers),
     (forms.ModelChoiceField, serializers.IntegerField),
 ]
 
@@ -136,17 +138,7 @@ def _field(field: forms.Field) -> serializers.Field:
     options: dict[str, Any] = {"required": field.required, "help_text": help_text}
     if isinstance(field, forms.BooleanField):
         options["required"] = False
-    if isinstance(field, forms.MultipleChoiceField | forms.ModelMultipleChoiceField):
-        kind = (
-            serializers.CharField
-            if isinstance(field, forms.MultipleChoiceField)
-            else serializers.IntegerField
-        )
-        return serializers.ListField(child=kind(), **options)
-    kind = next(
-        (field_type for kind, field_type in FIELDS if isinstance(field, kind)),
-        serializers.CharField,
-    )
+    kind = next((shown for kind, shown in FIELDS if isinstance(field, kind)), serializers.CharField)
     return kind(**options)
 
 
