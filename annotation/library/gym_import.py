@@ -100,7 +100,7 @@ def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
         else:
             if upload.job:
                 jobs.advance(upload.job)
-            return _imported(request, upload) or go_to(request, _address(upload))
+            return _imported(request, upload) or go_to(request, url_of(upload))
     context = {"form": form, "upload": upload, "shared": contents["shared"], "job": upload.job}
     status = 422 if form.is_bound and running is None else 200
     return render(request, "library/gym_tasks.html", context, status=status)
@@ -111,9 +111,13 @@ def gym_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Run a part of the import job, and redirect to the tasks after the last part."""
     upload = _upload(request, pk)
     if upload.job is None:
-        return go_to(request, _address(upload))
-    reply = poll(request, upload.job, _address(upload))
+        return go_to(request, url_of(upload))
+    reply = poll(request, upload.job, url_of(upload))
     return _imported(request, upload) or reply
+
+
+def url_of(upload: TaskUpload) -> str:
+    return reverse("task_upload", args=[upload.pk])
 
 
 def _upload(request: ResearcherRequest, pk: UUID) -> TaskUpload:
@@ -121,10 +125,6 @@ def _upload(request: ResearcherRequest, pk: UUID) -> TaskUpload:
     if not gym_uploads.is_gym(upload):
         raise Http404
     return upload
-
-
-def _address(upload: TaskUpload) -> str:
-    return reverse("task_upload", args=[upload.pk])
 
 
 def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:

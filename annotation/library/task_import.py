@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
 from annotation.library.dataset_import import ReadingForm, add_problem, dataset_columns
-from annotation.library.gym_import import PartitionForm, gym_tasks
+from annotation.library.gym_import import PartitionForm, gym_tasks, url_of
 from annotation.models import Step
 from annotation.participation.preview import show
 from annotation.participation.turn import Place, TurnPage
@@ -99,7 +99,7 @@ def task_add(request: ResearcherRequest) -> HttpResponse:
         uploads.drop_old()
         if form.is_valid():
             try:
-                return go_to(request, _address(_begin(form, request.user)))
+                return go_to(request, url_of(_begin(form, request.user)))
             except uploads.UploadError as error:
                 for problem in error.problems:
                     add_problem(form, problem, "upload")
@@ -149,10 +149,6 @@ def _begin(form: AddForm, owner: Any) -> TaskUpload:
         " files named <task>_test.jsonl and <task>_train_<shots>_<number>.jsonl (CLUES layout), or"
         " NAME_K_SEED_train.tsv, ..._dev.tsv and ..._test.tsv (Few-shot Gym)."
     )
-
-
-def _address(upload: TaskUpload) -> str:
-    return reverse("task_upload", args=[upload.pk])
 
 
 @never_cache
@@ -221,7 +217,7 @@ def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     upload = upload_of(request, pk)
     if not upload_jobs.may_change(upload):
         messages.error(request, "The task is being imported; its files can no longer be changed.")
-        return go_to(request, _address(upload))
+        return go_to(request, url_of(upload))
     if "remove" in request.POST:
         form = RemoveForm(request.POST)
         if not form.is_valid():
@@ -230,7 +226,7 @@ def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     elif refusal := _add(request, upload):
         return refusal
     upload_jobs.start_check(upload, request.user)
-    return go_to(request, _address(upload))
+    return go_to(request, url_of(upload))
 
 
 def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
@@ -251,7 +247,7 @@ def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
 @signed_in("POST")
 def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     upload = upload_of(request, pk)
-    address = _address(upload)
+    address = url_of(upload)
     reply = poll(request, upload.job, address) if upload.job else go_to(request, address)
     return _imported(request, upload) or reply
 
@@ -274,7 +270,7 @@ def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     made_from = origin["made_from"] if origin and origin["hash"] == check.get("hash") else None
     destination = request.POST.get("next", "")
     upload_jobs.confirm(upload, request.user, "rechain" in request.POST, made_from, destination)
-    return _imported(request, upload) or go_to(request, _address(upload))
+    return _imported(request, upload) or go_to(request, url_of(upload))
 
 
 def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
@@ -290,7 +286,7 @@ def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | 
     waiting = later.last()  # the next of several files
     pages = {
         "study": f"{reverse('study_new')}?task={result['name']}",
-        "add": _address(waiting) if waiting else reverse("task_add"),
+        "add": url_of(waiting) if waiting else reverse("task_add"),
     }
     task = reverse("task", args=[result["name"], result["version"]])
     return go_to(request, pages.get(job.parameters.get("then", ""), task))
@@ -323,9 +319,9 @@ def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> Ht
         ),
         key=f"preview-{upload.pk}-{upload.revision}-{number}",
         answer_url=_example_address(upload, number),
-        continue_url=_address(upload) if last else _example_address(upload, number + 1),
+        continue_url=url_of(upload) if last else _example_address(upload, number + 1),
         shows_examples=True,
-        back_url=_address(upload),
+        back_url=url_of(upload),
     )
     return show(request, page)
 
