@@ -40,8 +40,7 @@ class OwnQuestion:
 
 def parse(declared: str) -> list[OwnQuestion]:
     """Parse a declaration of questions. Raises QuestionError."""
-    blocks = [block for block in declared.replace("\r\n", "\n").split("\n\n") if block.strip()]
-    questions = [_question(number, block) for number, block in enumerate(blocks, start=1)]
+    questions = [_question(number, block) for number, block in enumerate(blocks(declared), start=1)]
     if len(questions) > MAX_QUESTIONS:
         raise QuestionError(f"Enter at most {MAX_QUESTIONS} questions.")
     ids = [question.id for question in questions]
@@ -55,8 +54,15 @@ def of_moment(declared: str, moment: str) -> list[OwnQuestion]:
     return [question for question in parse(declared) if question.moment == moment]
 
 
-def _question(number: int, block: str) -> OwnQuestion:
-    head, *option_lines = [line.strip() for line in block.strip().splitlines() if line.strip()]
+def blocks(declared: str) -> list[list[str]]:
+    """Return the lines of each block, without blank lines and surrounding spaces."""
+    texts = declared.replace("\r\n", "\n").split("\n\n")
+    lines = [[line.strip() for line in text.splitlines() if line.strip()] for text in texts]
+    return [block for block in lines if block]
+
+
+def _question(number: int, block: list[str]) -> OwnQuestion:
+    head, *option_lines = block
     match = HEAD.fullmatch(head)
     if match is None:
         raise QuestionError(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from annotation.models import Qualification, Study
-from annotation.study.own_questions import QuestionError
+from annotation.study.own_questions import QuestionError, blocks
 from tasks.models import Example, Split, Task
 
 
@@ -93,12 +93,10 @@ class Question:
 
 def parse(text: str) -> list[Question]:
     """Parse the comprehension questions. Raises QuestionError."""
-    blocks = [block for block in text.replace("\r\n", "\n").split("\n\n") if block.strip()]
-    return [_question(number, block) for number, block in enumerate(blocks, start=1)]
+    return [_question(number, block) for number, block in enumerate(blocks(text), start=1)]
 
 
-def _question(number: int, block: str) -> Question:
-    lines = [line.strip() for line in block.strip().splitlines() if line.strip()]
+def _question(number: int, lines: list[str]) -> Question:
     marked = [line for line in lines if line[0] in "-*"]
     question_lines = [line for line in lines if line[0] not in "-*"]
     if not question_lines or lines[: len(question_lines)] != question_lines:
