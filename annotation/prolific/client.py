@@ -90,15 +90,7 @@ class Client:
     ) -> Any:
         """Return the response's JSON, which must be of type `shape`. Raises ProlificError."""
         reply = self._send(method, path, json, parameters)
-        try:
-            body = reply.json()
-        except (ValueError, RecursionError):
-            raise undocumented(
-                f"answer to {method} {path}", reply.text[:200], reply.status_code
-            ) from None
-        if not isinstance(body, shape):
-            raise undocumented(f"answer to {method} {path}", body, reply.status_code)
-        return body
+        return _json(reply, shape, f"answer to {method} {path}")
 
     def _send(
         self, method: str, path: str, json: Any = None, parameters: Json | None = None
@@ -302,12 +294,7 @@ class Client:
     def subscribe(self, workspace: str, event: str, target: str) -> None:
         body = {"workspace_id": workspace, "event_type": event, "target_url": target}
         reply = self._send("POST", "hooks/subscriptions/", body)
-        try:
-            created = reply.json()
-        except (ValueError, RecursionError):
-            created = None
-        if not isinstance(created, dict):
-            raise undocumented("answer to a subscription", reply.text[:200])
+        created = _json(reply, dict, "answer to a subscription")
         confirmation = {"secret": reply.headers.get("X-Hook-Secret", "")}
         self._send("POST", f"hooks/subscriptions/{_text(created, 'id')}/", confirmation)
 
@@ -322,6 +309,17 @@ def environment() -> Access:
         settings.PROLIFIC_PROJECT,
         ("PROLIFIC_WORKSPACE", "PROLIFIC_PROJECT"),
     )
+
+
+def _json(reply: requests.Response, shape: type, subject: str) -> Any:
+    """Return a response's JSON, which must be of type `shape`. Raises ProlificError."""
+    try:
+        body = reply.json()
+    except (ValueError, RecursionError):
+        raise undocumented(subject, reply.text[:200], reply.status_code) from None
+    if not isinstance(body, shape):
+        raise undocumented(subject, body, reply.status_code)
+    return body
 
 
 def _rows(page: Json, path: str) -> list[Json]:
