@@ -7,6 +7,7 @@ IDs, and stopping a process does not lose any. sending.py sends the deliveries.
 
 import base64
 import secrets
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -139,11 +140,9 @@ def _finished(participation: Participation) -> dict[str, Any]:
 def filled(study: Study) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield an event for each full scenario, and again if its number of seats changes."""
     holding = Participation.objects.holding_seats(database_now(), study).filter(kind=Kind.PERSON)
-    counts: dict[int, int] = {}
-    for scenario in holding.order_by().values_list("scenario_id", flat=True):
-        counts[scenario] = counts.get(scenario, 0) + 1
+    counts = Counter(holding.order_by().values_list("scenario_id", flat=True))
     for row in study.scenarios.select_related("task"):
-        if counts.get(row.pk, 0) >= row.seats:
+        if counts[row.pk] >= row.seats:
             data: dict[str, Any] = {"scenario": row.pk, "task": row.task.name, "shots": row.shots}
             data |= {"split": row.split_number, "seats": row.seats}
             yield Event.SCENARIO_FILLED, f"scenario {row.pk} of {row.seats}", data
