@@ -45,8 +45,7 @@ from annotation.accounts import closing as accounts
 from annotation.accounts import tokens
 from annotation.accounts.pages import AddressForm, FirstOwnerForm, TimeZoneForm, UserForm
 from annotation.models import AuditEntry, Invitation, Preferences, Topic
-from annotation.study import team
-from annotation.study.team_pages import InvitationForm
+from annotation.study.team_pages import InvitationForm, invited
 from annotation.web.access import ResearcherRequest, signed_in
 from annotation.web.fields import PageForm, is_shown_again
 from config.sessions import TIME_ZONE
@@ -161,10 +160,7 @@ def _invite(request: ResearcherRequest) -> HttpResponse:
     form = InvitationForm(request.POST)
     if not form.is_valid():
         return _page(request, 422, invitation_form=form)
-    token, invitation = team.invite(None, None, form.cleaned_data["email"], request.user)
-    link = request.build_absolute_uri(reverse("invitation", args=[token]))
-    is_sent = team.send(invitation, link)
-    return _page(request, 201, invitation=invitation, invitation_link=link, is_sent=is_sent)
+    return _page(request, 201, **invited(request, None, form))
 
 
 def _link(user: User) -> str:

@@ -141,12 +141,18 @@ def _invite(request: ResearcherRequest, study: Study, show: View) -> HttpRespons
     form = InviteForm(request.POST)
     if not form.is_valid():
         return show(request, study, form)
-    email, role = form.cleaned_data["email"], form.cleaned_data["role"]
+    return show(request, study, status=201, **invited(request, study, form))
+
+
+def invited(
+    request: ResearcherRequest, study: Study | None, form: InvitationForm
+) -> dict[str, Any]:
+    """Create the invitation in a valid form and send it. Return the context for showing it."""
+    email, role = form.cleaned_data["email"], form.cleaned_data.get("role")
     token, invitation = members.invite(study, role, email, request.user)
     link = request.build_absolute_uri(reverse("invitation", args=[token]))
     is_sent = members.send(invitation, link)
-    extra = {"invitation": invitation, "invitation_link": link, "is_sent": is_sent}
-    return show(request, study, status=201, **extra)
+    return {"invitation": invitation, "invitation_link": link, "is_sent": is_sent}
 
 
 def _revoke(request: ResearcherRequest, study: Study, show: View) -> HttpResponse:
