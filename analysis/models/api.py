@@ -153,7 +153,7 @@ class OnePredictionFile(ApiView):
     def delete(self, request: Request, name: str, pk: int) -> Response:
         may_run(request)
         model = own_model(request, name)
-        file = get_object_or_404(model.files, pk=min(pk, 2**62))
+        file = get_object_or_404(model.files, pk=pk)
         try:
             prediction_store.delete(file)
         except prediction_store.PredictionsError as error:

@@ -154,21 +154,16 @@ def imported(upload: TaskUpload) -> Response:
     return Response(result, status=201 if result["created"] else 200)
 
 
-def task_of(name: str, version: int) -> Task:
-    """Return a version of a task, or raise Http404."""
-    return get_object_or_404(Task, name=name, version=version)
-
-
 class OneTask(ApiView):
     @extend_schema(responses=TaskShape, summary="One version of a task")
     def get(self, request: Request, name: str, version: int) -> Response:
-        return tagged(request, as_record(task_of(name, version)))
+        return tagged(request, as_record(get_object_or_404(Task, name=name, version=version)))
 
 
 class TaskCard(ApiView):
     @extend_schema(responses=OpenApiTypes.OBJECT, summary="A task's card")
     def get(self, request: Request, name: str, version: int) -> Response:
-        return tagged(request, task_of(name, version).card.as_dict())
+        return tagged(request, get_object_or_404(Task, name=name, version=version).card.as_dict())
 
 
 class TaskReport(ApiView):
@@ -180,7 +175,7 @@ class TaskReport(ApiView):
 
     @extend_schema(responses=ReportShape, summary="A task's data report")
     def get(self, request: Request, name: str, version: int) -> Response:
-        report = task_of(name, version).report
+        report = get_object_or_404(Task, name=name, version=version).report
         return tagged(
             request, {"lines": data_report.lines(report), "report": data_report.on_scale(report)}
         )

@@ -190,7 +190,7 @@ class OneWebhook(ApiView):
     @extend_schema(summary="End a webhook", responses={204: None})
     def delete(self, request: Request, name: str, pk: int) -> Response:
         study = study_of(request, name, "own")
-        webhook = get_object_or_404(study.webhooks, pk=min(pk, 2**62))
+        webhook = get_object_or_404(study.webhooks, pk=pk)
         webhook.end(by=request.user)
         return Response(status=204)
 
@@ -202,4 +202,4 @@ class Deliveries(RowsView):
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Delivery]:
         study = study_of(request, names["name"], "own")
-        return get_object_or_404(study.webhooks, pk=min(names["pk"], 2**62)).deliveries.all()
+        return get_object_or_404(study.webhooks, pk=names["pk"]).deliveries.all()

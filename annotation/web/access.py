@@ -124,8 +124,8 @@ def job_of(request: HttpRequest, pk: int) -> Job:
     visible to their owner. A token for one study gives access only to that study's jobs.
     """
     token = token_of(request)
-    job = get_object_or_404(Job, pk=pk) if pk < 2**63 else None
-    if job is None or not isinstance(request.user, User):
+    job = get_object_or_404(Job, pk=pk)
+    if not isinstance(request.user, User):
         raise Http404
     if "study" in job.parameters:
         study = studies_of(request).filter(pk=job.parameters["study"]).first()

@@ -411,3 +411,11 @@ def test_a_decision_requires_and_stores_a_reason(program, done):
     bonus = program.post(f"{one}bonus/", {"amount": "1.50", "reason": "kind"})
     assert bonus.status_code == 201
     assert program.post(f"{one}free-seat/", {"reason": "gone"}).status_code == 409
+
+
+@pytest.mark.parametrize(
+    "address", ["pay/{}.csv", "webhooks/{}/deliveries/", "examples/{}/comments/"]
+)
+def test_an_id_that_no_row_can_have_is_404(program, done, address):
+    reply = program.get(f"/studies/{done.name}/{address.format(2**64)}")
+    assert reply.status_code == 404
