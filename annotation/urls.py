@@ -41,7 +41,7 @@ MOVED = (
     *((f"tasks/{old}/", "task_add_moved", "task_add", "") for old in ("dataset", "gym", "import")),
 )
 EXAMPLES = {"to": "task", "show": "examples", "by": "file"}  # also a former address
-POSTS = monitoring.POSTS | notices.POSTS
+POSTS = monitoring.POSTS | notices.POSTS | platforms.POSTS
 
 urlpatterns = [
     # Annotators; first, because Django tries the patterns in this order
@@ -102,7 +102,6 @@ urlpatterns = [
     path(STUDY + "platforms/panels/", platforms.panel_new, name="panel_new"),
     path(STUDY + "platforms/panels/<int:pk>/", platforms.panel_visit, name="panel_visit"),
     path(PROLIFIC, platforms.prolific_plan, name="prolific_plan"),
-    path(PROLIFIC + "sync/", platforms.prolific_sync, name="prolific_sync"),
     path(PROLIFIC + "<int:pk>/", platforms.prolific_study, name="prolific_study"),
     path("platforms/prolific/webhook/", platforms.receive, name="prolific_webhook"),
     path(STUDY + "pay/", pay.pay_page, name="pay"),

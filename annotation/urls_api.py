@@ -86,7 +86,6 @@ urlpatterns = [
     path(STUDY + "panels/", platforms.Panels.as_view(), name="api_panels"),
     path(PROLIFIC, platforms.Prolific.as_view(), name="api_prolific"),
     path(PROLIFIC + "costs/", platforms.ProlificCosts.as_view(), name="api_prolific_costs"),
-    path(PROLIFIC + "sync/", platforms.SyncProlific.as_view(), name="api_prolific_sync"),
     path(PROLIFIC + "<int:pk>/", platforms.OneProlificStudy.as_view(), name="api_prolific_study"),
     path(STUDY + "pay/", money.Pay.as_view(), name="api_pay"),
     path(STUDY + "pay/<int:pk>.csv", money.BatchFile.as_view(), name="api_pay_batch"),

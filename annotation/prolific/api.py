@@ -17,7 +17,6 @@ from annotation.prolific import pages as platforms
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.pages import DraftForm
 from annotation.prolific.places import start_by_hand
-from annotation.prolific.sync import sync
 from annotation.web import form_bodies
 from annotation.web.access import study_of
 from annotation.web.paging import small, small_list
@@ -181,15 +180,3 @@ class OneProlificStudy(StudyTwin):
             raise Unprocessable({error.field or "body": [str(error)]}) from None
         self.draft.refresh_from_db()
         return ThereShape(self.draft).data
-
-
-class SyncProlific(StudyTwin):
-    page = "prolific_sync"
-    summary = "Sync with Prolific"
-    conflicts = (ProlificError,)
-
-    def do(self, study: Study, data: dict[str, Any], request: Request) -> dict[str, str]:
-        report = sync(study)
-        return {
-            "done": " ".join([f"{report}.", *(f"Not synced: {p}" for p in report.problems[:10])])
-        }

@@ -284,23 +284,33 @@ def _change(request: ResearcherRequest, study: Study, draft: ProlificStudy) -> H
     return redirect("platforms", study.name)
 
 
-@signed_in("POST")
-def prolific_sync(request: ResearcherRequest, name: str) -> HttpResponse:
-    study = study_of(request, name, right_to("prolific_sync"))
-    try:
+class SyncProlific(StudyPost):
+    row, path = "prolific_sync", "prolific/sync/"
+    below = ("studies/<str:name>/platforms/", "studies/<str:name>/")
+    summary = "Sync with Prolific"
+    conflicts = (ProlificError,)
+
+    def do(self, study: Study, data: dict[str, Any], by: User) -> list[str]:
+        """Return a sentence about the sync, and one about each problem (at most ten)."""
         report = sync(study)
-    except ProlificError as error:
-        return _page(request, study, problem=str(error), status=409)
-    messages.success(request, f"{report}.")
-    for problem in report.problems[:10]:
-        messages.warning(request, f"Not synced: {problem}")
-    return redirect("platforms", study.name)
+        return [f"{report}.", *(f"Not synced: {problem}" for problem in report.problems[:10])]
+
+    def in_words(self, result: list[str]) -> str:
+        return " ".join(result)
+
+
+def _synced(request: ResearcherRequest, result: list[str], name: str) -> HttpResponse:
+    messages.success(request, result[0])
+    for problem in result[1:]:
+        messages.warning(request, problem)
+    return redirect("platforms", name)
 
 
 panel_new = posts.page(
     NewPanel, _page, to=lambda _request, panel, name: redirect("panel_visit", name, panel.pk)
 )
 prolific_plan = posts.page(Plan, _page, to="platforms")
+POSTS: posts.Views = {SyncProlific: posts.page(SyncProlific, _page, to=_synced)}
 
 
 @csrf_exempt

@@ -68,6 +68,8 @@ Views = dict[type[Post[Any]], View]  # views of pages by declaration
 
 
 class StudyPost(Post[Study]):
+    """A POST about a single study."""
+
     def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> Study:
         return study_of(request, names["name"], right_to(self.row))
 
