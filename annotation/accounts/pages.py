@@ -116,6 +116,12 @@ class FirstOwnerForm(AccountForm):
         return code
 
 
+ACTIONS = (
+    "open", "close", "link", "no_code", "delete", "spend", "no_spend", "administrator",
+    "no_administrator",
+)  # fmt: skip
+
+
 class UserForm(PageForm):
     key = "user"
     user = RowField(
@@ -126,23 +132,9 @@ class UserForm(PageForm):
         },
     )
     action = PressedField(
-        choices=[
-            (name, name)
-            for name in (
-                "open",
-                "close",
-                "link",
-                "no_code",
-                "delete",
-                "spend",
-                "no_spend",
-                "administrator",
-                "no_administrator",
-            )
-        ],
+        choices=[(name, name) for name in ACTIONS],
         error_messages={"invalid_choice": "This action does not exist."},
     )
-
     # Used only by "delete", which cannot be undone.
     typed = forms.CharField(required=False)
 

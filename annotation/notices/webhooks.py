@@ -117,12 +117,7 @@ def events_of(webhook: Webhook) -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield event, f"entry {entry.pk}", {"what": entry.what, "at": entry.at.isoformat()}
     jobs = Job.objects.filter(parameters__study=study.pk, touched_at__gte=since)
     for job in jobs.filter(state__in=(Job.State.DONE, Job.State.FAILED)):
-        data: dict[str, Any] = {
-            "job": job.pk,
-            "kind": job.kind,
-            "state": job.state,
-            "error": job.error,
-        }
+        data = {"job": job.pk, "kind": job.kind, "state": job.state, "error": job.error}
         yield Event.JOB_DONE, f"job {job.pk} {job.state}", data
 
 
