@@ -43,10 +43,8 @@ def end(participation: Participation, answered: Turn) -> None:
     if answered.position + 1 < len(participation.annotation_order):
         seats.end_part(participation)
         return
-    participation.status = Status.COMPLETED
-    participation.finished_at = database_now()
-    participation.signs = activity_summary.for_participation(participation)._asdict()
-    participation.save(update_fields=["status", "finished_at", "signs"])
+    signs = activity_summary.for_participation(participation)._asdict()
+    participation.store(status=Status.COMPLETED, finished_at=database_now(), signs=signs)
     seats.note_outcome(participation, "completed")
     ledger.settle(participation)
     budget.watch(participation.study_id)
