@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -76,27 +77,14 @@ def verdict(
 
 def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
     """Return (scenario, kind, mean S1 x 100) by participation that finished the judged step."""
-    answered = (
-        Answer.objects.filter(turn__participation__study=study, turn__step__in=JUDGED_STEPS)
-        .values(
-            "turn__participation_id",
-            "turn__participation__scenario_id",
-            "turn__participation__kind",
-            "turn__participation__training_order",
-            "turn__participation__screening_order",
-        )
-        .annotate(mean=Avg("s1"), n=Count("pk"))
-    )
+    answers = Answer.objects.filter(turn__participation__study=study, turn__step__in=JUDGED_STEPS)
+    names = ("id", "scenario_id", "kind", "training_order", "screening_order")
+    grouped = answers.values_list(*(f"turn__participation__{name}" for name in names))
+    rows: Iterable[Any] = grouped.annotate(mean=Avg("s1"), n=Count("pk"))
     return {
-        row["turn__participation_id"]: (
-            row["turn__participation__scenario_id"],
-            row["turn__participation__kind"],
-            100 * row["mean"],
-        )
-        for row in answered
-        if row["n"]
-        == len(row["turn__participation__training_order"])
-        + len(row["turn__participation__screening_order"])
+        pk: (scenario, kind, 100 * mean)
+        for pk, scenario, kind, training, screening, mean, n in rows
+        if n == len(training) + len(screening)
     }
 
 
@@ -105,13 +93,17 @@ def judge(participation: Participation) -> Verdict:
     means = judged_means(study)
     if participation.pk not in means:
         return Verdict(True, "no completed step to judge by")
-    judged = means.pop(participation.pk)
-    peers = [mean for scenario, kind, mean in means.values() if (scenario, kind) == judged[:2]]
-    return _apply(study, judged[2], peers, participation.scenario.shots)
+    return _apply(study, means, participation.pk, participation.scenario.shots)
 
 
-def _apply(study: Study, score: float, peers: Sequence[float], shots: int) -> Verdict:
-    """Apply the study's rule. The reason names the judged step."""
+def _apply(study: Study, means: dict[int, tuple[int, str, float]], pk: int, shots: int) -> Verdict:
+    """Apply the study's rule to one of the `judged_means`. The reason names the judged step."""
+    scenario, kind, score = means[pk]
+    peers = [
+        mean
+        for other_pk, (of, its_kind, mean) in means.items()
+        if other_pk != pk and (of, its_kind) == (scenario, kind)
+    ]
     step = "training" if shots else "screening"
     return verdict(study.qualification, study.qualification_threshold, score, peers, step)
 
@@ -205,16 +197,13 @@ def move_on(token: str) -> Participation:
 def screen_out(participation: Participation, reason: str, by: User | None = None) -> None:
     """Screen out with pay. Frees the seat and keeps the answers. The caller must hold the lock."""
     score_seen = blinding.is_seen(participation, by)
-    participation.status = Status.SCREENED_OUT
-    participation.seat_number = None
-    participation.in_analysis = False
-    participation.finished_at = database_now()
+    participation.store(
+        status=Status.SCREENED_OUT, seat_number=None, in_analysis=False,
+        finished_at=database_now(), decided_at=participation.decided_at,
+    )  # fmt: skip
     _note(participation, False, reason, by)
     participation.record_decision(
         Decision.About.ANALYSIS, False, f"screened out: {reason}", by, score_seen=score_seen
-    )
-    participation.save(
-        update_fields=["status", "seat_number", "in_analysis", "finished_at", "decided_at"]
     )
     seats.note_outcome(participation, "not_qualified")
     ledger.settle(participation)
@@ -234,15 +223,6 @@ def flagged_again(study: Study) -> dict[int, str]:
     passed = study.participations.filter(qualified=True)
     reasons = {}
     for pk, shots in passed.values_list("pk", "scenario__shots"):
-        if pk not in means:
-            continue
-        scenario, kind, score = means[pk]
-        peers = [
-            mean
-            for other_pk, (of, its_kind, mean) in means.items()
-            if other_pk != pk and (of, its_kind) == (scenario, kind)
-        ]
-        now = _apply(study, score, peers, shots)
-        if not now.passes:
+        if pk in means and not (now := _apply(study, means, pk, shots)).passes:
             reasons[pk] = f"would now be screened out: {now.reason}"
     return reasons
