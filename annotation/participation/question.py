@@ -79,11 +79,9 @@ def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "
 
     A reveal inserts the answer into the gap (`filling`), which keeps its size.
     """
-    parts = [re.escape(kind)] if kind else []
-    match = re.compile(rf"\b(?:{parts[0]})\b", re.IGNORECASE).search(text) if parts else None
-    marks = (
-        [(*match.span(), f'<em class="turn-kind" data-kind="{number}">', "</em>")] if match else []
-    )
+    marks = []
+    if kind and (match := re.search(rf"\b{re.escape(kind)}\b", text, re.IGNORECASE)):
+        marks.append((*match.span(), f'<em class="turn-kind" data-kind="{number}">', "</em>"))
     if PLACEHOLDER in FRAME.sub("", text):
         marks += [(*m.span(), '<span class="turn-frame">', "</span>") for m in FRAME.finditer(text)]
     pieces, at = [], 0
