@@ -249,7 +249,7 @@ def _revealed(reveal: Reveal) -> dict[str, Any]:
         "s1": None if reveal.verdict == "compare" else compared.s1,
         "verdict": reveal.verdict,
         **{name: list(getattr(compared, name)) for name in ("right", "missed", "extra", "partial")},
-        "also_accepted": list(reveal.also_accepted),
+        "also_accepted": list(compared.also_accepted),
         "explanation": reveal.explanation,
         "rule": _help(reveal.rule, shows_examples=False) if reveal.rule else None,
     }

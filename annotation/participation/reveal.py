@@ -100,7 +100,7 @@ class Reveal:
 
         Answers that are not judged return "compare", unless they are exact or "no answer".
         """
-        if not self.is_judged and self.score < 100 and not self.chose_no_answer:
+        if not self.is_judged and self.score < 100 and not self.answer.no_answer:
             return "compare"
         return {0: "wrong", 100: "right"}.get(self.score, "partly")
 
@@ -131,18 +131,6 @@ class Reveal:
              any(span.start <= start and end <= span.end for span in selected))
             for start, end in pairwise(cuts)
         ]  # fmt: skip
-
-    @property
-    def also_accepted(self) -> Sequence[str]:
-        return self.comparison.also_accepted
-
-    @property
-    def gold_is_empty(self) -> bool:
-        return not self.gold
-
-    @property
-    def chose_no_answer(self) -> bool:
-        return self.answer.no_answer
 
 
 def reveal_page(
