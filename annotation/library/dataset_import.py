@@ -28,9 +28,16 @@ from tasks.models import Example, TaskUpload
 
 # Column names that suggest a role. Users can change the suggestion.
 TEXTS = ("text", "sentence", "context", "review", "tokens", "content")
-GOLDS = ("label", "labels", "gold", "answer", "answers", "target", "entities", "ner_tags", "class")
+PAIRS = (("premise", "hypothesis"), ("sentence1", "sentence2"), ("question1", "question2"))
+GOLDS = ("label", "labels", "gold", "answer", "answers", "answerkey", "target", "entities",
+         "ner_tags", "class")  # fmt: skip
 OPTIONS, IDS = ("options", "choices", "endings"), ("id", "uid", "guid")
+QUESTIONS = ("question", "query")
 FEW, MOST = 20, 100  # maximum number of different values in a likely gold column; for choices
+# The beginning of a cell: several texts; or spans, no spans, or the tags of a list of tokens.
+LISTS = re.compile(r'\["(?!O"|[BIESLUM]-).*", "')
+SPANS = re.compile(r'\[[\[{]|\{|\["(O"|[BIESLUM]-)|\[\]')
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
 FORMATS = [("", "Detect from the file name")] + [
     (name, name) for name in READERS if name != "datasets"
 ]
@@ -85,14 +92,17 @@ def proposed(columns: ColumnSamples) -> dict[str, Any]:
     def find(names: Sequence[str]) -> str:
         return next((name for name, *_rest in columns if name.lower() in names), "")
 
-    gold, options = find(GOLDS), find(OPTIONS)
+    gold, options, question = find(GOLDS) or find(("score",)), find(OPTIONS), find(QUESTIONS)
     candidates = [column for column in columns if column[0] not in (gold, options)]
     longest = max(candidates, key=lambda column: sum(map(len, column[1])), default=("",))
-    text = find(TEXTS) or longest[0]
-    gold = gold or next((n for n, _v, count in candidates if n != text and 1 < count <= FEW), "")
+    pairs = ([find((first,)), find((second,))] for first, second in PAIRS)
+    text = next(filter(all, pairs), [find(TEXTS) or longest[0]])
+    gold = gold or next(
+        (n for n, _v, count in candidates if n not in (*text, question) and 1 < count <= FEW), ""
+    )
     return {
-        "kind": kind_for(columns, gold, options),
-        "text": [text], "gold": gold, "options": [options] if options else [], "id": find(IDS),
+        "kind": kind_for(columns, gold, options), "text": text, "gold": gold, "id": find(IDS),
+        "question": "" if question in text else question, "options": [options] if options else [],
     }  # fmt: skip
 
 
@@ -105,9 +115,16 @@ def proposed_sizes(rows: int) -> dict[str, Any]:
 
 
 def kind_for(columns: ColumnSamples, gold: str, options: Any) -> str:
-    golds, many = next(((v, n > MOST) for name, v, n in columns if name == gold), ([], False))
-    are_spans = any(value.startswith(("[[", "[{", "{")) for value in golds)
-    return "option" if options else "spans" if are_spans else "short-text" if many else "choice"
+    values, count = next(((v, n) for name, v, n in columns if name == gold), ([], 0))
+    if options:
+        return "option"
+    if any(map(LISTS.match, values)):
+        return "short-text" if count > MOST else "options"
+    if any(map(SPANS.match, values)):
+        return "spans"
+    if all(map(NUMBER.fullmatch, values)) and count > (FEW if "." in "".join(values) else MOST):
+        return "number"
+    return "short-text" if count > MOST else "choice"
 
 
 class ColumnsForm(PageForm):

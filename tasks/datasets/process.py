@@ -22,6 +22,7 @@ from tasks.gym.kinds import ANSWERS, problem
 from tasks.gym.reader import PARTS
 
 SHOWN, LONGEST = 5, 80  # values shown per column, and their maximum length
+WHOLE = ({"answer_start"}, {"label"})  # fields beside the texts in SQuAD's answers, in options
 COUNTED = 10_000  # rows in which distinct values are counted
 
 
@@ -44,7 +45,8 @@ def _names(table: Table) -> list[str]:
     names: list[str] = []
     for name in table.columns:
         value = table.rows[0].values.get(name)
-        is_object = isinstance(value, dict) and set(value) != {"text", "answer_start"}
+        is_whole = isinstance(value, dict) and isinstance(value.get("text"), list)
+        is_object = isinstance(value, dict) and not (is_whole and set(value) - {"text"} in WHOLE)
         names += [f"{name}.{key}" for key in value] if is_object else [name]  # type: ignore[union-attr]
     return names
 
