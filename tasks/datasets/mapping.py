@@ -5,18 +5,20 @@ of places). Each item is in at most one file, so duplicates can't end up in two 
 """
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tasks.cards import LONGEST_LABEL
 from tasks.datasets import kinds
-from tasks.datasets.kinds import Columns, RowGold, read_gold
+from tasks.datasets.kinds import Columns, read_gold
 from tasks.datasets.table import Row, Table, Unlabelled
 from tasks.formats import LONGEST_STRATUM, Record, canonical
 
 MAX_LABELS = 100
 LISTED = 9  # row numbers listed in a note
+WHOLE = re.compile(r"\A(-?\d+)\.0\Z")  # how some programs write a whole number
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
             )  # fmt: skip
         items.append(item)
     if unlabelled:
-        notes.append(f"{unlabelled:,} rows without a label were skipped")
+        notes.append(f"rows without a label were skipped: {unlabelled:,}")
     items, warnings = _distinct_items(table, items)
     types = tuple(map(columns.name_of, columns.labels)) if columns.kind == "spans" else ()
     return Mapped(columns, items, types, [*table.notes, *notes, *warnings])
@@ -112,7 +114,8 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     if is_labelled and (skipped := sorted(set(present) - set(labels))):
         notes.append(f"spans with other labels were skipped: {', '.join(skipped)}")
     _check_labels(table, columns, labels, present)
-    return replace(columns, labels=labels), notes
+    spaced = {label: label.strip() for label in labels if label != label.strip()}
+    return replace(columns, labels=labels, names=spaced | columns.names), notes
 
 
 def _rows_of_values(table: Table, columns: Columns, is_labelled: bool) -> dict[str, Row]:
@@ -155,10 +158,11 @@ def _check_labels(
         if not name.strip() or len(name) > LONGEST_LABEL or len(name.splitlines()) > 1:
             expected = f"is not a single line of 1 to {LONGEST_LABEL} characters; check the column"
             raise table.error(row, column, f"the label {name[:60]!r} {expected}")
-        if (first := alike.setdefault(_folded(name), place)) != place:
-            alike_names = f"the labels {names[first]!r} and {name!r} differ only in case or spaces"
+        spelling = WHOLE.sub(r"\1", _folded(name))
+        if (first := alike.setdefault(spelling, place)) != place:
             later = max(filter(None, (row, rows.get(labels[first]))), default=None)
-            raise table.error(later, column, f"{alike_names}; use one spelling in the file")
+            problem = f"the labels {names[first]!r} and {name!r} differ only in case, spaces or .0"
+            raise table.error(later, column, f"{problem}; use one spelling in the file")
 
 
 def _texts(table: Table, row: Row, columns: Columns) -> tuple[str, ...]:
@@ -190,26 +194,22 @@ def _item(table: Table, row: Row, columns: Columns) -> Item:
     if columns.stratum and not 0 < len(stratum) <= LONGEST_STRATUM:
         expected = f"expected a stratum of 1 to {LONGEST_STRATUM} characters"
         raise table.error(row, columns.stratum, expected)
-    several = len(golds) > 1
     records = tuple(
-        replace(_record(identity, number if several else 0, texts, question, gold), stratum=stratum)
+        Record(
+            f"{identity}_{number}" if len(golds) > 1 else identity,
+            texts,
+            question_of(gold.kind) if gold.kind else question,
+            gold.gold,
+            gold.starts,
+            options=gold.options,
+            stratum=stratum,
+        )
         for number, gold in enumerate(golds, 1)
     )
     key = hashlib.sha256(canonical([[_folded(text) for text in texts], _folded(question)]))
     label = golds[0].gold[0] if columns.kind == "choice" else ""
     predicted = columns.name_of(table.text(row, columns.predicted)) if columns.predicted else None
     return Item(row.number, key.hexdigest(), label, stratum, records, predicted)
-
-
-def _record(base: str, part: int, texts: tuple[str, ...], question: str, gold: RowGold) -> Record:
-    return Record(
-        f"{base}_{part}" if part else base,
-        texts,
-        question_of(gold.kind) if gold.kind else question,
-        gold.gold,
-        gold.starts,
-        options=gold.options,
-    )
 
 
 def _folded(text: str) -> str:

@@ -396,6 +396,8 @@ REFUSED = {
     "long label": ({}, [{"text": "x", "mood": "b" * 101}], "line 62, column mood: the label 'bbb"),
     "alike": ({}, [{"text": "x", "mood": "Bad "}],
               "line 62, column mood: the labels 'Bad ' and 'bad' differ only in case"),
+    "numbers alike": ({}, [{"text": mood, "mood": mood} for mood in ("1", "1.0")],
+                      "line 63, column mood: the labels '1' and '1.0' differ only in case, spac"),
     "other label": ({"labels": ["good"]}, [], "'bad' is not one of the labels good"),
     "id twice": ({"id": "mood"}, [], "line 4, column mood: 'good' is already the id of line 3"),
     "texts as labels": ({"gold": ["text"]}, [{"text": f"x{n}", "mood": "bad"} for n in range(60)],
@@ -419,11 +421,19 @@ def test_unusable_data_are_refused_with_their_place(tmp_path, db, case):
     assert sentence in refusal(path, **options)
 
 
+def test_spaces_around_a_label_are_not_shown(tmp_path, db):
+    rows = [{"text": f"Film {n}", "mood": [" bad", "good "][n % 2]} for n in range(60)]
+    task = make(files.write_csv(tmp_path / "x.csv", rows))
+    assert [label.name for label in task.card.labels] == ["bad", "good"]
+    example = task.test_split.examples.first()
+    assert (example.question, *example.gold) in {("bad or good?", g) for g in ("bad", "good")}
+
+
 def test_rows_without_a_label_are_skipped_if_declared(tmp_path, db):
     rows = [*MOODS, {"text": "x", "mood": ""}, {"text": "y", "mood": " "}, {"text": "z"}]
     path = files.write_jsonl(tmp_path / "x.jsonl", rows)
     task = make(path, skip_unlabelled=True)
-    assert "3 rows without a label were skipped" in task.report["made_from"]["notes"]
+    assert "rows without a label were skipped: 3" in task.report["made_from"]["notes"]
 
 
 def test_an_offset_or_a_number_of_tags_that_is_wrong_is_refused_at_the_gold(tmp_path, db):
