@@ -292,7 +292,7 @@ def load_card(path: Path) -> Card:
     if len(content) > MAX_BYTES:
         raise CardError(f"{path.name}: larger than {MAX_BYTES // 1000} kB, the limit for a card")
     try:
-        data = tomllib.loads(content.decode("utf-8"))
+        data = tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         problem = f"{path.name}: not UTF-8 (byte {error.start + 1}): save the file as UTF-8"
         raise CardError(problem) from None

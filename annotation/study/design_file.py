@@ -113,7 +113,7 @@ def key_of(field: str) -> str:
 def read(path: Path) -> DesignFile:
     """Read a design file, without checking the design rules. Raises DesignFileError."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DesignFileError(f"{path}: {error}") from None
     return from_data(str(path), from_toml(str(path), text))

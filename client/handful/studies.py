@@ -320,7 +320,7 @@ def read_design(design: Design) -> Record:
         return dict(design)
     is_file = isinstance(design, Path) or "\n" not in design
     try:
-        text = Path(design).read_text(encoding="utf-8") if is_file else str(design)
+        text = Path(design).read_text(encoding="utf-8-sig") if is_file else str(design)
         return tomllib.loads(text)
     except (OSError, ValueError) as error:
         raise HandfulError(f"{design if is_file else 'the design'}: {error}") from None
