@@ -181,7 +181,7 @@ def ceilings(tasks: Sequence[Task]) -> list[str]:
     """Return warnings about tasks with gold that can't be entered, so that S1 can't reach 100."""
     return [
         f"{task.name}: the highest S1 that an answer can reach is {task.report['ceiling']:.2f},"
-        " because some gold answers are not found in the text."
+        " because some gold answers cannot be highlighted in the text."
         for task in tasks
         if task.report["ceiling"] < 100
     ]

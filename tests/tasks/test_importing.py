@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from tasks import importing, uploads
+from tasks import data_report, importing, uploads
 from tasks.cards import CardError, load_card, parse_card
 from tasks.formats import Record, SplitFile, canonical, content_hash
 from tasks.importing import CARDS, CLUES
@@ -330,6 +330,14 @@ def test_a_text_without_spaces_needs_granularity_char(tmp_path, db):
     assert task.card.granularity == "char"
     assert task.report["unreachable"] == []
     assert task.report["ceiling"] == 100
+
+
+def test_gold_that_ends_within_a_word_is_reported_as_not_selectable(tmp_path, db):
+    folder = folder_of(tmp_path, line(answer=["Osl"]))
+    (folder / "task.toml").write_text(card_text(), encoding="utf-8-sig")
+    call_command("import_task", str(folder))
+    (warning,) = data_report.warnings(Task.objects.get().report)
+    assert warning.startswith("toy_test.jsonl: gold answers that cannot be highlighted (they lower")
 
 
 def test_granularity_word_is_the_default_of_a_card():
