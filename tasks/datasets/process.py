@@ -38,7 +38,9 @@ def columns(path: str, reading: dict[str, Any]) -> dict[str, Any]:
         return {"error": str(error)}
     entries = [[name, *_values(table, name)] for name in _names(table)]
     rows = len(table.rows)
-    return {"columns": entries, "rows": rows, "counted": min(rows, COUNTED), "notes": table.notes}
+    notes = [f"column {name} cannot be used: {why}" for name, why in table.unread.items()]
+    notes += table.notes
+    return {"columns": entries, "rows": rows, "counted": min(rows, COUNTED), "notes": notes}
 
 
 def _names(table: Table) -> list[str]:

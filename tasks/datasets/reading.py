@@ -61,7 +61,7 @@ def format_of(path: Path, name: str = "") -> str:
         raise DatasetError(
             path.name,
             f"the ending {path.suffix or '(none)'} does not identify the format; set --format to"
-            f" one of {', '.join(READERS)}",
+            f" one of {', '.join(name for name in READERS if name != 'datasets')}",
         ) from None
 
 

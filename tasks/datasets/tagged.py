@@ -56,7 +56,7 @@ def _sentences(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if len(fields) != width or width < 2:
             raise DatasetError(
                 path.name,
-                f"has {len(fields)} columns; expected {max(width, 2)}: a token and, last, its tag",
+                f"expected {max(width, 2)} columns, a token and, last, its tag; found {len(fields)}",
                 f"line {number}",
             )
         if not TAG.fullmatch(fields[-1]):
@@ -188,7 +188,8 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
         raise DatasetError(path.name, problem)
     rows = [Row(row.number, {**row.values, "label": row.values.get(keys[0])}) for row in table.rows]
     columns = list(dict.fromkeys([*table.columns, "label"]))
-    notes = [*table.notes, "offsets were read as code points; compare the previews with your texts"]
+    note = "offsets were read as code points; compare the previews with your texts"
+    notes = [note] if any(are_spans(row.values["label"]) for row in rows) else []
     return Table(table.file, table.unit, columns, rows, notes)
 
 

@@ -117,8 +117,8 @@ def _rows(
             raise too_many_rows(name)
         if len(fields) != len(columns):
             problem = (
-                f"has {len(fields)} fields, but the first line has {len(columns)}; a field that"
-                " contains the separator needs quotation marks"
+                f"expected {len(columns)} fields, as in the first line, but found {len(fields)}; a"
+                " field that contains the separator or a line break needs quotation marks"
             )
             raise DatasetError(name, problem, f"line {number}")
         yield number, dict(zip(columns, fields, strict=True))
@@ -184,11 +184,11 @@ def read_json(path: Path, *, encoding: str = "", records: str = "") -> Table:
         )
     if not isinstance(data, list):
         raise DatasetError(path.name, "expected a list of objects")
-    numbered = enumerate(data, 1)
-    return from_objects(
-        path.name, "example",
-        ((n, _object(value, path.name, f"example {n}")) for n, value in numbered),
-    )  # fmt: skip
+    numbered = ((n, _object(value, path.name, f"example {n}")) for n, value in enumerate(data, 1))
+    table = from_objects(path.name, "example", numbered)
+    if {"data", "annotations"} <= {*table.columns}:
+        table.notes.append("for an export of Label Studio, set --format label-studio")
+    return table
 
 
 def document(path: Path, encoding: str = "") -> Any:

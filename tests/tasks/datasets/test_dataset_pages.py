@@ -212,6 +212,22 @@ def columns_of(page):
     return reverse("dataset_columns", args=[page.context["upload"].pk])
 
 
+def test_the_page_says_why_a_column_is_missing(ada, tmp_path):
+    rows = [{"text": b"Film", "said": "Film"}, {"text": b"Play", "said": "Play"}]
+    page = send(ada, files.write_parquet(tmp_path / "x.parquet", rows))
+    assert [name for name, *_rest in page.context["form"].columns] == ["said"]
+    assert "column text cannot be used: its values have the type binary" in text(page)
+
+
+def test_an_export_of_label_studio_read_as_json_is_recognised(ada, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([{"data": {"text": "Oslo"}, "annotations": []}]))
+    told = "for an export of Label Studio, set “Format” label-studio"
+    assert told in text(send(ada, path))
+    path.write_text(json.dumps([{"data": "Oslo", "label": "a"}]))
+    assert told not in text(send(ada, path))
+
+
 def test_roles_above_the_columns_make_the_same_task(ada, tmp_path):
     path = files.write_csv(tmp_path / "moods.csv", MOODS)
     role = ["gold" if name == "mood" else "text" if name == "text" else "" for name in MOODS[0]]
@@ -296,9 +312,9 @@ def test_columns_can_be_changed_until_the_task_is_confirmed(ada, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "how", "sentence"),
     [
-        ("x.dat", b"a", {}, "set “Format” to one of"),
+        ("x.dat", b"a", {}, "set “Format” to one of csv, tsv, xlsx, json, jsonl, parquet, conll,"),
         ("x.csv", b"a;b\n1;2\n", {}, "set “Separator” to semicolon"),
-        ("x.csv", b"a,b\n1\n", {}, "x.csv, line 2: has 1 fields"),
+        ("x.csv", b"a,b\n1\n", {}, "x.csv, line 2: expected 2 fields"),
         ("x.xlsx", b"PK\3\4", {}, "cannot be read as XLSX"),
         ("x.parquet", b"PAR1" * 9, {}, "x.parquet: cannot be read"),
         ("x.csv", b"", {}, "x.csv: empty."),

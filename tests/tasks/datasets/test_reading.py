@@ -62,8 +62,8 @@ def refusal(path, **how) -> str:
 BAD = {
     "empty": ("x.csv", b"", "the file is empty"),
     "names alone": ("x.csv", b"a,b\n", "no rows below"),
-    "too few fields": ("x.csv", b"a,b\n1,2\n3\n", "x.csv, line 3: has 1 fields, but the first"),
-    "too many fields": ("x.csv", b"a,b\n1,2,3\n", "x.csv, line 2: has 3 fields"),
+    "too few fields": ("x.csv", b"a,b\n1,2\n3\n", "x.csv, line 3: expected 2 fields"),
+    "too many fields": ("x.csv", b"a,b\n1,2,3\n", "as in the first line, but found 3"),
     "open quotation": ("x.csv", b'a,b\n1,2\n3,"4\n', "x.csv, line 3: cannot be read"),
     "text behind a quotation": ("x.csv", b'a,b\n1,"2"3\n', "x.csv, line 2: cannot be read"),
     "same name twice": ("x.csv", b"a,b,a\n1,2,3\n", "column 3: has the same name 'a' as column 1"),
@@ -90,7 +90,7 @@ BAD = {
     "no xlsx": ("x.xlsx", b"PK", "cannot be read as XLSX"),
     "no parquet": ("x.parquet", b"PAR1", "x.parquet: cannot be read"),
     "no tag": ("x.conll", b"Oslo B-LOC\nis it\n", "x.conll, line 2, column 2: 'it' is not a tag"),
-    "lost column": ("x.conll", b"Oslo NNP B-LOC\nis O\n", "x.conll, line 2: has 2 columns"),
+    "lost column": ("x.conll", b"Oslo NNP B-LOC\nis O\n", "x.conll, line 2: expected 3 columns"),
     "no doccano": ("x.jsonl", b'{"data": "a"}\n', "expected the fields text and label"),
 }
 
@@ -396,8 +396,11 @@ def test_doccano_and_label_studio_become_texts_with_labels(tmp_path):
     path = files.write_jsonl(
         tmp_path / "admin.jsonl", [{"id": 1, "text": "We saw Oslo", "entities": [[7, 11, "LOC"]]}]
     )
-    (row,) = read(path, Reading(format="doccano")).rows
-    assert row.values["label"] == [[7, 11, "LOC"]]
+    doccano = read(path, Reading(format="doccano"))
+    assert doccano.rows[0].values["label"] == [[7, 11, "LOC"]]
+    assert "offsets were read as code points" in doccano.notes[0]
+    path = files.write_jsonl(tmp_path / "mood.jsonl", [{"text": "A film", "label": ["good"]}])
+    assert read(path, Reading(format="doccano")).notes == []
     region = {
         "from_name": "ner", "type": "labels",
         "value": {"start": 7, "end": 11, "text": "Oslo", "labels": ["LOC"]},
