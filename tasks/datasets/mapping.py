@@ -187,6 +187,8 @@ def _item(table: Table, row: Row, columns: Columns) -> Item:
     texts = _texts(table, row, columns)
     golds = read_gold(table, row, columns, texts)
     question = table.text(row, columns.question) if columns.question else columns.ask
+    if columns.question and not question.strip():
+        raise table.error(row, columns.question, "is empty; fill it in or remove the row")
     identity = table.text(row, columns.id) if columns.id else str(row.number)
     if not identity.strip() or len(identity) > 190:
         raise table.error(row, columns.id, "expected an id of 1 to 190 characters")

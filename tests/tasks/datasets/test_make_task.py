@@ -421,6 +421,13 @@ def test_unusable_data_are_refused_with_their_place(tmp_path, db, case):
     assert sentence in refusal(path, **options)
 
 
+def test_an_empty_question_is_refused_with_its_place(tmp_path, db):
+    rows = [{**row, "ask": "Good?" if n else " "} for n, row in enumerate(MOODS)]
+    path = files.write_csv(tmp_path / "moods.csv", rows)
+    told = refusal(path, question="ask")
+    assert "moods.csv, line 2, column ask: is empty; fill it in or remove the row" in told
+
+
 def test_spaces_around_a_label_are_not_shown(tmp_path, db):
     rows = [{"text": f"Film {n}", "mood": [" bad", "good "][n % 2]} for n in range(60)]
     task = make(files.write_csv(tmp_path / "x.csv", rows))
