@@ -240,3 +240,19 @@ def test_an_error_page_has_the_header_of_other_pages(open_browser, study):
     assert [look[:2] for look in links.evaluate_all(looks)[1:]] == [look[:2] for look in usual[1:]]
     brand = page.locator("header .brand").bounding_box()
     assert links.first.bounding_box()["x"] - brand["x"] - brand["width"] < 40
+
+
+def test_the_menu_of_a_table_does_not_cover_its_heading_on_a_phone(phone, study):
+    visit(phone, study)
+    phone.goto(f"/studies/{study.name}/analysis/")
+    # A long heading wraps before the menu.
+    below = """all => all.filter((menu) => {
+        const words = document.createRange();
+        words.selectNodeContents(menu.previousElementSibling);
+        const box = menu.querySelector("summary").getBoundingClientRect();
+        return [...words.getClientRects()].some((line) =>
+            line.right > box.left && line.bottom > box.top && line.top < box.bottom);
+    }).map((menu) => menu.previousElementSibling.innerText)"""
+    menus = phone.locator("h2 + .export")
+    assert menus.count() > 2
+    assert menus.evaluate_all(below) == []
