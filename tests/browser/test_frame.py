@@ -256,3 +256,25 @@ def test_the_menu_of_a_table_does_not_cover_its_heading_on_a_phone(phone, study)
     menus = phone.locator("h2 + .export")
     assert menus.count() > 2
     assert menus.evaluate_all(below) == []
+
+
+def test_on_a_phone_a_shadow_says_that_more_columns_follow(phone, study):
+    visit(phone, study)
+    phone.goto(f"/studies/{study.name}/people/")
+    table = phone.locator(".overflow-auto").first
+    assert table.evaluate("box => box.scrollWidth > box.clientWidth")
+    # The cover scrolls with the columns, the shadow below it does not.
+    style = "box => getComputedStyle(box).backgroundAttachment"
+    assert table.evaluate(style) == "local, scroll"
+    assert phone.locator("nav.tabs").evaluate(style) == "local, scroll"
+    cell = table.locator("tbody td").last
+    assert cell.evaluate("cell => getComputedStyle(cell).backgroundColor") == "rgba(0, 0, 0, 0)"
+
+
+def test_links_are_high_enough_for_a_finger(phone, study):
+    visit(phone, study)
+    heights = "all => all.map((each) => each.getBoundingClientRect().height)"
+    links = ".breadcrumb a, .site-header nav a, .list-tools a, .views a, .card > header a"
+    for path in ("", "people/", "human-performance/"):
+        phone.goto(f"/studies/{study.name}/{path}")
+        assert min(phone.locator(links).evaluate_all(heights)) >= 44, path
