@@ -278,3 +278,44 @@ def test_links_are_high_enough_for_a_finger(phone, study):
     for path in ("", "people/", "human-performance/"):
         phone.goto(f"/studies/{study.name}/{path}")
         assert min(phone.locator(links).evaluate_all(heights)) >= 44, path
+
+
+def test_text_has_lines_that_the_eye_can_follow(page, study):
+    page.set_viewport_size({"width": 1366, "height": 800})
+    visit(page, study)
+    widths = "all => all.map((each) => each.getBoundingClientRect().width)"
+    for path in ("analysis/", "settings/", "release/"):
+        page.goto(f"/studies/{study.name}/{path}")
+        assert max(page.locator("main p").evaluate_all(widths)) < 750, path
+
+
+def test_the_head_of_several_columns_is_in_their_middle(page, study, researcher):
+    tasks = [factories.make_task(name=f"toy-{number}") for number in range(2)]
+    pair = factories.make_study(researcher, *tasks, name="pair", shots=[0], annotators=1)
+    for scenario in pair.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    visit(page, pair)
+    page.goto(f"/studies/{pair.name}/human-performance/")
+    head = page.locator("th[scope=colgroup]").first
+    assert head.get_attribute("colspan") == "2"
+    assert head.evaluate("head => getComputedStyle(head).textAlign") == "center"
+
+
+def test_the_title_above_the_overview_does_not_link_to_it(page, study):
+    visit(page, study)
+    above = page.get_by_role("navigation", name="Study", exact=True)
+    expect(above.get_by_role("listitem").last).to_have_text(study.title)
+    expect(above.get_by_role("link")).to_have_text(["Studies"])
+    page.goto(f"/studies/{study.name}/people/")
+    above.get_by_role("link", name=study.title).click()
+    page.wait_for_url(f"**/studies/{study.name}/")
+
+
+def test_help_is_text_on_the_page_with_the_name_of_its_menu(page, study):
+    visit(page, study)
+    page.get_by_role("link", name="Help").click()
+    page.goto("/help/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Help")
+    expect(page.locator("main a").first).to_have_text("tutorial")
+    article = page.locator("main > article")
+    assert article.evaluate("each => getComputedStyle(each).boxShadow") == "none"
