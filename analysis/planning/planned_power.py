@@ -55,6 +55,8 @@ class Contrast:
         text = f"{self.task}, {shots}, {self.n} annotators each: "
         if not math.isfinite(self.sds):
             return f"{text}too few to test a difference."
+        if self.points > 100:
+            return f"{text}no possible difference is detectable with {POWER:.0%} power."
         text += f"{POWER:.0%} of such studies find a difference of {self.sds:.2f} SDs"
         if math.isnan(self.sd):
             return f"{text} between annotators. No SD for this task is known yet."

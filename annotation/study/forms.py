@@ -21,7 +21,7 @@ from tasks.models import Task
 
 def task_label(task: Task) -> str:
     sizes = ", ".join(map(str, task.training_sizes)) or "none"
-    return f"{task} (training splits of {sizes})"
+    return f"{task} (training sizes: {sizes})"
 
 
 def partitions() -> list[tuple[str, str]]:
@@ -80,7 +80,7 @@ UNFOLDED = ("Tasks and examples", "Time and pay")
 
 @dataclass(frozen=True)
 class Section:
-    """Fields under a collapsible heading. `changed` lists labels of non-default fields."""
+    """Fields under a collapsible heading. `changed` lists non-default fields with values."""
 
     title: str
     fields: list[forms.BoundField]
@@ -155,7 +155,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         fields = [self[name] for name in _on_page(names) if name not in unasked]
         if title in UNFOLDED:
             return Section(title, fields, is_open=True, changed=[])
-        changed = [str(field.label) for field in fields if self._differs(field)]
+        changed = [self._stated(field) for field in fields if self._differs(field)]
         return Section(title, fields, any(field.errors for field in fields), changed)
 
     def _differs(self, field: forms.BoundField) -> bool:
@@ -164,6 +164,12 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
             return bool(field.value())
         default = Study.design_field(field.name).get_default()
         return field.name != "seed" and getattr(self.instance, field.name) != default
+
+    def _stated(self, field: forms.BoundField) -> str:
+        if field.name in design_file.LISTS:
+            return str(field.label)
+        value = getattr(self.instance, field.name, None) or field.value()
+        return f"{field.label}: {_in_words(field.field, value)}"
 
     @cached_property
     def consequences(self) -> Consequences | None:
@@ -226,21 +232,23 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return task_label(task) + ("" if task.pk in self._newest else ", older version")
 
     def _suggest(self) -> None:
-        study, suggested = self.instance, None
+        study, values = self.instance, {}
         tasks = list(study.tasks.all()) if study.pk else []
+        words = {
+            "max_paid_hours": f"{design.SUGGESTED_TIMES} times the announced minutes",
+            "budget": "the maximum pay of all seats plus 20 %",
+        }
         if tasks and study.hourly_rate and study.max_paid_hours is None:
-            self.initial["max_paid_hours"] = design.suggested_hours(study, tasks)
+            values["max_paid_hours"] = design.suggested_hours(study, tasks)
         if tasks and study.is_paid:
             seats = sum(s.seats for s in study.scenarios.all())
-            suggested = design.suggested_budget(study, tasks, seats)
-        if suggested is not None and study.budget is None:
-            self.initial["budget"] = suggested
-        sum_in_words = "the maximum pay of all seats plus 20 %" + (
-            f", {suggested} {study.currency}" if suggested else ""
-        )
-        times = f"{design.SUGGESTED_TIMES} times the announced minutes"
-        self.fields["max_paid_hours"].help_text += f" Suggested: {times}."
-        self.fields["budget"].help_text += f" Suggested: {sum_in_words}."
+            values["budget"] = design.suggested_budget(study, tasks, seats)
+            words["budget"] += f", {values['budget']} {study.currency}" if values["budget"] else ""
+        for name, text in words.items():
+            is_shown = values.get(name) is not None and getattr(study, name) is None
+            self.initial |= {name: values[name]} if is_shown else {}
+            said = "Suggested, not saved yet" if is_shown else "Suggested"
+            self.fields[name].help_text += f" {said}: {text}."
 
     def clean_shots(self) -> list[int]:
         return self._numbers("shots", "0 10 20 30")

@@ -53,6 +53,25 @@ def test_chips_offer_the_sizes_of_the_tasks_and_titles_make_names(page, research
     expect(page.locator("[name=name]")).to_have_value("ete-a-paris-2")
 
 
+def test_the_summary_takes_the_room_beside_the_fields(page, researcher):
+    draft = factories.make_study(researcher, factories.make_task(shots=(2,)), status="draft")
+    page.set_viewport_size({"width": 1366, "height": 800})
+    signed_in(page, f"/studies/{draft.name}/design/")
+    title = page.get_by_label("Title", exact=True).bounding_box()
+    summary = page.get_by_role("complementary", name="Summary")
+    side = summary.bounding_box()
+    boxes = page.get_by_role("group", name="Tasks", exact=True).get_by_role("checkbox")
+    assert side["x"] - title["x"] - title["width"] <= 40
+    assert abs(boxes.first.bounding_box()["x"] - title["x"]) < 1
+    expect(page.get_by_role("button", name="Calculate")).to_have_count(0)
+    page.evaluate("scrollTo(0, 600)")
+    side = summary.bounding_box()
+    assert side["y"] + side["height"] <= 800
+    # A shadow at its lower edge shows that it scrolls.
+    assert summary.evaluate("each => each.scrollHeight > each.clientHeight")
+    assert "local" in summary.evaluate("each => getComputedStyle(each).backgroundAttachment")
+
+
 def test_pages_of_tasks_and_previews_are_accessible_and_narrow(page, researcher):
     task = factories.make_task(shots=(2,), by=researcher)
     study = factories.make_study(researcher, task, own_questions=OWN, exit_questionnaire=True)

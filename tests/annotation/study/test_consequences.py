@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 
+from analysis.planning.planned_power import Contrast
 from annotation.models import AuditEntry, Study
 from annotation.study import consequences, minutes
 from tests import factories
@@ -79,6 +80,7 @@ def test_a_calculation_names_only_the_fields_it_lacks(ada, task):
 
 @pytest.mark.long
 def test_a_pilot_gives_the_seconds_of_an_example(ada, researcher):
+    """Simulated presses take less than a tenth of a second, which is not shown as 0.0."""
     task = factories.make_task(shots=(2,), test_size=30)
     draft = factories.make_study(researcher, task, status="draft")
     assert minutes.pilot(draft, task) is None
@@ -88,6 +90,9 @@ def test_a_pilot_gives_the_seconds_of_an_example(ada, researcher):
     assert answers == 30
     assert {cell.pilot for cell in consequences.for_study(draft).cells} == {30}
     assert {cell.seconds_each for cell in consequences.for_study(draft).cells} == {seconds}
+    assert seconds < 0.05
+    page = words(ada.get(reverse("study_design", args=[draft.name])))
+    assert "<td>30 x &lt; 0.1*</td>" in page
 
 
 @pytest.mark.long
@@ -111,6 +116,27 @@ def test_the_power_of_the_planned_contrast_is_in_the_side_panel(ada, task):
     assert "at least two numbers of shots" in alone
 
 
+@pytest.mark.parametrize(("sds", "is_possible"), [(5.7, True), (10.39, False)])
+def test_no_difference_above_100_points_is_offered(sds, is_possible):
+    sentence = str(Contrast("MNLI", 0, 10, 2, sds, 17.3, "your annotators", 0.03))
+    assert ("98.6 points at an SD of 17.3" in sentence) == is_possible
+    impossible = "2 annotators each: no possible difference is detectable with 80% power."
+    assert sentence.endswith(impossible) != is_possible
+
+
+def test_suggested_limits_are_said_not_to_be_saved(ada, researcher, task):
+    draft = factories.make_study(researcher, task, status="draft", hourly_rate=Decimal(12))
+    address = reverse("study_design", args=[draft.name])
+    page = words(ada.get(address))
+    assert page.count("Suggested, not saved yet: ") == 2
+    assert "no limit until you save the suggested maximum of" in page
+    assert f'You open it on <a href="{reverse("study", args=[draft.name])}">Overview</a>' in page
+    Study.objects.update(max_paid_hours=1, budget=100)
+    page = words(ada.get(address))
+    assert "Suggested: " in page
+    assert "not saved yet" not in page
+
+
 @pytest.mark.long
 def test_only_required_and_erroneous_sections_are_open(ada, task):
     sections = {s.title: s for s in ada.get(reverse("study_new")).context["form"].sections()}
@@ -123,7 +149,9 @@ def test_only_required_and_erroneous_sections_are_open(ada, task):
     assert sections["Screening"].is_open
     reply = ada.post(reverse("study_new"), fields(task, idle_limit_hours="7", calculate="1"))
     folded = {s.title: s for s in reply.context["form"].sections()}["Further pay and idle time"]
-    assert (folded.is_open, folded.changed) == (False, ["Idle limit (hours)"])
+    assert (folded.is_open, folded.changed) == (False, ["Idle limit (hours): 7"])
+    assert "Idle limit (hours): 7" in words(reply)
+    assert "Default settings" in words(reply)
 
 
 def test_task_choices_of_the_form_have_different_labels(ada, task):
