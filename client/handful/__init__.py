@@ -1,7 +1,7 @@
 """Python client for Handful.
 
-Start with `Client`, or with `Participation` to take part in a study. The client doesn't compute
-results. The server does, and verify.py in the export checks them.
+Start with `Client`, or with `Participation` to take part in a study. Results are computed on the
+server, not by the client, and verify.py in the export checks them.
 """
 
 from handful.client import Client

@@ -59,7 +59,7 @@ class Models:
     ) -> Record:
         """Upload all prediction files or none. Return the model with its scores.
 
-        Files are named TASK_10_3.jsonl, TASK_0.jsonl or (fully supervised) TASK_all.jsonl.
+        Name the files TASK_10_3.jsonl, TASK_0.jsonl or (fully supervised) TASK_all.jsonl.
         Otherwise, pass one file with its `task` (NAME or NAME@VERSION), `shots` and `split`.
         Details: title, link, revision, method, arm, ...
         """

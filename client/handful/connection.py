@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 6
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds
 TIMEOUT = 60.0  # seconds without receiving a byte
-# The server, or a proxy before it, did not process the request, whatever its method.
+# The server, or a proxy in front of it, did not process the request, whatever its method.
 NOT_DONE = frozenset({429, 503})
 # These, and a 503 with the code below, are retried only if the request is idempotent.
 PERHAPS_DONE = frozenset({502, 504})
@@ -68,7 +68,7 @@ class Connection(AbstractContextManager["Connection"]):
     """A connection to one server's API with one token.
 
     Failed requests are retried after a pause that doubles each time, or after `Retry-After`. A
-    request that changes data is retried only if it was certainly not processed, or if the caller
+    request that changes data is retried only if it definitely wasn't processed, or if the caller
     declares it idempotent (`again`). Raises ApiError if a request is rejected, or NotReachable.
     """
 
@@ -211,7 +211,7 @@ class Connection(AbstractContextManager["Connection"]):
         """Return the next page's URL. The token is never sent to another host."""
         target, server = urlsplit(address), urlsplit(self.server)
         if target.netloc and target.netloc != server.netloc:
-            # Behind a proxy that does not pass on its host, only the path is correct.
+            # Behind a proxy that doesn't pass on the host name, only the path is correct.
             return target._replace(scheme=server.scheme, netloc=server.netloc).geturl()
         return address
 
@@ -256,7 +256,7 @@ def bar(progress: bool, label: str, total: int | None, **options: Any) -> "tqdm[
 def _code(reply: httpx.Response) -> str:
     try:
         problem = _json(reply)
-    except ValueError:  # the page of a proxy
+    except ValueError:  # a proxy's error page
         return ""
     return str(problem.get("code", "")) if isinstance(problem, dict) else ""
 

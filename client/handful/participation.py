@@ -1,7 +1,7 @@
 """One participation in a study, step by step, with its token.
 
 People use a study's pages. A program can take a person's seat only if the design allows it
-(programs_as_people), and the tables report this. Models and simulated annotators are separate
+(programs_as_people), which the tables point out. Models and simulated annotators are separate
 kinds. The server decides what comes next, and each call returns the new state. If a call is
 repeated, the first answer counts.
 """

@@ -130,7 +130,7 @@ class Study:
     def add_entry(
         self, effect: str, criterion: str, value: str, *, platform: str | None = None
     ) -> None:
-        """Allow or deny people by earlier tasks or studies (a name), or by platform ids."""
+        """Allow or deny people based on earlier tasks or studies (a name), or on platform ids."""
         entry = {"effect": effect, "criterion": criterion, "value": value, "platform": platform}
         self._connection.post(self._at("lists/"), given(entry))
 

@@ -19,7 +19,7 @@ State = Mapping[str, Any]
 
 
 class Message(TypedDict):
-    """A message. `images` are addresses on the server, or data URLs once they are loaded."""
+    """A message. `images` are URLs on the server, or data URLs once they have been loaded."""
 
     role: str
     content: str
@@ -125,7 +125,7 @@ def messages(
     """Return the conversation's messages up to the example `now`.
 
     `lead` is the state with the instructions, and `history` holds the answered states in order. The
-    reveal after an answer comes at the start of the next message.
+    reveal for an answer is at the start of the next message.
     """
     feedback = ""
     conversation = [Message(role="system", content=system(lead))]

@@ -1,8 +1,8 @@
 """A model's participation, from consent to the end, driven by the server's states.
 
 The server decides what comes next. Prompts are rebuilt from its record (GET work/history/), so a
-run can resume after a crash without answering twice. Every request may be repeated: a join, answer
-or Continue that arrives twice counts once.
+run can resume after a crash without answering twice. Requests can be repeated safely: a join,
+answer or Continue that arrives twice counts once.
 """
 
 import base64
@@ -101,7 +101,7 @@ class Run:
         self.facts = Facts.load(notes)
         self.lead: State | None = None
         self.history: list[State] = []
-        self.images: dict[str, str] = {}  # data URLs by address
+        self.images: dict[str, str] = {}  # data URLs keyed by URL
 
     async def to_the_end(self) -> State:
         """Take part until the server ends it. Return the last state. Raises ApiError."""

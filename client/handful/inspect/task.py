@@ -1,8 +1,8 @@
 """The Inspect task: `inspect eval handful/participate -T server=... -T study=... --model ...`.
 
-One sample is one model in one seat (a scenario and a replicate). The researcher's token (scope run)
-comes from HANDFUL_TOKEN or `handful login`. It is never an argument, because Inspect logs
-arguments.
+Each sample is one model in one seat (a scenario and a replicate). The researcher's token (scope
+run) comes from HANDFUL_TOKEN or `handful login`. It is never passed as an argument, because Inspect
+logs arguments.
 """
 
 import json
@@ -36,7 +36,7 @@ from handful.inspect.conversation import Message
 from handful.inspect.participate import Reply, Run, Seat
 from handful.inspect.templates import Declared
 
-ATTEMPTS = 5  # if a reply of a provider is invalid JSON, which Inspect does not retry
+ATTEMPTS = 5  # if a provider's reply is invalid JSON, which Inspect doesn't retry
 ROLES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 
 
@@ -201,7 +201,7 @@ def _input_tokens(usage: ModelUsage) -> int:
 
 @scorer(metrics=[mean()])
 def invalid_rate() -> Scorer:
-    """Return a scorer for the share of invalid answers. Only the server has test gold for S1."""
+    """Return a scorer for the invalid-answer rate. Only the server has test gold for S1."""
 
     async def score(state: TaskState, target: Target) -> Score:
         answers, invalid = state.metadata["answers"], state.metadata["invalid"]

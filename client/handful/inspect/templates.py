@@ -30,7 +30,7 @@ class Declared:
     `context`: with "each", a test example follows only the training step; with "all", it also
     follows all earlier test examples. `retries`: how many times an invalid output is requested
     again before an empty answer is stored and counted as invalid. `images`: with "alt", the
-    model reads an image's alternative text; with "sent", it also gets the image.
+    model reads an image's alternative text; with "sent", it is also given the image.
     """
 
     examples: str = "answered"
