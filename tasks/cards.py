@@ -161,7 +161,7 @@ class Card:
     max_spans: int | None = field(default=None, metadata=_key(check_count, SPANS))
     question_selectable: bool = field(default=False, metadata=_key(check_flag, SPANS))
     granularity: str = field(default=WORD, metadata=_key(check_one_of(GRANULARITIES)))
-    # Where a highlight starts and ends. The rule is quoted after a mistake about boundaries.
+    # Where a highlight starts and ends. This rule is quoted if an answer has wrong boundaries.
     boundary_rule: str | None = field(default=None, metadata=_key(check_text, SPANS))
     # The answer kind, unless it follows from the labels.
     answer: str | None = field(default=None, metadata=_key(check_one_of(tuple(KINDS))))

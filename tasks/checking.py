@@ -1,7 +1,7 @@
-"""Checks uploads in a process with limited resources, so that they don't block the server.
+"""Checks uploads in processes with limited resources, so that they don't block the server.
 
 An upload may be crafted to occupy a processor for hours. Python runs one thread at a time, so
-annotators would have to wait. Each check is therefore a low-priority process
+annotators would have to wait. To avoid this, each check runs in a low-priority process
 (tasks/check_process.py). A server process runs one check at a time while its other threads serve
 annotators.
 """
@@ -47,8 +47,8 @@ class Busy(Exception):
 def one_of(account: int, waits: bool = False) -> Iterator[None]:
     """Allow one check per account at a time across all server processes. Raises Busy.
 
-    With `waits`, raises it only after PATIENCE (a page's example may be in progress). This
-    leaves capacity for other accounts. A killed process's lock expires after LIMIT.
+    This leaves capacity for other accounts. With `waits`, Busy is raised only after PATIENCE,
+    because a page's example may be in progress. A killed process's lock expires after LIMIT.
     """
     key = f"upload-check:{account}"
     deadline = time.monotonic() + (PATIENCE if waits else 0)

@@ -16,7 +16,7 @@ class Difference(NamedTuple):
 
     lead: timedelta
     at: float  # by the monotonic clock
-    offset: float  # this machine's clock minus the monotonic one; changes when it is set
+    offset: float  # this machine's clock minus the monotonic one; changes when the clock is set
 
 
 _drift: Difference | None = None
@@ -25,7 +25,7 @@ _drift: Difference | None = None
 def database_now() -> datetime:
     """Return the current time by the database's clock.
 
-    Clocks drift between machines and get adjusted, and one machine may compare times stored by
+    Machines' clocks drift apart and get adjusted, but one machine may compare times stored by
     another. The difference is measured once a minute and after changes. SQLite is local and uses
     the machine's own clock.
     """

@@ -40,7 +40,7 @@ def p_value(p: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Format seconds with a number of digits that depends on their size.
+    """Format seconds, with more decimals for smaller values.
 
     >>> seconds(12.34), seconds(1.234), seconds(0.0123)
     ('12.3', '1.23', '0.01')

@@ -1,6 +1,6 @@
-"""A task's data report, which contains what researchers must know before annotation.
+"""A task's data report: what researchers need to know before annotation starts.
 
-It is built at import and stored with the task. Problems are reported but not repaired.
+It is built during the import and stored with the task. Problems are reported but not fixed.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""File handling: report full disks with advice, and remove deleted rows' folders."""
+"""File handling: reports full disks with advice, and removes the folders of deleted rows."""
 
 import contextlib
 import errno
@@ -38,7 +38,7 @@ def full_message() -> str:
 
 
 def sweep(root: Path, rows: QuerySet[Any]) -> None:
-    """Delete folders of deleted rows after an hour, as new rows may not be committed yet."""
+    """Delete folders of deleted rows after an hour, because new rows may not be committed yet."""
     # List folders before rows, because a folder created later belongs to a row.
     folders = list(root.iterdir()) if root.is_dir() else []
     names = {str(pk) for pk in rows.values_list("pk", flat=True)}

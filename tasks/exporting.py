@@ -1,4 +1,4 @@
-"""Export of a task version as files in the published layout, for training a model.
+"""Exports a task version as files in the published layout, for training a model.
 
 The files contain what annotators see, so importing them gives the same content hash.
 Attention checks aren't part of a task and are excluded.

@@ -1,4 +1,4 @@
-"""Records from files in the published JSON Lines layout, including its peculiarities.
+"""Reads records from files in the published JSON Lines layout, including its peculiarities.
 
 A record is fully checked when it is read, so that other modules can rely on it. Errors name the
 file, line and field, and what was expected.
@@ -24,7 +24,7 @@ FILE_NAME = re.compile(
     r"(?P<prefix>.+?)_(?:(?P<part>train|dev)_(?P<shots>[1-9]\d{0,4})_(?P<number>[1-9]\d{0,3})|test)\.jsonl"
 )
 LONGEST_LINE = 1_000_000  # bytes; the longest published line has 9,000
-MAX_ANSWERS = 200  # golds of one example; the published maximum is 32
+MAX_ANSWERS = 200  # gold answers per example; the published maximum is 32
 REQUIRED = ("id", "context", "question", "answer")
 # Published fields that are ignored and never shown.
 EXTRAS = ("is_impossible", "plausible_answers", "entities")
@@ -42,7 +42,7 @@ class FormatError(ValueError):
         place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
         super().__init__(f"{place}: {expected}")
         self.file, self.line, self.field, self.expected = file, line, field, expected
-        self.others: list[FormatError] = []  # further errors in the same file
+        self.others: list[FormatError] = []  # more errors in the same file
 
     @property
     def sentences(self) -> list[str]:
@@ -61,13 +61,13 @@ class Record:
     # The researcher's reason why the gold is right, only for training examples.
     explanation: str = ""
     # The possible answers that the file lists (ReCoRD's entities), with repetitions. They are never
-    # shown. The data report has the scores of guessing among them.
+    # shown; the data report gives the scores for guessing among them.
     candidates: tuple[str, ...] = ()
     # The choices in display order, only for tasks with options.
     options: tuple[str, ...] = ()
-    # The group of the example, such as its genre. It is never shown to annotators.
+    # The example's group, such as its genre. It is never shown to annotators.
     stratum: str = ""
-    # Does the spelling of a number or text differ between the database and the file?
+    # Is a number or text spelt differently in the database than in the file?
     respelled: bool = False
 
     @cached_property

@@ -1,7 +1,7 @@
 """Few-shot Gym tasks uploaded in the browser: read, shown, confirmed and imported.
 
 The files are in a subfolder of the upload (tasks/uploads.py), grouped by the task in their names. A
-process with limits reads them. The import is a job with one chunk per task.
+process with limits reads them, and a job with one chunk per task imports them.
 """
 
 import dataclasses

@@ -2,10 +2,10 @@
 
 In a task's files, a segment is {"image": FILE, "alt": TEXT}, which names a file in the folder
 `images`. After the import, it is the text ![TEXT](FILE), where the SHA-256 of FILE is its name, so
-that hashes, exports and comparisons of texts cover it. Only pages and spans treat it differently.
+hashes, exports and text comparisons cover it. Only pages and spans treat it differently.
 
 The import rewrites each file, so that no metadata (EXIF, location, thumbnails) is stored. A PNG or
-JPEG that consists only of pixels remains unchanged, so that exported files keep their names.
+JPEG that consists only of pixels is left unchanged, so that exported files keep their names.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FOLDER, CLEAN = "images", "clean"  # the files as sent, and as they are stored
+FOLDER, CLEAN = "images", "clean"  # the files as sent, and as stored
 TYPES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
 MAX_BYTES = 5_000_000
 MAX_PIXELS = 16_000_000
@@ -108,14 +108,14 @@ def batches(folder: Path) -> list[list[str]]:
 
 
 def clean_all(folder: Path, files: list[str]) -> None:
-    """Write the usable ones of these image files to CLEAN. Lines report the others."""
+    """Write the usable image files to CLEAN. The others are reported with their lines."""
     (folder / CLEAN).mkdir(exist_ok=True)
     for file in files:
         place, part = folder / CLEAN / file, folder / CLEAN / f".{file}"
         with suppress(ImageError):
             if not place.exists():
                 part.write_bytes(clean(folder / FOLDER / file))
-                part.replace(place)  # whole, even if the process is stopped
+                part.replace(place)  # complete, even if the process is stopped
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Import of files as a task version. If anything fails, nothing is stored.
+"""Imports files as a task version. If anything fails, nothing is stored.
 
 Unchanged content isn't stored again. Changed content becomes a new version alongside the
 old one, so answers never lose their examples.

@@ -1,11 +1,11 @@
 """Startup checks that the database and the var/ folder belong to this installation.
 
 Files for uploads, jobs and bundles are stored in var/ under their rows' keys. Another database with
-the same folder (a rehearsal or staging server) would consider them orphaned and delete them. The
-folder and its database therefore share an id.
+the same folder (a rehearsal or staging server) would consider them orphaned and delete them. To
+prevent this, the folder and its database share an id.
 
 Databases from before release 0.2.0 are also rejected. Since 0.2.0 each app has a single
-migration, which has the former first migration's name but creates other tables.
+migration, which has the same name as the former first one but creates different tables.
 """
 
 import logging

@@ -1,14 +1,14 @@
-"""Jobs for work that takes longer than a request. A row stores the progress.
+"""Jobs for work that takes longer than a request. Their progress is stored in rows.
 
 A job consists of numbered chunks, which run one after the other. Each poll of the waiting page (or
 `manage.py run_jobs`) runs chunks for about a second and stores their results. Without a queue, a
 job advances when a poll, `run_jobs` or `tick` runs it. With a queue (config/celery.py), the poll
 enqueues the next chunk for a worker.
 
-A chunk is leased before it runs, with one conditional update, so that only one of two simultaneous
-polls runs it. The lease lasts half a minute and is renewed while the chunk runs, up to the limit of
-its kind. A killed process leaves its lease behind, and the chunk runs again after the lease has
-expired. Chunks must therefore be idempotent and finish within the limit of their kind.
+A chunk is leased before it runs, with a single conditional update, so that only one of two
+simultaneous polls runs it. The lease lasts half a minute and is renewed while the chunk runs, up to
+the limit of its kind. If a process is killed, the chunk runs again once its lease has expired, so
+chunks must be idempotent and finish within the limit of their kind.
 """
 
 import contextlib
@@ -140,7 +140,7 @@ def _root() -> Path:
 
 
 def drop(dropped: QuerySet[Job]) -> None:
-    """Delete these jobs and their files. Chunks still running do not store anything more."""
+    """Delete these jobs and their files. Chunks still running won't store anything else."""
     folders = [folder_of(job) for job in dropped]
     dropped.delete()
     for folder in folders:
@@ -218,7 +218,7 @@ def _run_chunk(job: Job, number: int | None) -> bool:
         _give_back(job, Job.State.FAILED, attempts=job.attempts, error=_error_message(error))
         return False
     except BaseException:
-        # Interrupted (Ctrl+C): end the lease, so that the next process does not wait.
+        # Interrupted (Ctrl+C): end the lease, so that the next process doesn't have to wait.
         _give_back(job, Job.State.WAITING)
         raise
     is_last = job.done + 1 == job.total

@@ -90,10 +90,10 @@ def listing(
     is_archived: Callable[[Row], bool] = lambda _row: False,
     by: str = "show",
 ) -> Listing[Row]:
-    """Select rows by the query. `rows` are in default order.
+    """Select rows according to the query. `rows` are in the default order.
 
-    All words are searched for in `text`, ignoring case. Archived rows are shown only by their
-    filter. `by` is the parameter that names the filter.
+    All words are searched for in `text`, ignoring case. Archived rows are shown only if their
+    filter is chosen. `by` is the parameter that names the filter.
     """
     query = " ".join(params.get("q", "").split())
     terms = query.casefold().split()

@@ -1,8 +1,8 @@
-"""Periodic work, divided into parts. A failing part does not affect the others.
+"""Periodic work, divided into parts. If one part fails, the others still run.
 
-Each part runs on one node at a time. Its row is locked until it ends, at most for its time
-limit, so that a killed process does not block it. Each part does only what is due, so it
-can be run again at any time, including manually.
+Each part runs on one node at a time. Its row is locked until it ends or its time limit passes, so a
+killed process does not block it for long. Each part does only what is due, so you can run it again
+at any time, including manually.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Sentences for annotators in the pure core, which pages translate.
+"""The pure core's sentences for annotators. Pages translate them.
 
 `sentence`, `counted` and AnswerError (tasks/spans.py) mark a sentence for the catalogues.
 .ci/catalogues.py searches for their names, so their arguments must be literals. They keep the

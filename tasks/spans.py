@@ -1,8 +1,8 @@
 """Spans of text, and the parsing of answers with spans (docs/highlighter.md).
 
-Offsets are Unicode code points of the stored text, with the end excluded, as in Python's slices.
-The server splits the text into tokens, and the browser sends only offsets. Spans are sliced from
-the server's copy, because text from clients is not trusted.
+Offsets are Unicode code points in the stored text, with an exclusive end, as in Python slices. The
+server splits the text into tokens, and the browser sends only offsets. Spans are sliced from the
+server's copy, because text from clients is not trusted.
 """
 
 import itertools
@@ -20,7 +20,7 @@ from tasks.tokens import WORD, is_separator, on_boundaries, tokens
 QUESTION = -1
 LONGEST_PAYLOAD = 16 * 1024  # characters; valid payloads are ASCII
 MAX_SPANS = 100
-LONGEST_QUOTE = 120  # characters of an answer that are quoted in a message
+LONGEST_QUOTE = 120  # characters of an answer quoted in a message
 
 
 class Span(NamedTuple):
@@ -59,7 +59,7 @@ class GivenAnswer(NamedTuple):
 class AnswerError(ValueError):
     """Raised for an invalid answer. `code` is for programs, the message for annotators.
 
-    A text is marked for the catalogues, like in `sentence`.
+    Its text is marked for the catalogues, as with `sentence`.
     """
 
     def __init__(self, code: str, message: Sentence | str, /, **values: object):

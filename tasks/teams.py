@@ -1,6 +1,6 @@
 """Task teams, whose members may add versions and attach checks.
 
-The team consists of the user who imported the first version and the users added since. Every user
+The team consists of the user who imported the first version and any users added since. Every user
 may read a task and use any version in a study. A task without an owner (imported on the command
 line without --owner, or before tasks had teams) belongs to superusers, who can add others.
 """
@@ -36,7 +36,7 @@ def owner(name: str) -> User | None:
 
 
 def may_change(name: str, user: User | None) -> bool:
-    """Return whether a user may change a task; any may create one. None is the command line."""
+    """Return whether a user may change a task. Any may create one. None is the command line."""
     if user is None or user.is_superuser or not Task.with_unfinished.filter(name=name).exists():
         return True
     its_owner = owner(name)

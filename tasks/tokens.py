@@ -112,7 +112,7 @@ _UNSPACED = re.compile(
     "\u3400-\u4dbf\u4e00-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003ffff]+"
 )
-_LONG = 6  # mean characters per run; in texts that are split into words, it is two to five
+_LONG = 6  # mean characters per run; two to five in text that is split into words
 
 
 def has_no_spaces(text: str) -> bool:

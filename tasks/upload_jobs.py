@@ -55,7 +55,7 @@ def problems(upload: TaskUpload) -> list[str]:
     try:
         files_of(upload)
     except FormatError as error:
-        # The name of the folder is internal.
+        # The folder's name is internal.
         faults.append(str(error).removeprefix(f"{upload.pk}: "))
     return faults + [problem for part in parts(upload) for problem in part.get("errors", ())]
 
@@ -203,7 +203,7 @@ def may_change(upload: TaskUpload) -> bool:
 
 def confirm(
     upload: TaskUpload, owner: Any, rechain: bool, made_from: dict[str, Any] | None = None,
-    then: str = "",  # `next` of the form
+    then: str = "",  # the form's `next`
 ) -> None:  # fmt: skip
     """Start the import if the check found no errors. `made_from` describes the dataset used."""
     reply = checked(upload)

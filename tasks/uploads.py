@@ -1,4 +1,4 @@
-"""Browser import, in which files are stored, checked and shown before they become a task.
+"""Imports in the browser: files are stored, checked and shown before they become a task.
 
 Files are stored in var/uploads/<upload>/ under their names in the published layout. ZIPs are
 unpacked there, and paths in them are ignored. tasks/upload_jobs.py checks and imports files.
@@ -28,11 +28,11 @@ from tasks.importing import drop_unfinished
 from tasks.models import Job, TaskUpload
 
 MAX_BYTES = 200_000_000  # all files of an upload, unpacked
-DIRECTORY = 1_000_000  # maximum bytes of the central directory of a ZIP
+DIRECTORY = 1_000_000  # maximum bytes in a ZIP's central directory
 MAX_FILES = 3_000  # in an upload or a ZIP; a CLUES task has 16, the Gym 2,400, and images count
 KEPT = timedelta(days=1)
 TOO_LARGE = "The files are larger than 200 MB in total, the limit for a task."
-MAX_SAID = 20  # refused files that are listed with their messages
+MAX_SAID = 20  # refused files listed with their messages
 View = TypeVar("View", bound=Callable[..., Any])
 MAX_BODY = "max_body"  # view attribute: maximum bytes of a request
 AT_ONCE = "max_files"  # view attribute: maximum number of files in a request
@@ -130,7 +130,7 @@ def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
     """Add these files, and replace files with the same names. ZIPs are unpacked.
 
     Refused files are listed in `upload.refused`, and the others are stored. Earlier checks become
-    invalid. After DiskFull, the file that did not fit and the following files are missing.
+    invalid. After DiskFull, the file that didn't fit and all later files are missing.
     """
     refused: list[str] = []
     stored: set[str] = set()

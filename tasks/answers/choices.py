@@ -309,7 +309,7 @@ def option_at(place: str, options: Sequence[str]) -> str:
 def drawn_order(choices: Sequence[str], seed: str) -> list[int]:
     """Return the indexes of labels or options, sorted by the hashes of their texts.
 
-    Two texts have the same relative order in every list that contains both.
+    Any two texts have the same relative order in every list that contains both.
     """
     hashes = [hashlib.sha256(f"{seed}:{text}".encode()).hexdigest() for text in choices]
     return sorted(range(len(choices)), key=hashes.__getitem__)

@@ -22,7 +22,7 @@ ONE_TEXT: Rule = (
 
 
 class GoldError(ValueError):
-    """Raised for gold that no answer of its kind can match. Explains what was expected."""
+    """Raised if no answer of this kind can match the gold. Explains what was expected."""
 
 
 class Prompt(Protocol):
@@ -72,7 +72,7 @@ class Kind:
     is_one_choice: ClassVar[bool] = False  # exactly one choice: a label, or one option
     is_judged: ClassVar[bool] = True  # right or wrong; long text never equals its gold
     has_options: ClassVar[bool] = False  # each example lists its own options
-    # In documents: the noun for an answer, how it is given, and the right answer if S1 is 0 or 1.
+    # For documents: the noun for an answer, how it is given, and the right answer if S1 is 0 or 1.
     noun: ClassVar[str]
     action: ClassVar[str]
     right_noun: ClassVar[str] = ""

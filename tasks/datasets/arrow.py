@@ -3,7 +3,7 @@
 `Dataset.save_to_disk` writes state.json (Arrow file names), dataset_info.json (column
 types) and the data as Arrow streams. `DatasetDict.save_to_disk` writes dataset_dict.json
 (split names) and one such folder per split. These folders, and Parquet files written by
-`datasets`, may declare integers that encode names (ClassLabel). They are decoded here.
+`datasets`, may declare integers that encode names (ClassLabel), which are decoded here.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The card drafted for a dataset from given values and from defaults, which are reported."""
+"""Drafts a dataset's card from the given values and from defaults, which are reported."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from tasks.datasets.mapping import Item, Mapped, question_of
 from tasks.formats import Record
 
 RTL = ("ar", "dv", "fa", "he", "ps", "ur", "yi")  # languages written from right to left
-LONGEST_EXAMPLE = 300  # characters of a text that is quoted in a help window
+LONGEST_EXAMPLE = 300  # characters of a text quoted in a help window
 
 
 def common_question(mapped: Mapped, ask: str) -> str:
@@ -34,8 +34,8 @@ def card_of(
 ) -> tuple[Card, list[str]]:  # fmt: skip
     """Return the card, and the keys that have default values.
 
-    `trained` contains the items in training files, `unused` the items not in any file. The card's
-    statements about gold come from these, never from the test. `card_keys` holds the given card
+    `trained` contains the items in training files, `unused` the items not in any file. What the
+    card says about gold comes from these, never from the test. `card_keys` holds the given card
     keys. Raises CardError.
     """
     columns = mapped.columns

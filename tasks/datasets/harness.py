@@ -4,7 +4,7 @@ A line is {doc_id, doc, target, arguments, resps, filtered_resps, filter, ...}. 
 contains requests, such as gen_args_0: {arg_0: prompt, arg_1: continuation or settings}.
 Multiple-choice tasks have several, and filtered_resps lists [log-likelihood, is greedy] for
 each (strings in newer versions). Otherwise, it is the generated text. `target` is the index
-or text of the correct choice. results_*.json in that folder has the number of shots.
+or text of the correct choice. results_*.json in that folder gives the number of shots.
 
 Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py in its repository.
 """

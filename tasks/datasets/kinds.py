@@ -112,16 +112,16 @@ class Columns:
     kind: str
     text: tuple[str, ...]
     gold: tuple[str, ...]
-    question: str = ""  # column with the question of each row
+    question: str = ""  # column with each row's question
     ask: str = ""  # one question for all rows
     id: str = ""
-    stratum: str = ""  # column with the group of each row; the sets are balanced over the groups
-    separator: str = ""  # between several golds or options in one cell
-    options: tuple[str, ...] = ()  # columns with the options of each row
+    stratum: str = ""  # column with each row's group; the sets are balanced across groups
+    separator: str = ""  # between several gold answers or options in a cell
+    options: tuple[str, ...] = ()  # columns with each row's options
     gold_is: str = GOLD_IS[0]  # how the gold identifies an option
     labels: tuple[str, ...] = ()  # values in the order shown to annotators
     names: dict[str, str] = field(default_factory=dict)  # maps values to names for annotators
-    predicted: str = ""  # column with the answer of a model
+    predicted: str = ""  # column with a model's answers
     no_answer: bool = False
     skip_unlabelled: bool = False
 

@@ -1,4 +1,4 @@
-"""Conversion of a dataset to a task: read, map and sample its rows, and write the files.
+"""Converts a dataset to a task: reads, maps and samples its rows, and writes the files.
 
 The written files are read back, so they pass the same checks as handwritten files.
 """
@@ -35,13 +35,13 @@ Cell = tuple[str, str]  # stratum and label
 # Training and test sets are disjoint, stratified by label and determined by one seed. With strata,
 # each set has equal numbers of each stratum. Training sets are nested. Items are ordered by SHA-256
 # of the seed, the set and the item's key, so that the same texts and seed result in the same sets
-# on every machine and Python version and in any row order. A random generator would not guarantee
+# on every machine and Python version and in any row order. A random generator wouldn't guarantee
 # this.
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The sample sizes (nested training sets, number of splits, test items) and the seed."""
+    """Sample sizes (nested training sets, number of splits, test items) and the seed."""
 
     shots: tuple[int, ...]
     splits: int

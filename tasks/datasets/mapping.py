@@ -1,4 +1,4 @@
-"""Conversion of rows to items, the units of sampling, with texts, questions and gold.
+"""Converts rows to items (the units of sampling) with texts, questions and gold.
 
 An item is one text with its question, or one text with a question per label (names of people, names
 of places). Each item is in at most one file, so duplicates can't end up in two files.

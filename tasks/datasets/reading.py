@@ -1,4 +1,4 @@
-"""Selection of the reader for a file by its name or by a given format."""
+"""Selects the reader for a file based on its name or a given format."""
 
 import inspect
 from collections.abc import Callable

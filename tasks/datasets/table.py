@@ -1,7 +1,7 @@
 """The tables that all readers return: named columns, and rows with their position in the file.
 
-Values are as in the file: None, text, a number, a list or an object. How they are converted depends
-on the column's role (mapping.py).
+Values are the same as in the file: None, text, a number, a list or an object. How they are
+converted depends on the column's role (mapping.py).
 """
 
 import math
@@ -20,7 +20,7 @@ NAMED = 30  # columns listed in an error
 
 
 class DatasetError(FormatError):
-    """Raised if a dataset can't be read. Gives the file, line or row, column, and a correction."""
+    """Raised if a dataset can't be read. Gives the file, line or row, column, and how to fix it."""
 
     def __init__(self, file: str, problem: str, place: str = "", field: str = ""):
         location = ", ".join(part for part in (file, place, field and f"column {field}") if part)

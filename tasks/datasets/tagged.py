@@ -194,7 +194,7 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
 
 
 def read_label_studio(path: Path, *, encoding: str = "", records: str = "") -> Table:
-    """Read the fields in `data`, and the annotation by its control's name.
+    """Read the fields in `data`, and the annotations under their controls' names.
 
     Regions become labelled spans. Choices become a string, or a list if there are several. Raises
     FormatError.

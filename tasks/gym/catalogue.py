@@ -21,7 +21,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Partition:
-    """Names of tasks for training (upstream) and development, and of held-out tasks.
+    """Names of training (upstream), development and held-out tasks.
 
     In four of the published partitions, the held-out tasks are under "dev" and "test" is empty.
     Table 1 prints them as test tasks, so they are held out here. `leaked` tasks are in two lists.

@@ -1,4 +1,4 @@
-"""The answer kind of a Gym task, which is inferred from its category and its files.
+"""The answer kind of a Gym task, inferred from its category and its files.
 
 The answer kinds are those of task cards (docs: researchers/tasks.md). The inferred kind is shown
 with the reason and can be changed before the import.
@@ -179,7 +179,7 @@ def _family(ontology: str, kind: Kind) -> str:
 
 
 def _segments(names: Sequence[str]) -> list[str]:
-    """Return titles of texts, such as Premise and Hypothesis, or Text 1 and Text 2."""
+    """Return titles for the texts, such as Premise and Hypothesis, or Text 1 and Text 2."""
     return [
         name[:1].upper() + name[1:] if name else "Text" + (f" {place}" if len(names) > 1 else "")
         for place, name in enumerate(names, 1)
@@ -232,7 +232,7 @@ def _long_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     }
 
 
-# Texts that depend on the lines of a task, in addition to the default texts of the kind.
+# Texts that depend on a task's lines, in addition to the kind's default texts.
 MORE: dict[str, Callable[[Kind, Sequence[Line]], dict[str, Any]]] = {
     LABEL: _label,
     SPANS: _spans,

@@ -1,6 +1,6 @@
 """Conversion of a Gym task: read it, confirm its answer kind, and make its files.
 
-The seeds become training splits 1 to n, each with its development file, and K is the number of
+Seeds become training splits 1 to n, each with its development file, and K becomes the number of
 shots. Lines without input or output are only reported.
 """
 
@@ -116,7 +116,7 @@ def make(source: Source, sample: Sample | None = None) -> Made:
 
 
 def _sampled(lines: Sequence[Line], sample: Sample | None) -> list[Line]:
-    """Return a simple random sample in file order, or all lines without `sample` or if too few.
+    """Return a simple random sample in file order, or all lines if `sample` is None or too big.
 
     Lines are ordered by SHA-256 of seed, number and input, which is the same on every machine.
     """

@@ -1,9 +1,9 @@
 """Readers for the Gym's files `NAME/NAME_K_SEED_{train,dev,test}.tsv`.
 
-Lines are read as in the Gym: `line.strip().split(" ")`, with the input first and a gold in every
-further column. What this rule loses is reported but not repaired (`Line.problem`).
+Lines are read as in the Gym: `line.strip().split(" ")`, with the input first and a gold answer in
+each other column. Anything this rule loses is reported but not repaired (`Line.problem`).
 
-The Gym writes an example as one line. Texts are joined by " [SEP] " and may have names before them
+The Gym writes an example as one line. Texts are joined by " [SEP] " and may be preceded by names
 ("premise: "). Questions have the form "question: ... context: ..." and options "(A) ... (B) ...". A
 part is recognised only if all lines have it, so that the start of a text is not mistaken for a
 name.
@@ -20,7 +20,7 @@ FILE_NAME = re.compile(
     r"(?P<task>.+)_(?P<k>[1-9]\d{0,3})_(?P<seed>\d{1,6})_(?P<part>train|dev|test)\.tsv"
 )
 PARTS = ("train", "dev", "test")
-SEPARATOR = " [SEP] "  # between the texts of an input, and between the golds of a set
+SEPARATOR = " [SEP] "  # between an input's texts, and between the gold answers in a set
 OUTPUT_VANISHED = "has no output according to the Gym's reading rule"
 INPUT_VANISHED = "begins with a tab: the Gym's reading rule takes its first output as the input"
 BLANK_TAKEN = "begins with a space, which the Gym's reading rule removes"
@@ -28,7 +28,7 @@ BLANK_TAKEN = "begins with a space, which the Gym's reading rule removes"
 
 @dataclass(frozen=True)
 class Line:
-    """An example with its place, input and gold, and what reading lost ("" for nothing)."""
+    """An example with its place, input and gold, and what was lost in reading ("" if nothing)."""
 
     file: str
     number: int

@@ -1,6 +1,6 @@
 """Test-set scores that aren't means over examples, as computed by CrossFit.
 
-Strips predictions and uses only the first gold answer. Raises ValueError without gold.
+Predictions are stripped, and only the first gold answer counts. Raises ValueError without gold.
 """
 
 import math

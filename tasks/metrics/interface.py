@@ -26,14 +26,14 @@ CROSSFIT = "CrossFit (Ye, Lin, Ren 2021), dataloader/metrics.py"
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric with its name, its definition (recipe), its source and its range.
+    """A metric with its name, definition (recipe), source and range.
 
     Either `by_example` (for means over examples) or `by_corpus` is set. Correlations convert texts
     to numbers with `value_of`. `left_out` implements `without_each`.
 
     A prediction is a single string with gold answers as alternatives. For S1, it is a list of
     strings, compared with all of them together. The metric applies only to these answer
-    `kinds`, for the `reason` given. Labels that are equal after `reads` are the same label.
+    `kinds`, for the `reason` given. Labels that are equal after `reads` count as one label.
     """
 
     name: str

@@ -4,8 +4,8 @@ Let p be the set of predicted texts and a the set of gold texts. S1 is 1 if both
 exactly one is empty. Otherwise, it is the harmonic mean of precision |p & a| / |p| and recall
 |p & a| / |a|, and 0 if they are disjoint.
 
-Texts must match exactly, including case and whitespace. Duplicates count once. The result
-equals the benchmark's own scorer if every spelling of "no answer" is the empty set.
+Texts must match exactly, including case and whitespace. Duplicates count once. The result equals
+that of the benchmark's own scorer if every spelling of "no answer" is the empty set.
 """
 
 from collections.abc import Iterable, Sequence

@@ -7,7 +7,7 @@ possible, two empty sets score 1 and one empty set scores 0, as under S1.
 The values are linear: their mean is the score, and their two-way t interval is that of the
 jackknife. For means over examples, they are the examples' scores. Otherwise, they are
 delete-one-context pseudo-values (Busing, Meijer and van der Leeden 1999, for contexts of different
-sizes), shifted so that their mean is the score and not its jackknife estimate.
+sizes), shifted so that their mean is the score rather than its jackknife estimate.
 """
 
 import itertools
@@ -126,7 +126,7 @@ def alternatives(gold: Sequence[str], gold_rule: str) -> list[str]:
 # By chance --------------------------------------------------------------------------------------
 
 
-DRAWS, SEED = 500, 0  # number of drawn test sets if the expectation has no closed form
+DRAWS, SEED = 500, 0  # test sets drawn if the expectation has no closed form
 
 
 def by_chance(

@@ -1,7 +1,7 @@
 """Scores of one text against one or more gold answers, as computed by CrossFit.
 
-Source: dataloader/metrics.py in CrossFit. A prediction is stripped first. The best score
-for any gold answer is used. An example without gold (no output in the file) scores 0.
+Source: dataloader/metrics.py in CrossFit. Predictions are stripped first. The best score for any
+gold answer counts. An example without gold (no output in the file) scores 0.
 """
 
 import re
@@ -64,9 +64,9 @@ def rouge_l(prediction: str, golds: Sequence[str]) -> float:
     It is computed at summary level, as in the package rouge 1.0 that CrossFit uses. Texts are split
     into sentences at full stops and into words at blanks. The words of a longest common subsequence
     of each pair of sentences form one set. Recall divides its size by the number of distinct words
-    in the gold, precision by the number in the prediction. Reordered sentences therefore still
-    score 1. Time is proportional to the product of both lengths in words, so only the first
-    MAX_WORDS words of a text are used.
+    in the gold, precision by the number in the prediction, so reordered sentences still score 1.
+    Time is proportional to the product of both lengths in words, so only the first MAX_WORDS words
+    of a text are used.
 
     Punctuation-only text is treated as empty. Gold without sentences ("", ".") is ignored.
     """

@@ -94,7 +94,7 @@ class PeriodicPart(models.Model):
     """One part of `manage.py tick`. Its row is the lock for running it."""
 
     name = models.CharField(max_length=30, unique=True)
-    busy_until = models.DateTimeField(null=True)  # time at which the lock of a killed run expires
+    busy_until = models.DateTimeField(null=True)  # when the lock of a killed run expires
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     succeeded_at = models.DateTimeField(null=True)
@@ -117,7 +117,7 @@ class Installation(models.Model):
     # Always true and unique, so that there is only one row.
     only = models.BooleanField(default=True, unique=True, editable=False)
     folder_id = models.UUIDField(default=uuid.uuid4, editable=False)
-    # The time at which the first visit created the first account. This happens only once.
+    # When the first visit created the first account, which happens only once.
     owned_since = models.DateTimeField(null=True, editable=False)
 
     class Meta:

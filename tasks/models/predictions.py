@@ -71,7 +71,7 @@ class LanguageModel(models.Model):
 
 
 class Numbering(models.TextChoices):
-    """The meaning of split numbers, as the published files for two tasks are not nested."""
+    """What split numbers mean, because the published files for two tasks are not nested."""
 
     NOT_STATED = "", "not stated"
     PUBLISHED = "published", "as published"
@@ -119,7 +119,7 @@ class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
         return scored.order_by(*(PredictionFile._meta.ordering or ()))  # grouping removes the order
 
 
-# Without an arm and in the direct arm, a model is trained on the same examples.
+# A model without an arm is trained on the same examples as in the direct arm.
 OWN_ARM = Case(When(arm=Arm.DIRECT, then=Value("")), default=F("arm"))
 
 
@@ -143,7 +143,7 @@ class PredictionFile(models.Model):
     method = models.CharField(max_length=5, choices=Method, blank=True, default="")
     tuning = models.CharField(max_length=10, choices=Tuning, blank=True, default="")
     arm = models.CharField(max_length=20, blank=True, default="")
-    # Whether annotators' errors are compared with it, and no table contains it.
+    # Whether it is only compared with annotators' errors and not shown in any table.
     witness = models.BooleanField(default=False)
     uploaded_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,7 +1,7 @@
 """Tasks, their published files (splits), and the examples in the files.
 
 Rows never change after the import. Changed content becomes a new version of the task, so that every
-answer keeps the example for which it was given.
+answer keeps the example it was given for.
 """
 
 import uuid
@@ -251,7 +251,7 @@ class Example(models.Model):
     explanation = models.TextField(blank=True, default="")
     # The choices in display order, only for tasks with options.
     options = models.JSONField(default=list, blank=True)
-    # The group of the example, such as its genre, or "" if the file has none.
+    # The example's group, such as its genre, or "" if the file has none.
     stratum = models.CharField(max_length=100, blank=True, default="")
     content_hash = models.CharField(max_length=64, db_index=True)
 
@@ -273,9 +273,9 @@ class TaskUpload(models.Model):
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="uploads")
     # The CLUES card to use, or "" to use the task.toml among the files.
     card_name = models.CharField(max_length=40, blank=True)
-    # Messages about files that were refused in the latest upload.
+    # Messages about files refused in the latest upload.
     refused = models.JSONField(default=list)
-    # Counts changes of the files or the card, which invalidate earlier checks.
+    # Counts changes to the files or card, which invalidate earlier checks.
     revision = models.PositiveIntegerField(default=0)
     # The check of this revision, or the import after confirmation.
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+")

@@ -1,8 +1,8 @@
 """Answers as single texts, as evaluation tools log them, and the conversion of such logs.
 
-One text is unchanged, no text is "", and several texts are a JSON list. A text that would
-be parsed differently becomes a one-item list. Logs become prediction files, which format.py
-reads. Samples from lm-evaluation-harness and logs from Inspect (which require inspect-ai,
+A single text is left unchanged, no text becomes "", and several texts become a JSON list. A text
+that would be parsed differently becomes a one-item list. Logs become prediction files, which
+format.py reads. Samples from lm-evaluation-harness and logs from Inspect (which require inspect-ai,
 the extra `inspect`) are supported. Pure core, without Django.
 """
 
@@ -97,7 +97,7 @@ def _log(path: Path) -> Any:
 
     try:
         return read_eval_log(path)
-    except Exception as error:  # the readers of the log raise various exceptions
+    except Exception as error:  # the log readers raise various exceptions
         raise FormatError(path.name, f"Inspect cannot read this log ({str(error)[:200]})") from None
 
 

@@ -26,7 +26,7 @@ DETAILS = (
 RUN = ("numbering", "seen_test", "predicted_on", "revision", "method", "tuning", "arm")
 OF_FILE = (*RUN, "witness")
 STATED = (*DETAILS, *OF_FILE)
-PART = 200_000  # bytes that are read together; a larger file is read separately
+PART = 200_000  # bytes read together; a larger file is read separately
 
 
 class PredictionsError(ValueError):

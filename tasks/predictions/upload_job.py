@@ -41,7 +41,7 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
         }
         for upload in uploads
     ]
-    # The token makes the job unique, because a repeated upload requires a new outcome.
+    # The token makes the job unique, because repeating an upload requires a new outcome.
     parameters = {
         "token": secrets.token_hex(8),
         "model": name,

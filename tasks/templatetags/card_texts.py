@@ -1,6 +1,6 @@
 """Template tags for the language and direction of a task's text.
 
-A page is in the study's interface language, but the card and examples are in the task's language.
+Pages are in the study's interface language, but cards and examples are in the task's language.
 Without these tags, screen readers, hyphenation and text direction would use the wrong language.
 """
 
@@ -57,8 +57,8 @@ def as_segment(text: str) -> SafeString | str:
 def in_words(text: str, card: Card) -> SafeString:
     """Split a piece of a reveal like the question, so that lines break at the same words.
 
-    Browsers round the width of each part. Only every second part is an element, because slow
-    devices take long to lay out elements.
+    Browsers round the width of each part. Only every second part is an element, because elements
+    take slow devices a long time to lay out.
     """
     bounds = tokens(text, card.granularity)
     ends = [*sorted({0, len(text), *(end for bound in bounds for end in bound)}), len(text)]

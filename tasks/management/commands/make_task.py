@@ -199,7 +199,7 @@ class Command(BaseCommand):
             )
 
     def _store(self, task: Made, options: dict[str, Any]) -> None:
-        """Store the task and, if given, a model's predictions; or nothing."""
+        """Store the task and any predictions of the logged model, or else nothing."""
         model, owner = options["model"], account(options["owner"])
         self._check_model(task, model, options["zero_shot"])
         if model and owner is None:
