@@ -17,6 +17,8 @@ from django.core.checks import CheckMessage, Error, Info, Tags, Warning, registe
 from django.core.mail import get_connection
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
 
 from annotation.models import AuditEntry, Notice, Turn
 from annotation.prolific.client import Client
@@ -30,6 +32,10 @@ NETWORKS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "glusterfs", "fuse.s
 LIMITS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 SKEW = timedelta(seconds=2)
 WAIT = 10  # seconds
+# What a proxy responds with while the server behind it is starting. Waits up to 14 seconds.
+STARTING = Retry(
+    4, connect=0, backoff_factor=1, status_forcelist=(502, 503, 504), raise_on_status=False
+)
 Check = Callable[[], Iterator[CheckMessage]]
 
 
@@ -209,8 +215,10 @@ def proxies() -> Iterator[CheckMessage]:
         yield Info(message, hint="Set SITE_URL=https://your.host.", id="config.I032")
         return
     headers = {health.ASKS: health.signed()}
+    session = requests.Session()
+    session.mount(site, HTTPAdapter(max_retries=STARTING))
     try:
-        reply = requests.get(
+        reply = session.get(
             f"{site}/health/live", headers=headers, timeout=WAIT, allow_redirects=False
         )
     except requests.RequestException as error:
@@ -226,6 +234,13 @@ def proxies() -> Iterator[CheckMessage]:
             hint=f"Configure the proxy to pass Host unchanged, and add {urlsplit(site).netloc} to"
             " ALLOWED_HOSTS.",
             id="config.E032",
+        )
+        return
+    if reply.status_code in STARTING.status_forcelist:
+        yield Error(
+            f"{site} responds with {reply.status_code}: no server responds behind the proxy.",
+            hint="Start the server, or point the proxy to its port.",
+            id="config.E033",
         )
         return
     try:

@@ -365,6 +365,25 @@ def proxy_of(target: str, headers: dict[str, str]) -> ThreadingHTTPServer:
 
 
 @pytest.mark.long
+def test_the_check_waits_for_a_server_that_is_starting(settings):
+    statuses = [502, 503, 200]
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(statuses.pop(0) if statuses else 502)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_args) -> None:
+            pass
+
+    with served(ThreadingHTTPServer(("127.0.0.1", 0), Proxy)) as port:
+        settings.SITE_URL = f"http://127.0.0.1:{port}"
+        assert "responds with 200, but is not this server" in found(running_checks.proxies)[0][1]
+        assert "502: no server responds behind the proxy" in found(running_checks.proxies)[0][1]
+
+
+@pytest.mark.long
 def test_proxies_that_do_not_match_the_settings_are_reported(live_server, settings, refusing_port):
     settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
     assert ids(running_checks.proxies) == ["I032"]
