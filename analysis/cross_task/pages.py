@@ -46,7 +46,7 @@ def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse
     all_rows = [row for kind in performance.kinds(study) for row in source.rows(study, kind)]
     # Rows of models and published rows repeat for each kind. Undefined numbers are never equal.
     all_rows = list({repr(row): row for row in all_rows}.values())
-    return csv_file(f"{study.name}-{table}", source.columns, all_rows, "")
+    return csv_file(f"{study.name}-{table}", source.columns, all_rows)
 
 
 class CrossTask(KindOfTable):

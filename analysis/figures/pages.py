@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from analysis.figures import data as figure_data
 from analysis.figures import paper_widths, several_studies
 from analysis.figures.several_studies import MAX_STUDIES, Comparison
-from analysis.scores import columns, findings, performance
+from analysis.scores import findings, performance
 from analysis.scores.api import KIND, OBJECT, Rows
 from analysis.scores.columns import as_records, plain
 from analysis.scores.markup import PaperTable, as_latex
@@ -169,8 +169,7 @@ def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
     figure = comparison.figure
     filename = f"several-studies.{ext}"
     if ext == "csv":
-        text = columns.as_csv(figure.all_columns, figure.numbers, comparison.kind)
-        return download(text, filename)
+        return csv_file("several-studies", figure.all_columns, figure.numbers, comparison.kind)
     if ext == "tex":
         return download(compare_latex(comparison), filename)
     if figure.why_not:
@@ -181,8 +180,7 @@ def compare_file(request: HttpRequest, ext: str) -> HttpResponse:
 @signed_in("GET")
 def compare_design(request: HttpRequest) -> HttpResponse:
     comparison = _comparison(request)
-    text = columns.as_csv(comparison.design_columns, comparison.differing)
-    return download(text, "several-studies-design.csv")
+    return csv_file("several-studies-design", comparison.design_columns, comparison.differing)
 
 
 def compare_latex(comparison: Comparison) -> str:

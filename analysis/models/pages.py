@@ -23,9 +23,8 @@ from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest, own_model, predictions_job_of, signed_in
 from tasks import listing, teams, uploads
 from tasks.columns import Column, cells, on_page
-from tasks.csv_files import download
 from tasks.jobs import poll
-from tasks.models import Job, LanguageModel, PredictionFile, PredictionFileQuerySet
+from tasks.models import Job, LanguageModel, PredictionFile
 from tasks.predictions import store as prediction_store
 
 SHOWN = 20  # number of examples with the largest differences
@@ -103,7 +102,8 @@ def model_upload(request: ResearcherRequest, pk: int) -> HttpResponse:
 
 @signed_in("GET")
 def models_file(request: ResearcherRequest) -> HttpResponse:
-    return _model_scores(PredictionFile.objects.all(), "models.csv")
+    rows = model_tables.model_rows(PredictionFile.objects.all())
+    return csv_file("models", models_columns.MODEL, rows)
 
 
 @signed_in("GET")
@@ -130,12 +130,8 @@ def model(request: ResearcherRequest, name: str) -> HttpResponse:
 @signed_in("GET")
 def model_file(request: ResearcherRequest, name: str) -> HttpResponse:
     language_model = get_object_or_404(LanguageModel, name=name)
-    return _model_scores(language_model.files.all(), f"{language_model.name}-scores.csv")
-
-
-def _model_scores(files: PredictionFileQuerySet, filename: str) -> HttpResponse:
-    text = columns.as_csv(models_columns.MODEL, model_tables.model_rows(files))
-    return download(text, filename)
+    rows = model_tables.model_rows(language_model.files.all())
+    return csv_file(f"{language_model.name}-scores", models_columns.MODEL, rows)
 
 
 @signed_in("POST")

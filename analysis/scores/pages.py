@@ -52,7 +52,10 @@ def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]
     return study, kind, results_of(study) | {"kind": kind, "kinds": kinds}
 
 
-def csv_file(name: str, fields: Iterable[Column], rows: Iterable[Any], kind: str) -> HttpResponse:
+def csv_file(
+    name: str, fields: Iterable[Column], rows: Iterable[Any], kind: str = ""
+) -> HttpResponse:
+    """Download rows as NAME.csv. `kind`, if given, fills the first column."""
     return download(columns.as_csv(fields, rows, kind), f"{name}.csv")
 
 
@@ -76,13 +79,13 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
 def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
     """Download the same tables as a single file. Kinds follow one another and are never mixed."""
     study = scores_of(request, name)
-    filename = f"{study.name}-human-performance.{ext}"
+    filename = f"{study.name}-human-performance"
     if ext == "csv":
-        rows = performance.all_rows(study)
-        return download(columns.as_csv(rendering.PERFORMANCE_FILE, rows), filename)
+        return csv_file(filename, rendering.PERFORMANCE_FILE, performance.all_rows(study))
     if ext not in FORMATS:
         raise Http404
-    return download("".join(map(FORMATS[ext], performance.all_tables(study))), filename)
+    text = "".join(map(FORMATS[ext], performance.all_tables(study)))
+    return download(text, f"{filename}.{ext}")
 
 
 @signed_in("GET")
@@ -100,8 +103,8 @@ def training_table(request: HttpRequest, name: str) -> HttpResponse:
 @signed_in("GET")
 def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
-    text = columns.as_csv(training.BLOCK_SCORES, training.block_scores(study))
-    return download(text, f"{study.name}-training.csv")
+    rows = training.block_scores(study)
+    return csv_file(f"{study.name}-training", training.BLOCK_SCORES, rows)
 
 
 @signed_in("GET")
