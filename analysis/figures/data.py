@@ -37,7 +37,6 @@ from tasks.csv_files import csv_text
 # Columns that figures multiply by 100
 X_100 = ("s1", "score", "low", "high", "baseline", "gain", "sd")
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
-VERSION = 9  # increase this when the columns of any rows change
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
 
@@ -121,8 +120,7 @@ def data(study: Study, kind: str, name: str) -> Data:
         return _gains(learners.bars(study, kind))
     if name == SIZES:
         return _sizes(humans_models.by_size(study))
-    key = f"figures:{VERSION}:{name}:{state(study, kind)}"
-    return remembered(key, lambda: _data(study, kind, name))
+    return remembered(["figures", name, *state(study, kind)], lambda: _data(study, kind, name))
 
 
 def _gains(rows: list[Gain]) -> Data:

@@ -11,7 +11,6 @@ metrics other than S1, the values are each example's parts in both scores (test_
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -133,8 +132,7 @@ def differences(study: Study, kind: str) -> list[Difference]:
     files = compared_files.files(study).order_by("pk")
     state = [list(rows.values_list("pk", flat=True)) for rows in (counted.order_by("pk"), files)]
     state.append(list(compared_files.family(study).order_by("pk").values_list("pk", flat=True)))
-    key = f"differences:6:{study.pk}:{kind}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
-    return remembered(key, lambda: _differences(study, kind))
+    return remembered(["differences", study.pk, kind, *state], lambda: _differences(study, kind))
 
 
 def _differences(study: Study, kind: str) -> list[Difference]:

@@ -159,17 +159,19 @@ TABLES: dict[str, Callable[[pd.DataFrame, int], Iterable[Any]]] = {
 }
 
 
-def state(study: Study, kind: str) -> str:
-    """Return a key for one kind's data. Completed participants' answers never change."""
+def state(study: Study, kind: str) -> list[Any]:
+    """Return what identifies one kind's data. Completed participants' answers never change."""
     people = study.participations.counted(kind).order_by("pk")
-    keys = ",".join(map(str, people.values_list("pk", flat=True)))
-    digest = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
-    return f"{study.manifest_hash}:{kind}:{digest}"
+    return [study.pk, study.manifest_hash, kind, *people.values_list("pk", flat=True)]
 
 
-def remembered(key: str, make: Callable[[], Any]) -> Any:
-    """Return `make()`, cached by this process for an hour. Erasing data does not clear it."""
-    return caches["process"].get_or_set(key, make, timeout=3600)
+def remembered(key: list[Any], make: Callable[[], Any]) -> Any:
+    """Return `make()`, cached by this process for an hour. Erasing data does not clear it.
+
+    `key` is a list of JSON-like values, which begins with the name of the data.
+    """
+    digest = hashlib.sha256(repr(key).encode()).hexdigest()
+    return caches["process"].get_or_set(digest, make, timeout=3600)
 
 
 def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:

@@ -8,7 +8,6 @@ Otherwise, they are delete-one-context pseudo-values of the jackknife.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -84,11 +83,9 @@ def rows(study: Study) -> list[SimpleNamespace]:
     `who` is a kind of annotator or MODEL. `name` is the model's name. The mean and SDs (x 100) are
     over `score.n` of `score.of` units. Only annotators have an interval (runs are not a sample).
     """
-    files = compared_files.files(study).order_by("pk")
-    made_of = [*(state(study, kind) for kind in Kind.values), *files.values_list("pk", flat=True)]
-    design = [list(study.tasks.order_by("pk").values_list("pk", flat=True)), study.metrics]
-    digest = hashlib.sha256(repr([made_of, design]).encode()).hexdigest()
-    key = f"metrics:1:{study.pk}:{digest}"
+    tasks, files = study.tasks.order_by("pk"), compared_files.files(study).order_by("pk")
+    keys = [list(rows.values_list("pk", flat=True)) for rows in (tasks, files)]
+    key = ["metrics", study.metrics, *keys, *(state(study, kind) for kind in Kind.values)]
     return remembered(key, lambda: list(_rows(study, list(own_scores(study)))))
 
 

@@ -7,7 +7,6 @@ row only suggests a review and never has an automatic effect.
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
@@ -127,8 +126,7 @@ def _of_cell(
 
     people = np.maximum([codes(given) for given in sets], 0)  # answers that are not wrong are right
     wrong = np.array([codes(of) for of in models.values()])
-    digest = hashlib.sha256(people.tobytes() + wrong.tobytes()).hexdigest()
-    key = f"overlap:{study.seed}:{len(people)}:{digest}"
+    key = ["overlap", study.seed, len(people), people.tobytes(), wrong.tobytes()]
     results = remembered(key, lambda: error_overlap.overlaps(people, wrong, study.seed))
     for (model, source), overlaps in zip(models, results, strict=True):
         corrected = holm([overlap.p for overlap in overlaps])

@@ -214,7 +214,7 @@ PLATEAU = Table(
         ),
     ],
     lambda study, kind: findings.remembered(
-        f"plateau:{findings.state(study, kind)}",
+        ["plateau", *findings.state(study, kind)],
         lambda: learning.plateau_rows(
             frames.answers_in_order(study, kind, Step.TRAINING), study.seed
         ),
