@@ -130,16 +130,18 @@ def answers_in_order(
     """Return one row per answer in this step, for completed participations in the analysis.
 
     `seats` are the keys of the participations to include (all by default).
-    Columns: participation (key), task, shots, annotator, position (from 0 without gaps, in the
-    order in which this annotator saw the step's examples, without attention checks), example
-    (key), s1 in [0, 1]. Rows are ordered by participation and position.
+    Columns: participation and scenario (keys), task, shots, annotator, position (from 0 without
+    gaps, in the order in which this annotator saw the step's examples, without attention checks),
+    example (key), s1 in [0, 1]. Rows are ordered by participation and position.
     """
     people = study.participations.counted(kind)
     if seats is not None:
         people = people.filter(pk__in=seats)
     lookup = pd.DataFrame.from_records(
-        people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym"),
-        columns=["participation", "task", "shots", "annotator"],
+        people.values_list(
+            "pk", "scenario", "scenario__task__name", "scenario__shots", "pseudonym"
+        ),
+        columns=["participation", "scenario", "task", "shots", "annotator"],
     )
     answers = people.answers(step).order_by("turn__participation", "turn")
     rows = answers.values_list("turn__participation_id", "turn__example_id", "s1")

@@ -7,7 +7,6 @@ Source: CLUES, appendix A.3. Table 8 covers the whole 20-shot training set for t
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -139,13 +138,9 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[SimpleNamespace]:
     Scores are first averaged over the block's examples. The mean and SDs are over annotators
     who completed and are in the analysis.
     """
-    people = dict(study.participations.counted(kind).values_list("pk", "scenario"))
-    groups, (contents, hashes) = Counter(people.values()), _contents(study)
+    contents, hashes = _contents(study)
     answers = frames.answers_in_order(study, kind, Step.TRAINING)
-    answers = answers.assign(
-        scenario=answers["participation"].map(people),
-        example_hash=answers["example"].map(hashes),
-    )
+    answers["example_hash"] = answers["example"].map(hashes)
     scenarios = sorted(
         study.scenarios.in_cells().filter(shots__gt=0).select_related("task"),
         key=lambda scenario: (place(scenario.task.name), scenario.shots, scenario.split_number),
@@ -154,7 +149,7 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[SimpleNamespace]:
     for scenario in scenarios:
         of_file = contents.get((scenario.task_id, scenario.split_number), {})
         given = answers[answers["scenario"] == scenario.pk]
-        n = groups[scenario.pk]
+        n = given["participation"].nunique()
         scores = [
             _score(kind, scenario, block, of_file, given, n) for block in blocks(list(of_file))
         ]
