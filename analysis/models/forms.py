@@ -87,7 +87,9 @@ class UploadForm(forms.Form):
         help_text="Use these predictions only for error overlap; no table contains them.",
     )
     files = FilesField(  # type: ignore[assignment]  # forms remove their fields
-        label="Prediction files", help_text=f"Select several files if they are named {NAMED}."
+        label="Prediction files",
+        allow_empty_file=True,  # its error names the file
+        help_text=f"Select several files if they are named {NAMED}.",
     )
     task = forms.ModelChoiceField(
         Task.objects.none(),

@@ -124,6 +124,13 @@ def test_an_invalid_form_is_refused_and_stores_nothing(ada, task, fields, reason
     assert not LanguageModel.objects.exists()
 
 
+def test_an_empty_file_is_refused_by_its_name(ada, task):
+    right = (f"{task.name}_2_1.jsonl", factories.prediction_lines(task))
+    page = send(ada, right, (f"{task.name}_2_2.jsonl", b"")).content.decode()
+    assert f"{task.name}_2_2.jsonl, field id: 6 of the 6 test examples have no prediction" in page
+    assert not LanguageModel.objects.exists()
+
+
 def test_an_error_names_the_line_and_escapes_the_quoted_text(ada, task):
     bad = line("<img src=x>").encode()
     reply = send(ada, (f"{task.name}_2_1.jsonl", bad), (f"{task.name}_2_2.jsonl", b"\xff"))
