@@ -200,22 +200,29 @@ def _score(args: argparse.Namespace) -> None:
 
 def annotate(args: argparse.Namespace, **model_args: Any) -> int:
     """Let a model take part through Inspect AI. Return 0 if it finished every scenario."""
-    from inspect_ai import eval as evaluate
+    try:
+        from inspect_ai import eval as evaluate
 
-    from handful.inspect.task import participate
-
+        from handful.inspect.task import participate
+    except ImportError:
+        raise HandfulError("Model annotators need Inspect AI. Run pip install inspect-ai.") from None
+    if args.replicates < 1:
+        raise HandfulError("--replicates: expected a whole number of at least 1.")
     options = ("study", "server", "examples", "context", "retries", "images", "replicates",
                "revision", "tasks", "shots", "notes")  # fmt: skip
-    logs = evaluate(
-        participate(**{name: getattr(args, name) for name in options}),
-        model=args.model,
-        model_base_url=args.base_url,
-        model_args=model_args,
-        temperature=args.temperature,
-        seed=args.seed,
-        log_dir=args.log_dir,
-        display="plain",
-    )
+    try:
+        logs = evaluate(
+            participate(**{name: getattr(args, name) for name in options}),
+            model=args.model,
+            model_base_url=args.base_url,
+            model_args=model_args,
+            temperature=args.temperature,
+            seed=args.seed,
+            log_dir=args.log_dir,
+            display="plain",
+        )
+    except ValueError as error:  # a model that Inspect does not know
+        raise HandfulError(error) from None
     samples = logs[0].samples or []
     for sample in samples:
         report = sample.metadata

@@ -83,6 +83,8 @@ class Connection(AbstractContextManager["Connection"]):
         transport: httpx.BaseTransport | None = None,
     ):
         self.server = checked(server)
+        if not (token.isascii() and token.isprintable()):
+            raise HandfulError("The token contains characters that no token has. Copy it again.")
         self.attempts, self.sleep = attempts, sleep
         self.http = httpx.Client(
             base_url=f"{self.server}/api/v1/",
@@ -218,7 +220,10 @@ class Connection(AbstractContextManager["Connection"]):
 
 def checked(server: str) -> str:
     """Return the server's URL without the API path. Raises HandfulError."""
-    parts = urlsplit(server)
+    try:
+        parts = urlsplit(server)
+    except ValueError:  # raised for brackets that do not enclose an IPv6 address
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise HandfulError(f"{server!r} is not a server's URL. Use https://HOST.")
     if parts.username or parts.query or parts.fragment:

@@ -173,6 +173,8 @@ class Study:
         self, seconds: float = 5.0, sleep: Callable[[float], None] = time.sleep
     ) -> Iterator[Record]:
         """Yield the progress with `scenarios` after each change until the study is closed."""
+        if not 0 <= seconds <= 86_400:
+            raise HandfulError("The time between updates must be from 0 to 86400 seconds.")
         etag: str | None = None
         while True:
             progress, etag = self._connection.unchanged(self._at("progress/"), etag)

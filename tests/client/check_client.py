@@ -97,6 +97,34 @@ def test_an_unknown_study_is_an_error_message_without_traceback(logged_in, capsy
     assert capsys.readouterr().err == ("handful: No study 'unknown' is visible to this token.\n")
 
 
+@pytest.mark.parametrize("seconds", ["-1", "nan", "inf"])
+def test_a_time_that_nobody_can_wait_is_an_error_message(logged_in, capsys, seconds):
+    assert main(["study", "watch", "pilot", "--seconds", seconds]) == 1
+    assert "handful: The time between updates must be from" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("--model", "nobody/nothing"), "nobody"),
+        (("--shots", "ten"), "pilot has no scenario with these tasks and shots."),
+        (("--tasks", "nothing"), "pilot has no scenario with these tasks and shots."),
+        (("--replicates", "0"), "--replicates: expected a whole number of at least 1."),
+    ],
+)
+def test_invalid_options_of_annotate_are_error_messages(logged_in, capsys, given, told):
+    pytest.importorskip("inspect_ai")
+    assert main(["annotate", "--study", "pilot", "--model", "mockllm/model", *given]) == 1
+    (line,) = [text for text in capsys.readouterr().err.splitlines() if "handful: " in text]
+    assert told in line
+
+
+def test_annotate_says_that_it_needs_inspect(logged_in, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    assert main(["annotate", "--study", "pilot", "--model", "mockllm/model"]) == 1
+    assert "Run pip install inspect-ai." in capsys.readouterr().err
+
+
 def test_a_task_and_a_study_are_run_from_the_terminal(logged_in, client, capsys):
     """Import, design, open, watch to the end, score, export and verify."""
     assert main(["tasks", "import", str(DEMO / "inference")]) == 0

@@ -143,11 +143,18 @@ def test_an_interrupted_download_leaves_no_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "address", ["handful.example", "ftp://handful.example", "https://me:token@handful.example"]
+    "address",
+    ["handful.example", "ftp://handful.example", "https://me:token@handful.example", "http://[::1"],
 )
 def test_an_invalid_address_is_refused(address):
     with pytest.raises(HandfulError):
         Connection(address, "secret")
+
+
+@pytest.mark.parametrize("token", ["schlüssel", "secret\n"])
+def test_a_token_that_no_header_can_hold_is_refused(token):
+    with pytest.raises(HandfulError, match="characters that no token has"):
+        Connection("https://handful.example", token)
 
 
 def test_a_token_is_stored_for_its_owner_and_its_server_only(home):

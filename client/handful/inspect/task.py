@@ -32,6 +32,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from handful.client import Client, stored_login
+from handful.connection import HandfulError
 from handful.inspect.conversation import Message
 from handful.inspect.participate import Reply, Run, Seat
 from handful.inspect.templates import Declared
@@ -61,9 +62,7 @@ def participate(
     its usage, so that it can be resumed.
     """
     declared = Declared(examples, context, int(retries), images)
-    code, places = scenarios(
-        server or None, study, _listed(tasks), [int(k) for k in _listed(shots)]
-    )
+    code, places = scenarios(server or None, study, _listed(tasks), _listed(shots))
     samples = [
         Sample(
             id=f"{place['task']}-{place['shots']}-{place['split'] or 0}-{replicate}",
@@ -89,7 +88,7 @@ def _listed(text: Any) -> list[str]:
 
 
 def scenarios(
-    server: str | None, study: str, tasks: Sequence[str] = (), shots: Sequence[int] = ()
+    server: str | None, study: str, tasks: Sequence[str] = (), shots: Sequence[str] = ()
 ) -> tuple[str, list[dict[str, Any]]]:
     """Return the link's code and the scenarios with these tasks and shots. Raises HandfulError."""
     with Client(server) as client:
@@ -104,11 +103,14 @@ def scenarios(
             for row in selected.scenarios()
         ]
         code = urlsplit(selected.link).path.rstrip("/").rpartition("/")[2]
-    return code, [
+    places = [
         place
         for place in places
-        if (not tasks or place["task"] in tasks) and (not shots or place["shots"] in shots)
+        if (not tasks or place["task"] in tasks) and (not shots or str(place["shots"]) in shots)
     ]
+    if not places:
+        raise HandfulError(f"{study} has no scenario with these tasks and shots.")
+    return code, places
 
 
 @solver
