@@ -43,8 +43,7 @@ def for_study(study: Study) -> SimpleNamespace | None:
     # Use one scale for all panels, so that a steeper line means a larger gain.
     values = [lines.floor for lines in all_lines]
     for lines in all_lines:
-        values += [low for low, _high in lines.ends]
-        values += [mean for row in lines.rows for mean in row[2]]
+        values += [low for low, _high in lines.ends] + [m for row in lines.rows for m in row[2]]
     # The scale starts at a multiple of STEP below all values, at most 80.
     numbers = [value for value in values if not math.isnan(value)]
     lowest = min(80, STEP * math.floor(min(numbers, default=0) / STEP))
@@ -54,6 +53,8 @@ def for_study(study: Study) -> SimpleNamespace | None:
         are_people=kinds[0] == Kind.PERSON,
         panels=[panel for panel in panels if any(series.dots for series in panel.series)],
         metrics=table.metrics,
+        has_band=any(panel.band for panel in panels),
+        has_few=any(0 < n < FEWEST for lines in all_lines for n in lines.rows[0][3]),
         has_published=table.has_published,
     )
 
@@ -143,8 +144,7 @@ def _interval(scores: np.ndarray | None) -> tuple[float, float]:
     """Return the 95% t interval for the mean over annotators, or NaN for fewer than FEWEST."""
     if scores is None or len(scores) < FEWEST or np.isnan(scores).any():
         return math.nan, math.nan
-    lowest = min(0.0, float(scores.min()))
-    interval = t_interval_of_scores(scores, -1 if lowest < 0 else 0)
+    interval = t_interval_of_scores(scores, -1 if scores.min() < 0 else 0)
     return 100 * interval.low, 100 * interval.high
 
 

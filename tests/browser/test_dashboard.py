@@ -121,6 +121,37 @@ def test_column_heads_are_aligned_with_their_numbers(page, researcher):
     assert wrong == {}
 
 
+# Colours of the bars ----------------------------------------------------------------------------
+
+
+def light(colour: str) -> float:
+    """Return the relative luminance of "rgb(r, g, b)", as WCAG defines it."""
+    parts = [int(part) / 255 for part in colour.strip("rgba()").split(",")[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_bars_are_visible_and_keep_their_roles(open_browser, researcher, scheme):
+    task = factories.make_task()
+    study = factories.make_study(researcher, task, shots=[0], annotators=2, base_reward=Decimal(5))
+    factories.work_through(factories.seat(study.scenarios.get()))
+    page = open_browser(color_scheme=scheme)
+    visit(page, study)
+    sheet = page.locator(".card").first.evaluate("e => getComputedStyle(e).backgroundColor")
+    drawn = "e => [getComputedStyle(e).fill, getComputedStyle(e).stroke]"
+    for bar in (".stages rect", ".pace div:last-child rect", ".money-due", ".money-open"):
+        colours = page.locator(bar).first.evaluate(drawn)
+        assert max(contrast(each, sheet) for each in colours if each != "none") >= 3, bar
+    due, free = (page.locator(f".money-{name}").first.evaluate(drawn)[0] for name in ("due", "open"))
+    assert light(due) < light(free)
+
+
 # What a number means -----------------------------------------------------------------------------
 
 

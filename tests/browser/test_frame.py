@@ -60,6 +60,16 @@ def test_curves_fill_their_card(page, researcher, tasks):
     )
     assert len(tops) == tasks
     assert len(set(tops)) == 1
+    sizes = """all => all.map((text) =>
+        text.getScreenCTM().a * parseFloat(getComputedStyle(text).fontSize))"""
+    numbers = page.locator(".result-plot text")
+    for width in (1366, 800, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert 11 <= min(numbers.evaluate_all(sizes)) <= max(numbers.evaluate_all(sizes)) < 16
+    # Every annotator's point is hollow, and so is the legend's.
+    sheet = page.locator(".card").first.evaluate("e => getComputedStyle(e).backgroundColor")
+    fill = "e => getComputedStyle(e).fill"
+    assert page.locator(".result-people .result-key circle").first.evaluate(fill) == sheet
 
 
 def test_the_tabs_stay_visible_and_mark_the_current_page(page, study):

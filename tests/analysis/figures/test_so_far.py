@@ -38,7 +38,7 @@ def overview(client, study: Study) -> str:
 
 
 @pytest.mark.long
-def test_the_panel_has_table_means_and_a_band_from_five_people(study):
+def test_the_panel_has_table_means_and_a_band_from_five_people(ada, study):
     work(study, 0, 5)
     work(study, 2, 4)
     (panel,) = so_far.for_study(study).panels
@@ -49,10 +49,16 @@ def test_the_panel_has_table_means_and_a_band_from_five_people(study):
     # Hollow, and without an interval, below five people: one point makes no band.
     assert [dot.is_few for dot in people.dots] == [False, True]
     assert panel.band == ""
+    shown = overview(ada, study)
+    assert "Hollow points" in shown
+    assert "Band:" not in shown
     work(study, 2, 2)
     (panel,) = so_far.for_study(study).panels
     assert len(panel.band.split()) == 4
     assert [dot.is_few for dot in panel.series[0].dots] == [False, False]
+    shown = overview(ada, study)
+    assert "Hollow points" not in shown
+    assert "Band: 95 % t interval over annotators." in shown
 
 
 def test_higher_dots_mean_better_scores_within_the_scale(study):
