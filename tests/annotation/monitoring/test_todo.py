@@ -167,6 +167,15 @@ def test_each_seat_is_drawn_with_its_state(ada, study):
     assert "0 of 3<span" in shown
 
 
+@pytest.mark.parametrize("page", ["study", "recruit"])
+@pytest.mark.parametrize(("host", "is_local"), [("127.0.0.1:8000", True), ("testserver", False)])
+def test_a_link_to_this_computer_is_no_invitation(ada, study, page, host, is_local):
+    shown = ada.get(reverse(page, args=[study.name]), headers={"host": host}).content.decode()
+    assert study.link_code in shown
+    assert ("Works only on this computer" in shown) is is_local
+    assert ('href="/help/install/"' in shown) is is_local
+
+
 @pytest.mark.long
 def test_a_closed_study_shows_no_recruiting_texts(ada, study):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
