@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 
 from annotation.models import (
@@ -121,7 +122,8 @@ def with_training_size(study: Study) -> QuerySet[Scenario]:
     ).annotate(size=Count("examples"))
     size = Coalesce(Subquery(sizes.values("size")[:1]), study.screening_examples)
     scenarios = study.scenarios.select_related("task").defer("task__card_data")
-    return scenarios.annotate(training_size=size)
+    family = KeyTextTransform("family", "task__card_data")
+    return scenarios.annotate(training_size=size, family=family)
 
 
 def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[int, str], Funnel]:

@@ -39,6 +39,7 @@ from annotation.monitoring.seats import SEATS, Pace, Seats
 from annotation.pay import ledger
 from annotation.protocol import exclusion
 from annotation.web.wording import in_words
+from tasks.cards import FAMILIES, place
 from tasks.clock import database_now
 from tasks.columns import Column
 
@@ -184,20 +185,14 @@ class Progress:
     @property
     def stages(self) -> list[tuple[str, int, float]]:
         """Return the funnel as (stage, annotators, % of arrivals), for a chart."""
-        people = self.people
-        counts = {stage: getattr(people, stage) for stage in STAGES}
-        arrivals = max(people.arrived, 1)
-        return [
-            (stage.capitalize(), number, round(100 * number / arrivals, 1))
-            for stage, number in counts.items()
-        ]
+        arrivals = max(self.people.arrived, 1)
+        counts = ((stage, getattr(self.people, stage)) for stage in STAGES)
+        return [(stage.capitalize(), n, round(100 * n / arrivals, 1)) for stage, n in counts]
 
     @property
     def exits(self) -> list[tuple[str, int]]:
         """Return nonzero counts by outcome for annotators at work and those who ended early."""
-        labels = {column.name: column.heading.lower() for column in FUNNEL} | {
-            "at_work": "in progress"
-        }
+        labels = {column.name: column.heading.lower() for column in FUNNEL}
         counts = [(labels[name], getattr(self.people, name)) for name in EXITS]
         return [(label, number) for label, number in counts if number]
 
@@ -335,18 +330,19 @@ def _at_work(active: list[Any], names: dict[int, str]) -> Iterator[AtWork]:
 def grid(seats: Sequence[Seats]) -> Grid:
     columns: dict[tuple, str] = {}
     cells: dict[str, dict[tuple, Cell]] = {}
-    ordered = sorted(seats, key=lambda row: (row.scenario.shots, row.scenario.split_number or 0))
-    for row in ordered:
+
+    def place_in_results(row: Any) -> tuple[int, tuple[int, str]]:
+        return FAMILIES.index(row.scenario.family), place(row.scenario.task.name)
+
+    for row in sorted(seats, key=place_in_results):
         scenario = row.scenario
         key = (scenario.shots, scenario.split_number, scenario.arm)
         task, _comma, label = str(scenario).partition(", ")
         columns[key] = label
         cells.setdefault(task, {})[key] = Cell(row, _states(row))
-    tasks = sorted(cells)
-    return Grid(
-        list(columns.values()),
-        [(task, [cells[task].get(key) for key in columns]) for task in tasks],
-    )
+    keys = sorted(columns, key=lambda key: (key[0], key[1] or 0))
+    rows = [(task, [of_task.get(key) for key in keys]) for task, of_task in cells.items()]
+    return Grid([columns[key] for key in keys], rows)
 
 
 def _states(row: Seats) -> list[str]:

@@ -186,5 +186,5 @@ def _pay_and_flags(progress: Progress) -> Iterator[Need]:
         yield Need("pay", f"{amounts['due']} to pay", "Earned and not yet paid.", "Pay", "pay")
     flagged = progress.flagged
     if flagged.people:
-        people = "1 annotator" if flagged.people == 1 else f"{flagged.people} annotators"
-        yield Need("flags", f"{people} flagged", flagged.in_words, "Review", "behaviour")
+        title = f"{flagged.people} of {flagged.completed} completed annotators flagged"
+        yield Need("flags", title, f"{flagged.in_words}.", "Review", "behaviour")

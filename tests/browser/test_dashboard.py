@@ -166,12 +166,13 @@ def meanings(page: Page, table: str):
 
 
 def test_a_head_explains_itself_on_hover_until_escape(page, study):
+    factories.work_through(factories.seat(study.scenarios.get(shots=0)))
     visit(page, study)
     page.locator("tip-word", has_text="remaining work").first.hover()
     expect(open_tip(page)).to_contain_text("the study's estimate")
     page.keyboard.press("Escape")
     expect(open_tip(page)).to_have_count(0)
-    page.locator("tip-word", has_text="Flags").hover()
+    page.locator("tip-word", has_text="flagged").hover()
     expect(open_tip(page)).to_contain_text("at least one flag")
     page.mouse.move(1, 1)
     expect(open_tip(page)).to_have_count(0)

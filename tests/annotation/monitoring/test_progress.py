@@ -127,6 +127,17 @@ def test_an_annotator_waiting_for_a_decision_counts_as_trained(ada, researcher):
     assert "your decision" not in poll(ada, study, part="people").content.decode()
 
 
+def test_the_overview_lists_only_the_stages_of_the_study(ada, study, two):
+    factories.seat(two)
+    shown = poll(ada, study).content.decode()
+    assert "<dt>Trained</dt>" in shown
+    assert "<dt>Qualified</dt>" not in shown  # nobody is screened
+    assert "<small>In progress: 1.</small>" in shown
+    zero = factories.make_study(study.owner, *study.tasks.all(), name="zero", shots=[0])
+    factories.seat(zero.scenarios.get())
+    assert "<dt>Trained</dt>" not in poll(ada, zero).content.decode()
+
+
 def test_a_withdrawn_annotator_is_counted_up_to_the_last_stage(study, two):
     early, late = factories.seat(two), factories.seat(two)
     factories.work_through(early, limit=1)
@@ -259,8 +270,8 @@ def test_flags_are_counted_for_completed_people(ada, study):
     assert (flagged.completed, flagged.people) == (3, 3)
     assert flagged.by_flag == [("too fast", 3), ("shared browser", 2)]
     shown = poll(ada, study).content.decode()
-    assert f'href="{reverse("people", args=[study.name])}?show=flagged">3 of 3</a>' in shown
-    assert "Too fast: 3, shared browser: 2" in shown
+    assert "3 of 3 completed annotators flagged" in shown
+    assert "Too fast: 3, shared browser: 2. Flags do not exclude anyone." in shown
 
 
 def test_flags_of_simulated_annotators_are_not_counted(study, two):
@@ -269,11 +280,13 @@ def test_flags_of_simulated_annotators_are_not_counted(study, two):
 
 
 def test_flags_are_hidden_from_roles_that_may_not_read_answers(client, study, other_researcher):
+    factories.work_through(factories.seat(study.scenarios.get(shots=0)))
     team.add(study, other_researcher.username, "payer", study.owner)
-    client.force_login(other_researcher)
-    reply = client.get(reverse("study", args=[study.name]))
-    assert reply.status_code == 200
-    assert 'id="progress-flags"' not in reply.content.decode()
+    for user, sees in ((study.owner, True), (other_researcher, False)):
+        client.force_login(user)
+        reply = client.get(reverse("study", args=[study.name]))
+        assert reply.status_code == 200
+        assert ('id="need-flags"' in reply.content.decode()) is sees
 
 
 def test_the_flags_take_two_queries_and_read_no_answer(study, two, django_assert_num_queries):

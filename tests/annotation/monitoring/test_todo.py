@@ -52,7 +52,7 @@ def test_six_hours_without_arrivals_are_reported(study):
 
 def test_money_to_pay_and_flags_are_required_actions(study):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
-    assert needs(study) == {"pay": "5.00 USD to pay", "flags": "1 annotator flagged"}
+    assert needs(study) == {"pay": "5.00 USD to pay", "flags": "1 of 1 completed annotators flagged"}
 
 
 @pytest.mark.long
@@ -165,6 +165,35 @@ def test_each_seat_is_drawn_with_its_state(ada, study):
     shown = ada.get(reverse("study", args=[study.name])).content.decode()
     assert shown.count("seat seat-done") == 2  # one of them in the legend
     assert "0 of 3<span" in shown
+
+
+def test_seats_are_in_the_order_of_the_results(ada, researcher):
+    families = {"MNLI": "classification", "SST-2": "classification", "a": "reading_comprehension"}
+    tasks = [factories.make_task(name=name, family=family) for name, family in families.items()]
+    study = factories.make_study(researcher, *tasks, shots=[0, 2], annotators=1)
+    shown = progress.for_study(study).grid
+    assert [task for task, _cells in shown.rows] == ["SST-2", "MNLI", "a"]
+    assert shown.columns == ["0 shots", "2 shots"]
+
+
+def test_a_rehearsal_leads_from_simulated_annotators_to_a_study(ada, researcher):
+    task = factories.make_task()
+    study = factories.make_study(
+        researcher, task, shots=[0], annotators=2, rehearsal=True, base_reward=Decimal(5)
+    )
+    address = reverse("study", args=[study.name])
+    page = lxml.html.fromstring(ada.get(address).content)
+    assert page.get_element_by_id("next-step").get("href") == reverse("robots", args=[study.name])
+    factories.work_through(factories.seat(study.scenarios.get(), kind="simulated"))
+    page = lxml.html.fromstring(ada.get(address).content)
+    step = page.get_element_by_id("next-step")
+    assert step.text == "Create a study like this"
+    seats = " ".join(page.get_element_by_id("progress-grid").text_content().split())
+    assert seats.startswith("1 simulated annotator completed, in seats of their own 0 of 2")
+    assert "USD" not in page.get_element_by_id("progress-money").text_content()
+    form = ada.get(step.get("href")).context["form"]
+    assert form.instance.base_reward == study.base_reward
+    assert not form.instance.rehearsal
 
 
 @pytest.mark.parametrize("page", ["study", "recruit"])
