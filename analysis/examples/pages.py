@@ -85,12 +85,14 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
     if listing.wants_csv(request.GET):
         return results.as_csv(f"{study.name}-{task.name}-examples.csv")
     examples = Example.objects.in_bulk([row.example for row in results.page])
+    questions = {example.question for example in examples.values()}
     context |= {
         "job": job,
         "tasks": tasks,
         "task": task,
         "listing": results if rows else None,
         "few": difficulty.FEW,
+        "question": questions.pop() if len(questions) == 1 else "",
         "wrong": wrong_golds,
         "rows": [
             (examples[row.example], reported[row.example], cells) for row, cells in results.cells

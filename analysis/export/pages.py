@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from analysis.documents import front
 from analysis.documents.pages import opened_study
-from analysis.export import bundle_job, files, publishing
+from analysis.export import bundle_job, files, publishing, screenshots
 from annotation.models import Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest, signed_in
@@ -57,6 +57,8 @@ def _release(
     answers = dict(study.report_answers.values_list("item", "text"))
     context: dict[str, object] = {
         "study": study, "job": job, "form": form, "to_publish": front.to_publish(study, answers),
+        "has_parquet": files.writes_parquet(), "has_browser": screenshots.browser(),
+        "in_progress": study.participations.live().count(),
     }  # fmt: skip
     archive = bundle_job.archive_of(job)
     if job is not None and archive is not None:

@@ -170,7 +170,7 @@ def plan(inputs: dict[str, Any]) -> Iterator[SimpleNamespace]:
 def columns(inputs: dict[str, Any]) -> list[Column]:
     width, people = f"{inputs['width']:g}", inputs["people"]
     return [
-        Column("quantile", "By", "t, as in a study's interval; normal, as in power tables"),
+        Column("quantile", "Quantile", "t, as in a study's interval; normal, as in power tables"),
         Column("people", f"Participants per arm for ± {width} %", "fewest participants in each arm"
                f" of each task for an interval of ± {width} % or narrower in about half of such"
                " studies", show=count),

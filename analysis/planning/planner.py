@@ -236,14 +236,14 @@ def interval_columns(inputs: dict[str, Any]) -> list[Column]:
                f" {two_way.PEOPLE}", show=count),
         Column("half_width", f"± with {people}", f"half-width of the t interval with {people}"
                f" annotators; {two_way.PEOPLE}", "points"),
-        Column("half_width_both", f"± {people} x {examples}", "half-width of the 95 % interval with"
-               f" {people} annotators on {examples} examples, from your study's variance"
+        Column("half_width_both", f"± {people}, other examples", "half-width of the 95 % interval"
+               f" with {people} annotators on {examples} examples, from your study's variance"
                f" components; {two_way.BOTH}", "points"),
         Column("examples_needed", f"Examples for ± {width}", "fewest examples for one annotator's"
                f" mean to be known to ± {width} points; for scores of 0 or 1 (fewer suffice with"
                " partly correct answers)", show=count),
-        Column("", f"One on {examples}", "Wilson's 95 % interval for one annotator with this mean"
-               f" accuracy on {examples} examples; for label tasks, where each answer is correct or"
+        Column("", f"One on {examples} examples", "Wilson's 95 % interval for one annotator with this"
+               f" mean accuracy on {examples} examples; for label tasks, where each answer is correct or"
                " incorrect", "S1 x 100", between, attrgetter("wilson_low", "wilson_high")),
     ]  # fmt: skip
 

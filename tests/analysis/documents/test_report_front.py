@@ -12,7 +12,7 @@ from analysis.documents import blocks, preregistration, report
 from analysis.documents.checklists import short_form
 from analysis.export import release, screenshots
 from annotation.models import ReportAnswer, Study
-from annotation.study import design
+from annotation.study import design, lifecycle
 from tests import factories
 from tests.analysis.documents import reports
 
@@ -48,13 +48,30 @@ def test_the_head_names_authors_affiliation_ethics_and_licence(ada, study):
 
 
 @pytest.mark.long
+def test_the_data_page_says_that_an_open_study_lacks_later_answers(ada, study):
+    address = reverse("release", args=[study.name])
+    page = " ".join(ada.get(address).content.decode().split())
+    assert "The study is not closed. A bundle that you prepare now lacks later answers." in page
+    assert "no platform ids or names, but free text may" in page
+    assert "if the server has" not in page
+    factories.seat(study.scenarios.first())
+    page = " ".join(ada.get(address).content.decode().split())
+    assert "The study is not closed, and 1 annotator is in progress." in page
+    lifecycle.change_status(study, "close", study.owner)
+    assert "The study is not closed" not in ada.get(address).content.decode()
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["release", "report"])
 def test_publish_ticks_what_is_stated_and_links_to_the_rest(ada, study, name):
     address, of = reverse("report", args=[study.name]), len(short_form.FIELDS)
 
     def to_do() -> dict[str, str]:
         page = ada.get(reverse(name, args=[study.name])).content.decode()
-        listed = page.partition('aria-label="Before you publish"')[2].partition("</ul>")[0]
+        words = " ".join(page.split())
+        listed = page.partition('aria-labelledby="to-publish"')[2].partition("</ul>")[0]
+        done = 6 - listed.count("Open:")
+        assert f"<strong>Before you publish: {done} of 6 done</strong>" in words
         assert listed.count("<li>") == 6
         return {words: link for link, words in re.findall(r'<a href="([^"]*)">([^<]*)</a>', listed)}
 

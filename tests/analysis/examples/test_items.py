@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 
 import numpy as np
 import pytest
@@ -79,3 +80,16 @@ def test_page_warns_of_few_respondents_and_csv_has_all_digits(ada, study):
     assert {row["respondents"] for row in rows} == {"5"}
     assert (rows[0]["mean_0_shots"], rows[0]["mean_2_shots"]) == ("0.5", "0.5")
     assert ada.get(reverse("examples_file", args=[study.name]), {"task": "x"}).status_code == 404
+
+
+@pytest.mark.long
+def test_a_question_that_all_examples_ask_is_stated_once(ada, study):
+    address = reverse("examples", args=[study.name])
+    examples = study.tasks.get().test_split.examples.all()
+    questions = {example.question for example in examples}
+    page = ada.get(address).content.decode()
+    assert len(questions) == 1
+    assert page.count(questions.pop()) == 1
+    assert re.search(r'<a\s+href="[^"]*sort=[^"]*">sort by Pairwise S1</a>', page)
+    menu = page.partition('<details class="export">')[2].partition("</details>")[0]
+    assert re.findall(r">([^<]+) \(CSV\)</a>", menu) == ["This list", "All examples of the task"]

@@ -332,6 +332,14 @@ def test_an_empty_or_foreign_study_is_not_a_source(client, other_researcher, res
     assert study.title not in page
 
 
+def test_the_page_has_one_primary_button_and_says_which_test_it_plans_for(ada):
+    page = " ".join(ada.get(reverse("planner")).content.decode().split())
+    main = page.partition("<main")[2]
+    assert re.findall(r"<button>([^<]*)", main) == ["Calculate"]
+    assert "All columns assume the primary test, a t test" in main
+    assert "One on 200 examples" in main
+
+
 @pytest.mark.long
 def test_the_analysis_of_a_pilot_links_to_a_plan_from_it(ada, study):
     analysis = ada.get(reverse("analysis", args=[study.name])).content.decode()

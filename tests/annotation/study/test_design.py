@@ -315,6 +315,13 @@ def test_the_design_page_states_confidence_and_shuffled_options(ada, researcher,
     assert "<dt>Labels and options</dt><dd>shuffled for each annotator</dd>" in page
 
 
+def test_the_design_page_states_each_amount_by_itself(ada, researcher, task):
+    study = factories.make_study(researcher, task, minimum_pay=3, base_reward=1)
+    page = ada.get(reverse("study_design", args=[study.name])).content.decode()
+    assert f"<dt>Base reward</dt><dd>1.00 {study.currency}</dd>" in page
+    assert f"<dt>Minimum pay</dt><dd>3.00 {study.currency}</dd>" in page
+
+
 def test_the_form_asks_for_the_title_from_which_it_makes_the_name_first(ada):
     page = ada.get(reverse("study_new")).content.decode()
     assert page.index('name="title"') < page.index('name="name"')
