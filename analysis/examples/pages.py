@@ -87,17 +87,13 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
     examples = Example.objects.in_bulk([row.example for row in results.page])
     questions = {example.question for example in examples.values()}
     context |= {
-        "job": job,
-        "tasks": tasks,
-        "task": task,
-        "listing": results if rows else None,
-        "few": difficulty.FEW,
+        "job": job, "tasks": tasks, "task": task, "listing": results if rows else None,
+        "few": difficulty.FEW, "wrong": wrong_golds,
         "question": questions.pop() if len(questions) == 1 else "",
-        "wrong": wrong_golds,
         "rows": [
             (examples[row.example], reported[row.example], cells) for row, cells in results.cells
         ],
-    }
+    }  # fmt: skip
     return render(request, "examples/examples.html", context)
 
 

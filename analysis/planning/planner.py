@@ -242,9 +242,9 @@ def interval_columns(inputs: dict[str, Any]) -> list[Column]:
         Column("examples_needed", f"Examples for ± {width}", "fewest examples for one annotator's"
                f" mean to be known to ± {width} points; for scores of 0 or 1 (fewer suffice with"
                " partly correct answers)", show=count),
-        Column("", f"One on {examples} examples", "Wilson's 95 % interval for one annotator with this"
-               f" mean accuracy on {examples} examples; for label tasks, where each answer is correct or"
-               " incorrect", "S1 x 100", between, attrgetter("wilson_low", "wilson_high")),
+        Column("", f"One on {examples} examples", "Wilson's 95 % interval for one annotator with"
+               f" this mean accuracy on {examples} examples; for label tasks, where each answer is"
+               " correct or not", "S1 x 100", between, attrgetter("wilson_low", "wilson_high")),
     ]  # fmt: skip
 
 

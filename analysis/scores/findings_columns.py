@@ -137,12 +137,6 @@ def table(name: str, rows: Sequence[Any], is_waiting: bool = False) -> SimpleNam
         page_columns = [column for column in page_columns if column.heading not in OVER_PEOPLE]
         intro += f" No bootstrap over annotators is shown: {' or '.join(sorted(reasons))}."
     return SimpleNamespace(
-        name=name,
-        title=_TITLES[name],
-        about=about,
-        intro=intro,
-        columns=page_columns,
-        rows=rows,
-        cells=columns.cells(page_columns, rows),
-        is_waiting=is_waiting,
-    )
+        name=name, title=_TITLES[name], about=about, intro=intro, columns=page_columns, rows=rows,
+        cells=columns.cells(page_columns, rows), is_waiting=is_waiting,
+    )  # fmt: skip

@@ -232,22 +232,19 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return task_label(task) + ("" if task.pk in self._newest else ", older version")
 
     def _suggest(self) -> None:
-        study, values = self.instance, {}
+        study, sum_in_words = self.instance, "the maximum pay of all seats plus 20 %"
         tasks = list(study.tasks.all()) if study.pk else []
-        words = {
-            "max_paid_hours": f"{design.SUGGESTED_TIMES} times the announced minutes",
-            "budget": "the maximum pay of all seats plus 20 %",
-        }
         if tasks and study.hourly_rate and study.max_paid_hours is None:
-            values["max_paid_hours"] = design.suggested_hours(study, tasks)
+            self.initial["max_paid_hours"] = design.suggested_hours(study, tasks)
         if tasks and study.is_paid:
             seats = sum(s.seats for s in study.scenarios.all())
-            values["budget"] = design.suggested_budget(study, tasks, seats)
-            words["budget"] += f", {values['budget']} {study.currency}" if values["budget"] else ""
-        for name, text in words.items():
-            is_shown = values.get(name) is not None and getattr(study, name) is None
-            self.initial |= {name: values[name]} if is_shown else {}
-            said = "Suggested, not saved yet" if is_shown else "Suggested"
+            suggested = design.suggested_budget(study, tasks, seats)
+            self.initial["budget"] = suggested if study.budget is None else study.budget
+            sum_in_words += f", {suggested} {study.currency}" if suggested else ""
+        times = f"{design.SUGGESTED_TIMES} times the announced minutes"
+        for name, text in (("max_paid_hours", times), ("budget", sum_in_words)):
+            is_new = self.initial.get(name) is not None and getattr(study, name) is None
+            said = "Suggested, not saved yet" if is_new else "Suggested"
             self.fields[name].help_text += f" {said}: {text}."
 
     def clean_shots(self) -> list[int]:

@@ -216,6 +216,10 @@ def test_unresampled_tables_are_shown_at_once_and_the_rest_later(client, researc
     ]  # fmt: skip
     assert "Computing bootstrap intervals" in shown
     assert "0 of 3 parts done" in shown
+    words = " ".join(shown.split())
+    still = "Still to come: 95 % confidence intervals of the mean, Differences between shots."
+    assert words.count(still) == 1
+    assert '<noscript><button class="secondary outline compact">Continue</button>' in shown
     assert "Pairwise S1" in shown
     assert not Job.objects.exists()
     finish(client, study)
@@ -303,6 +307,22 @@ def test_a_missing_bootstrap_over_people_is_explained_once(ada, researcher):
     assert page.count("No bootstrap over annotators is shown: fewer than 10 annotators.") == 1
     assert "Bootstrap, annotators" not in page
     assert rows[0]["no_bootstrap"] == "fewer than 10 annotators"
+
+
+@pytest.mark.long
+def test_a_reason_that_many_cells_share_is_stated_once(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(shots=(4,), test_size=6), annotators=2, shots=[4]
+    )
+    for _annotator in range(2):
+        factories.work_through(factories.seat(study.scenarios.get()))
+    page, _rows, _api = page_csv_and_api(ada, study)
+    plateau = page.partition('id="plateau"')[2].partition("</section>")[0]
+    assert "(no interval: fewer than 10 annotators)" not in page
+    assert plateau.count("Numbers without an interval are from fewer than 10 annotators.") == 1
+    assert re.findall(r'class="list-number">([^<]*)<', plateau)[-2:] == ["0.0", "0.0"]
+    ceiling = page.partition('id="ceiling"')[2].partition("</section>")[0]
+    assert "(fewer than five annotators)" not in ceiling
 
 
 ASSUMES = "fewer than 10 annotators: assumes that the annotators' scores are approximately normal"
