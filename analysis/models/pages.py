@@ -28,6 +28,7 @@ from tasks.models import Job, LanguageModel, PredictionFile
 from tasks.predictions import store as prediction_store
 
 SHOWN = 20  # number of examples with the largest differences
+SENSITIVITY = ("contexts", "se_clustered", "p_sign_flip", "smallest_p")  # columns of a table apart
 UPLOADED = "{}?upload={}#upload"
 
 
@@ -49,12 +50,10 @@ def models(request: ResearcherRequest) -> HttpResponse:
         stored.annotate(file_count=Count("files"), task_count=Count("files__task", distinct=True))
     )
     results = listing.listing(
-        request.GET,
-        rows,
-        LISTED,
+        request.GET, rows, LISTED,
         lambda row: f"{row.name} {row.title} {row.uploaded_by.get_username()}",
         is_archived=lambda row: bool(row.archived_at),
-    )
+    )  # fmt: skip
     if listing.wants_csv(request.GET):
         return results.as_csv("models-list.csv")
     context = {"form": form, "listing": results if rows else None, "job": job, "uploaded": uploaded}
@@ -118,10 +117,7 @@ def model(request: ResearcherRequest, name: str) -> HttpResponse:
         "is_mine": language_model.uploaded_by == request.user,
         "columns": on_page(models_columns.MODEL),
         "rows": list(zip(rows, cells(models_columns.MODEL, rows), strict=True)),
-        "files": [
-            (file, 100 * file.mean_s1)  # type: ignore[attr-defined]  # annotated
-            for file in files
-        ],
+        "files": [(file, 100 * file.mean_s1) for file in files],  # type: ignore[attr-defined]
         "remarks": [f"{file.filename}: {remark}" for file in files for remark in file.remarks],
     }
     return render(request, "models/model.html", context)
@@ -178,10 +174,9 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
         "explanations": models_columns.explanations(model_tables.WHO[Kind(kind)]),
         "effort_columns": on_page(model_runs.EFFORT),
         "effort_cells": cells(model_runs.EFFORT, model_runs.efforts(study)),
-        "metric_columns": on_page(metrics.COLUMNS),
+        "metric_columns": on_page(metrics.COLUMNS), "metric_note": metrics.NOTE,
         "metric_cells": cells(metrics.COLUMNS, metrics.page_rows(study, kind)),
-        "metric_note": metrics.NOTE,
-    }
+    }  # fmt: skip
     return render(request, "models/study_models.html", context)
 
 
@@ -190,12 +185,17 @@ def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
     """Show differences and examples, as a separate view or as part of the models page."""
     study, kind, context = of_kind(request, name)
     pairings = differences.differences(study, kind)
+    of_all = models_columns.DIFFERENCES
+    main = [column for column in of_all if column.name not in SENSITIVITY]
+    further = [*of_all[:3], *(column for column in of_all if column.name in SENSITIVITY)]
     context |= {
         "address": reverse("study_models", args=[study.name]),
         "who": model_tables.WHO[Kind(kind)],
         "differences": pairings,
-        "difference_columns": on_page(models_columns.DIFFERENCES),
-        "difference_cells": cells(models_columns.DIFFERENCES, pairings),
+        "difference_columns": on_page(main),
+        "difference_cells": cells(main, pairings),
+        "sensitivity_columns": on_page(further),
+        "sensitivity_cells": cells(further, pairings),
         "left_out": differences.LEFT_OUT,
         "late": differences.late(pairings),
     }

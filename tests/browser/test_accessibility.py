@@ -209,6 +209,7 @@ def states(researcher, put):
         compared(researcher)
         signed_in(page, "/models/")
         page.get_by_label("Name of the model").fill("a/b")
+        page.get_by_text("Describe the model (optional)").click()
         page.get_by_label("Shots").fill("2")
         page.get_by_role("button", name="Score and store").click()
         page.wait_for_selector("[role=alert]")

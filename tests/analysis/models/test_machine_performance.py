@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 from html import unescape
 
 import numpy as np
@@ -323,12 +324,16 @@ def test_the_page_shows_people_models_and_where_they_differ(ada, study, toy):
     part = f'hx-get="{differ}&amp;kind=person"'
     for words in ("50.0 ± 23.6", "n = 2 of 5", "66.7 ± 47.1", part):
         assert words in page, words
+    assert "<dt>FT, PT, ICL</dt>" in page
     for headers in ({}, {"HX-Request": "true"}):  # a whole page, or a part of one
         page = ada.get(differ, headers=headers).content.decode()
         for words in ("+16.7", "0.500", "95 % CI", "test-2"):
             assert words in page, words
         assert f"example by example. {differences.LEFT_OUT}" in page
         assert ("<html" in page) == (not headers)
+        main, _summary, further = page.partition("<summary>Sensitivity analysis</summary>")
+        assert "sign flip</tip-word>" not in main
+        assert "sign flip</tip-word>" in further
     whole = ada.get(differ).content.decode()
     assert "A <b>study" not in whole
     assert "A <b>study" in unescape(whole)
@@ -437,3 +442,26 @@ def test_published_figures_are_listed_and_marked_as_published(ada, researcher, c
     page = ada.get(reverse("study_models", args=[study.name])).content.decode()
     assert "BERT-Base FT, published" in page
     assert "quoted from CLUES" in page
+
+
+@pytest.mark.long
+def test_a_mean_without_sd_stands_alone_on_pages(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(test_size=6), shots=[0])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    for name in ("study_models", "human_performance"):
+        page = ada.get(reverse(name, args=[study.name])).content.decode()
+        assert "<strong>100.0" in page
+        assert "± –" not in page
+        assert 'class="no-sd"' in page
+    text = ada.get(reverse("human_performance_file", args=[study.name, "md"])).content.decode()
+    assert "100.0 ± –" in text
+
+
+def test_only_the_fields_that_an_upload_needs_are_unfolded(ada, db):
+    page = ada.get(reverse("models")).content.decode()
+    form = page.partition('enctype="multipart/form-data"')[2].partition("</form>")[0]
+    needed, _summary, optional = form.partition("<summary>Describe the model (optional)</summary>")
+    assert re.findall(r'name="(\w+)"', needed)[-2:] == ["name", "files"]
+    assert 'name="description"' in optional or 'name="title"' in optional
+    reply = ada.post(reverse("models"), {"name": "a/b"})
+    assert "<details open>" in reply.content.decode()
