@@ -121,6 +121,16 @@ def test_related_rows_are_erased_or_named_on_the_page(ada, researcher):
         assert gone in page
 
 
+def test_settings_offer_the_deletion_once_the_study_is_closed(ada, study):
+    address = reverse("study_settings", args=[study.name])
+    assert "Delete permanently" not in ada.get(address).content.decode()
+    closed(study)
+    shown = ada.get(address).content.decode()
+    assert f"type the study's short name: <code>{study.name}</code>" in shown
+    assert '<button class="secondary danger">Delete permanently</button>' in shown
+    assert '<button class="secondary">Save</button>' not in shown  # each says what it saves
+
+
 @pytest.mark.long
 def test_only_a_closed_study_is_deleted_after_typing_its_name(ada, study):
     for typed, words in (("", "Type the name"), ("other", "Type the name"), (None, "Close the")):
