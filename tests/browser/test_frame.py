@@ -208,6 +208,23 @@ def test_a_report_loads_its_pictures_later_and_prints_whole(page, study):
 EDGES = "all => all.map((each) => Math.round(each.getBoundingClientRect().left))"
 
 
+def test_the_rows_of_annotators_begin_on_one_edge_and_take_one_line(page, study):
+    working = factories.seat(study.scenarios.get(shots=0))  # has no check box
+    page.set_viewport_size({"width": 1366, "height": 800})
+    visit(page, study)
+    page.goto(f"/studies/{study.name}/people/")
+    names = page.locator(".table-people tbody th a")
+    assert names.count() == 3
+    assert len(set(names.evaluate_all(EDGES))) == 1
+    row = page.get_by_role("row", name=working.pseudonym)
+    assert row.locator(".list-time").first.bounding_box()["height"] < 45
+    kind = page.get_by_role("columnheader", name="Kind")
+    expect(kind).to_be_hidden()  # all are people
+    factories.seat(study.scenarios.get(shots=2), kind="simulated")
+    page.reload()
+    expect(kind).to_be_visible()
+
+
 def test_the_parts_of_a_page_begin_on_one_edge(page, study, researcher):
     task = factories.make_task(name="own", by=researcher)
     visit(page, study)

@@ -522,6 +522,16 @@ def test_studies_can_be_searched_filtered_and_exported_as_csv(ada, researcher):
     ]  # fmt: skip
 
 
+def test_the_list_of_studies_marks_a_rehearsal_and_says_nothing_as_a_number(ada, study):
+    Study.objects.filter(pk=study.pk).update(rehearsal=True)
+    table = ada.get(reverse("studies")).content.decode().split("<table", 1)[1]
+    table = " ".join(table.split("</table>", 1)[0].split())
+    assert "Open,<br>rehearsal</td>" in table
+    assert table.count("0.00 USD</td>") == 2  # earned, to pay
+    assert "<td>–</td>" in table  # no activity yet
+    assert "none" not in table
+
+
 def test_the_list_of_studies_has_no_mean_over_tasks_and_shots(ada, study):
     factories.work_through(factories.seat(study.scenarios.first()))
     reply = ada.get(reverse("studies"))

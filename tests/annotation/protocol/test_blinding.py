@@ -103,6 +103,7 @@ def test_the_list_says_why_scores_are_hidden_and_how_to_see_them(ada, study, sea
         return ada.get(reverse("people", args=[study.name])).content.decode()
 
     assert "so the decision cannot depend on the score" in shown()
+    assert "Completed annotators are included unless you exclude them." in shown()
     lifecycle.change_status(study, "close")
     assert "so the decision cannot depend on the score" in shown()
     for seat in seats:
