@@ -36,7 +36,7 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = of_kind(request, name)
     steps = figure_data.answered(study, kind)
     context |= {
-        "nobody": not steps,
+        "is_empty": not steps,
         "job": findings.waiting(findings.curves_job(study, kind)),
         "figures": figure_data.page_figures(study, kind, steps),
         "pictures": list(figure_data.PICTURES) if figure_data.can_draw() else [],

@@ -98,7 +98,7 @@ def test_an_unknown_study_is_an_error_message_without_traceback(logged_in, capsy
 
 
 @pytest.mark.parametrize("seconds", ["-1", "nan", "inf"])
-def test_a_time_that_nobody_can_wait_is_an_error_message(logged_in, capsys, seconds):
+def test_an_impossible_time_to_wait_is_an_error_message(logged_in, capsys, seconds):
     assert main(["study", "watch", "pilot", "--seconds", seconds]) == 1
     assert "handful: The time between updates must be from" in capsys.readouterr().err
 
@@ -106,7 +106,7 @@ def test_a_time_that_nobody_can_wait_is_an_error_message(logged_in, capsys, seco
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (("--model", "nobody/nothing"), "nobody"),
+        (("--model", "absent/nothing"), "absent"),
         (("--shots", "ten"), "pilot has no scenario with these tasks and shots."),
         (("--tasks", "nothing"), "pilot has no scenario with these tasks and shots."),
         (("--replicates", "0"), "--replicates: expected a whole number of at least 1."),

@@ -189,7 +189,7 @@ def test_a_rehearsal_leads_from_simulated_annotators_to_a_study(ada, researcher)
     step = page.get_element_by_id("next-step")
     assert step.text == "Create a study like this"
     seats = " ".join(page.get_element_by_id("progress-grid").text_content().split())
-    assert seats.startswith("1 simulated annotator completed, in seats of their own 0 of 2")
+    assert seats.startswith("1 simulated annotator completed, in separate seats 0 of 2")
     assert "USD" not in page.get_element_by_id("progress-money").text_content()
     form = ada.get(step.get("href")).context["form"]
     assert form.instance.base_reward == study.base_reward
