@@ -154,3 +154,17 @@ def test_a_release_bundle_is_prepared_and_downloaded(ada, researcher, monkeypatc
     expect(ada.get_by_text("The study has changed since then.")).to_be_visible()
     ada.get_by_role("button", name="Prepare again").click()
     expect(ada.get_by_text("The study has not changed since then.")).to_be_visible(timeout=60_000)
+
+
+def test_the_text_about_dropping_files_is_in_the_box_that_takes_them(ada):
+    for width in (390, 1366):
+        ada.set_viewport_size({"width": width, "height": 800})
+        ada.goto("/tasks/import/")
+        box = ada.get_by_label("Files", exact=True).bounding_box()
+        text = ada.get_by_text("Drop one file, several files").bounding_box()
+        heading = ada.get_by_role("heading", name="Add a task").bounding_box()
+        assert box["x"] == heading["x"]
+        assert box["x"] < text["x"]
+        assert text["x"] + text["width"] < box["x"] + box["width"]
+        assert box["y"] < text["y"]
+        assert text["y"] + text["height"] < box["y"] + box["height"]
