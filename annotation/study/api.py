@@ -157,7 +157,9 @@ def read_design(body: dict[str, Any], study: Study) -> tuple[Study, list[Any], l
         upstream = [design_file.task_named(name) for name in given.upstream]
         sham = design_file.task_named(given.sham) if given.sham else None
     except design_file.DesignFileError as error:
-        raise Unprocessable({"body": [str(error).removeprefix("body: ")]}) from None
+        text = str(error).removeprefix("body: ")
+        key = text.partition(":")[0].partition(".")[0]
+        raise Unprocessable({key if key in body else "body": [text]}) from None
     for field, value in given.fields.items():
         setattr(study, field, value)
     if study.pk is None or "sham_task" in body.get("cross_task", {}):

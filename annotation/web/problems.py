@@ -112,8 +112,8 @@ def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None
         return _sign_in_page(context["request"], response)
     status = HTTPStatus(response.status_code)
     if isinstance(error, exceptions.ValidationError) and isinstance(response.data, dict):
-        text = " ".join(str(message) for messages in response.data.values() for message in messages)
-        members = problem(status, "invalid", text, response.data)
+        fields = {name: _messages(found) for name, found in response.data.items()}
+        members = problem(status, "invalid", " ".join(_messages(fields)), fields)
     elif isinstance(error, exceptions.ValidationError):
         members = problem(status, "invalid", "Some values are invalid.")
     else:
@@ -121,6 +121,14 @@ def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None
         members = problem(status, detail.code, str(detail))
     response.data, response.content_type = members, MEDIA_TYPE
     return response
+
+
+def _messages(found: Any) -> list[str]:
+    """Return the messages about a field, also those about the items of its list."""
+    if isinstance(found, str):
+        return [found]
+    parts = found.values() if isinstance(found, Mapping) else found
+    return [message for part in parts for message in _messages(part)]
 
 
 def _sign_in_page(request: Request, refused: Response) -> HttpResponse:

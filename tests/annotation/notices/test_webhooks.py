@@ -280,6 +280,13 @@ def test_an_invalid_url_is_422(study, url):
     assert not Webhook.objects.exists()
 
 
+def test_an_unknown_event_is_named_in_the_list_of_messages(study, receiver):
+    body = {"url": receiver.url, "events": ["study.paused", "nothing"]}
+    reply = Program(study.owner).post("/studies/pilot/webhooks/", body).json()
+    assert reply["fields"] == {"events": ['"nothing" is not a valid choice.']}
+    assert reply["detail"] == '"nothing" is not a valid choice.'
+
+
 def test_a_name_resolving_to_a_private_address_is_not_contacted(
     study, receiver, settings, monkeypatch
 ):

@@ -123,6 +123,16 @@ def test_an_invalid_design_is_422_and_stores_nothing(program, task, change, said
     assert not Study.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [({"title": 5}, "title"), ({"pay": {"hourly_rate": "x"}}, "pay"), ({"shotz": 1}, "shotz")],
+)
+def test_a_value_of_a_wrong_type_is_named_by_its_field(program, task, change, field):
+    reply = program.post("/studies/", DESIGN | change).json()
+    assert list(reply["fields"]) == [field]
+    assert reply["detail"].startswith(field)
+
+
 @pytest.mark.parametrize("body", [[1], "x", 3, True])
 def test_a_body_that_is_not_an_object_is_422(program, task, body):
     reply = program.post("/studies/", json.dumps(body))
