@@ -70,6 +70,11 @@ def create(researcher, task, tmp_path):
     return run
 
 
+def test_a_byte_order_mark_before_a_design_is_ignored(create):
+    create('\ufeffname = "pilot"\ntasks = ["toy-places"]\nshots = [2]\n')
+    assert Study.objects.get().name == "pilot"
+
+
 def test_the_example_of_the_documents_is_accepted(create):
     page = (settings.BASE_DIR / "docs/researchers/designs.md").read_text()
     (example,) = [block for block in page.split("```") if "[qualification]" in block]
