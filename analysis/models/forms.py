@@ -36,12 +36,9 @@ class UploadForm(forms.Form):
     title = _text("Description", 200, "Optional: one line of text.")
     link = _text("Link", 500, "Optional: URL of its paper or code.")
     parameters = WholeNumberField(
-        label="Number of parameters",
-        min_value=1,
-        max_value=2**62,
-        required=False,
+        label="Number of parameters", min_value=1, max_value=2**62, required=False,
         help_text="Optional, such as 770000000.",
-    )
+    )  # fmt: skip
     size_class = _stated("Size class", SizeClass, "Base and large models are ranked separately.")
     external_labelled = _stated(
         "External labelled data",
@@ -92,12 +89,9 @@ class UploadForm(forms.Form):
         help_text=f"Select several files if they are named {NAMED}.",
     )
     task = forms.ModelChoiceField(
-        Task.objects.none(),
-        label="Task",
-        required=False,
-        empty_label="From the file names",
+        Task.objects.none(), label="Task", required=False, empty_label="From the file names",
         help_text="Choose a task only for a single file with a different name.",
-    )
+    )  # fmt: skip
     shots = WholeNumberField(label="Shots", min_value=0, max_value=99999, required=False)
     split_number = WholeNumberField(
         label="Split number", min_value=1, max_value=9999, required=False

@@ -258,15 +258,10 @@ def efforts(study: Study) -> list[SimpleNamespace]:
 def _of_model(model: Seated, runs: list[ModelRun]) -> SimpleNamespace:
     costs = [math.nan if run.cost_usd is None else float(run.cost_usd) for run in runs]
     return SimpleNamespace(
-        who=model.title,
-        kind=Kind.MODEL,
-        answers=sum(run.answers for run in runs),
-        minutes=math.fsum(run.seconds for run in runs) / 60,
-        cost=math.fsum(costs),
-        currency="USD",
-        invalid=sum(run.invalid for run in runs),
-        refusals=sum(run.refusals for run in runs),
-    )
+        who=model.title, kind=Kind.MODEL, answers=sum(run.answers for run in runs),
+        minutes=math.fsum(run.seconds for run in runs) / 60, cost=math.fsum(costs), currency="USD",
+        invalid=sum(run.invalid for run in runs), refusals=sum(run.refusals for run in runs),
+    )  # fmt: skip
 
 
 def _of_people(study: Study) -> Iterator[SimpleNamespace]:

@@ -46,14 +46,10 @@ def anchored(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     for task, fewer, more in pairs_of_shots(cells):
         few, many = cells[task, fewer], cells[task, more]
         row = SimpleNamespace(
-            task=task,
-            from_shots=fewer,
-            to_shots=more,
-            balance=ancova((few[1], many[1])),
-            raw=ancova((few[0], many[0])),
-            adjusted=ancova((few[0], many[0]), (few[1], many[1])),
+            task=task, from_shots=fewer, to_shots=more, balance=ancova((few[1], many[1])),
+            raw=ancova((few[0], many[0])), adjusted=ancova((few[0], many[0]), (few[1], many[1])),
             primary=primary,
-        )
+        )  # fmt: skip
         for end, values in (("from", few[1]), ("to", many[1])):
             mean = math.fsum(values) / len(values)
             numbers = {"n": len(values), "anchor_mean": mean, "anchor_sd": sd(values)}

@@ -173,12 +173,9 @@ COLUMNS = [
 ]  # fmt: skip
 OF_ONE = [c for c in COLUMNS if c.name in ("model", "result", "share", "others", "p_holm")]
 OVERLAP = Table(
-    "overlap",
-    "Error overlap with models",
-    COLUMNS,
-    table,
+    "overlap", "Error overlap with models", COLUMNS, table,
     {"often": OFTEN, "expected": AS_EXPECTED, "alarms": f"{ALARMS:.0%}"},
-)
+)  # fmt: skip
 
 ASSUMED = 0.25  # chance of giving the model's answer where it is wrong, before there are data
 

@@ -33,12 +33,9 @@ class PartitionForm(PageForm):
 class GymTasksForm(PageForm):
     key = "tasks"
     test = WholeNumberField(
-        label="Test examples per task",
-        min_value=1,
-        max_value=100_000,
-        required=False,
+        label="Test examples per task", min_value=1, max_value=100_000, required=False,
         help_text="Empty: all. Otherwise, a simple random sample, also for scoring models.",
-    )
+    )  # fmt: skip
     seed = WholeNumberField(label="Sampling seed", min_value=0, max_value=2**63 - 1)
 
     def __init__(self, tasks: list[dict[str, Any]], *args: Any, **kwargs: Any):

@@ -110,12 +110,9 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         label="Training splits", help_text=Study._meta.get_field("splits").help_text
     )
     metrics = forms.MultipleChoiceField(
-        label="Further metrics",
-        choices=[(name, name) for name in METRICS],
-        widget=forms.CheckboxSelectMultiple,
-        required=False,
-        help_text=OPTIONS["metrics"].help_text,
-    )
+        label="Further metrics", choices=[(name, name) for name in METRICS],
+        widget=forms.CheckboxSelectMultiple, required=False, help_text=OPTIONS["metrics"].help_text,
+    )  # fmt: skip
     version = forms.CharField(widget=forms.HiddenInput, required=False)
 
     class Meta:

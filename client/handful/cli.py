@@ -205,22 +205,15 @@ def annotate(args: argparse.Namespace, **model_args: Any) -> int:
 
         from handful.inspect.task import participate
     except ImportError:
-        raise HandfulError("Model annotators need Inspect AI. Run pip install inspect-ai.") from None
-    if args.replicates < 1:
-        raise HandfulError("--replicates: expected a whole number of at least 1.")
+        raise HandfulError("This needs Inspect AI. Run pip install inspect-ai.") from None
     options = ("study", "server", "examples", "context", "retries", "images", "replicates",
                "revision", "tasks", "shots", "notes")  # fmt: skip
     try:
         logs = evaluate(
-            participate(**{name: getattr(args, name) for name in options}),
-            model=args.model,
-            model_base_url=args.base_url,
-            model_args=model_args,
-            temperature=args.temperature,
-            seed=args.seed,
-            log_dir=args.log_dir,
-            display="plain",
-        )
+            participate(**{name: getattr(args, name) for name in options}), model=args.model,
+            model_base_url=args.base_url, model_args=model_args, temperature=args.temperature,
+            seed=args.seed, log_dir=args.log_dir, display="plain",
+        )  # fmt: skip
     except ValueError as error:  # a model that Inspect does not know
         raise HandfulError(error) from None
     samples = logs[0].samples or []

@@ -198,14 +198,11 @@ def make(path: Path, spec: TaskSpec) -> Made:
     files = _files(spec.name, items, sets)
     is_logged = form == "lm-eval"
     return Made(
-        card,
-        _checked(card, files, items, mapped.columns, f"{table.file}, {table.unit}"),
-        defaults,
-        mapped.notes,
-        _made_from(path, form, spec, mapped),
+        card, _checked(card, files, items, mapped.columns, f"{table.file}, {table.unit}"), defaults,
+        mapped.notes, _made_from(path, form, spec, mapped),
         {items[p].records[0].id: items[p].predicted or "" for p in sets.test} if is_logged else {},
         harness.shots_of(path) if is_logged else None,
-    )
+    )  # fmt: skip
 
 
 def first_example(path: Path, spec: TaskSpec) -> tuple[Card, Record]:

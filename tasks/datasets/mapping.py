@@ -197,17 +197,11 @@ def _item(table: Table, row: Row, columns: Columns) -> Item:
         expected = f"expected a stratum of 1 to {LONGEST_STRATUM} characters"
         raise table.error(row, columns.stratum, expected)
     records = tuple(
-        Record(
-            f"{identity}_{number}" if len(golds) > 1 else identity,
-            texts,
-            question_of(gold.kind) if gold.kind else question,
-            gold.gold,
-            gold.starts,
-            options=gold.options,
-            stratum=stratum,
-        )
+        Record(f"{identity}_{number}" if len(golds) > 1 else identity, texts,
+               question_of(gold.kind) if gold.kind else question, gold.gold, gold.starts,
+               options=gold.options, stratum=stratum)
         for number, gold in enumerate(golds, 1)
-    )
+    )  # fmt: skip
     key = hashlib.sha256(canonical([[_folded(text) for text in texts], _folded(question)]))
     label = golds[0].gold[0] if columns.kind == "choice" else ""
     predicted = columns.name_of(table.text(row, columns.predicted)) if columns.predicted else None

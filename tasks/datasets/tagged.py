@@ -56,7 +56,7 @@ def _sentences(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if len(fields) != width or width < 2:
             raise DatasetError(
                 path.name,
-                f"expected {max(width, 2)} columns (a token, its tag last); found {len(fields)}",
+                f"expected {max(width, 2)} columns, a token and, last, a tag; found {len(fields)}",
                 f"line {number}",
             )
         if not TAG.fullmatch(fields[-1]):

@@ -286,15 +286,10 @@ def _store(
     model: LanguageModel, upload: PredictionUpload, result: Scored, run: dict[str, Any]
 ) -> PredictionFile:
     file = PredictionFile.objects.create(
-        model=model,
-        task=upload.task,
-        shots=upload.shots,
-        split_number=upload.split_number,
-        filename=upload.filename,
-        sha256=hashlib.sha256(upload.data).hexdigest(),
-        remarks=result.remarks,
-        **run,
-    )
+        model=model, task=upload.task, shots=upload.shots, split_number=upload.split_number,
+        filename=upload.filename, sha256=hashlib.sha256(upload.data).hexdigest(),
+        remarks=result.remarks, **run,
+    )  # fmt: skip
     for row in result.rows:
         row.file = file
     Prediction.objects.bulk_create(result.rows, batch_size=1000)

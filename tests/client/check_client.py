@@ -107,9 +107,9 @@ def test_an_impossible_time_to_wait_is_an_error_message(logged_in, capsys, secon
     ("given", "told"),
     [
         (("--model", "absent/nothing"), "absent"),
-        (("--shots", "ten"), "pilot has no scenario with these tasks and shots."),
-        (("--tasks", "nothing"), "pilot has no scenario with these tasks and shots."),
-        (("--replicates", "0"), "--replicates: expected a whole number of at least 1."),
+        (("--shots", "ten"), "pilot has no scenario with these tasks, shots and"),
+        (("--tasks", "nothing"), "pilot has no scenario with these tasks, shots and"),
+        (("--replicates", "0"), "pilot has no scenario with these tasks, shots and"),
     ],
 )
 def test_invalid_options_of_annotate_are_error_messages(logged_in, capsys, given, told):

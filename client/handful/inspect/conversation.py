@@ -38,13 +38,9 @@ def system(state: State) -> str:
         for window in task["help"]
     ]
     return templates.SYSTEM.substitute(
-        title=task["title"],
-        description=task["description"],
-        instructions=task["instructions"],
-        help="".join(windows),
-        steps=_steps(state),
-        format=answer_format(task),
-    )
+        title=task["title"], description=task["description"], instructions=task["instructions"],
+        help="".join(windows), steps=_steps(state), format=answer_format(task),
+    )  # fmt: skip
 
 
 def _steps(state: State) -> str:

@@ -72,6 +72,8 @@ def participate(
         for place in places
         for replicate in range(1, int(replicates) + 1)
     ]
+    if not samples:
+        raise HandfulError(f"{study} has no scenario with these tasks, shots and replicates.")
     return Task(
         dataset=MemoryDataset(samples, name=f"handful-{study}"),
         solver=take_part(server or None, declared, revision, notes),
@@ -103,14 +105,11 @@ def scenarios(
             for row in selected.scenarios()
         ]
         code = urlsplit(selected.link).path.rstrip("/").rpartition("/")[2]
-    places = [
+    return code, [
         place
         for place in places
         if (not tasks or place["task"] in tasks) and (not shots or str(place["shots"]) in shots)
     ]
-    if not places:
-        raise HandfulError(f"{study} has no scenario with these tasks and shots.")
-    return code, places
 
 
 @solver
