@@ -127,7 +127,9 @@ def test_column_heads_are_aligned_with_their_numbers(page, researcher):
 def light(colour: str) -> float:
     """Return the relative luminance of "rgb(r, g, b)", as WCAG defines it."""
     parts = [int(part) / 255 for part in colour.strip("rgba()").split(",")[:3]]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
@@ -148,7 +150,9 @@ def test_bars_are_visible_and_keep_their_roles(open_browser, researcher, scheme)
     for bar in (".stages rect", ".pace div:last-child rect", ".money-due", ".money-open"):
         colours = page.locator(bar).first.evaluate(drawn)
         assert max(contrast(each, sheet) for each in colours if each != "none") >= 3, bar
-    due, free = (page.locator(f".money-{name}").first.evaluate(drawn)[0] for name in ("due", "open"))
+    due, free = (
+        page.locator(f".money-{name}").first.evaluate(drawn)[0] for name in ("due", "open")
+    )
     assert light(due) < light(free)
 
 
