@@ -131,7 +131,7 @@ def test_the_overview_lists_only_the_stages_of_the_study(ada, study, two):
     factories.seat(two)
     shown = poll(ada, study).content.decode()
     assert "<dt>Trained</dt>" in shown
-    assert "<dt>Qualified</dt>" not in shown  # nobody is screened
+    assert "<dt>Qualified</dt>" not in shown  # the study does not screen
     assert "<small>In progress: 1.</small>" in shown
     zero = factories.make_study(study.owner, *study.tasks.all(), name="zero", shots=[0])
     factories.seat(zero.scenarios.get())
