@@ -52,7 +52,10 @@ def test_six_hours_without_arrivals_are_reported(study):
 
 def test_money_to_pay_and_flags_are_required_actions(study):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
-    assert needs(study) == {"pay": "5.00 USD to pay", "flags": "1 of 1 completed annotators flagged"}
+    assert needs(study) == {
+        "pay": "5.00 USD to pay",
+        "flags": "1 of 1 completed annotators flagged",
+    }
 
 
 @pytest.mark.long
@@ -198,7 +201,7 @@ def test_a_rehearsal_leads_from_simulated_annotators_to_a_study(ada, researcher)
 
 @pytest.mark.parametrize("page", ["study", "recruit"])
 @pytest.mark.parametrize(("host", "is_local"), [("127.0.0.1:8000", True), ("testserver", False)])
-def test_a_link_to_this_computer_is_no_invitation(ada, study, page, host, is_local):
+def test_a_link_to_this_computer_is_marked(ada, study, page, host, is_local):
     shown = ada.get(reverse(page, args=[study.name]), headers={"host": host}).content.decode()
     assert study.link_code in shown
     assert ("Works only on this computer" in shown) is is_local
