@@ -172,7 +172,7 @@ def same(first, other) -> bool:
 def test_the_job_gives_the_same_numbers_as_the_functions(client, researcher, study):
     """Chunk by chunk, through the database and back, as computed in one piece."""
     frame = findings.answered(study, Kind.PERSON)
-    direct = {name: make(frame, study.seed) for name, make in findings.TABLES.items()}
+    direct = {name: list(make(frame, study.seed)) for name, make in findings.TABLES.items()}
     client.force_login(researcher)
     assert finish(client, study) > 0
     job = findings.job_of(study, Kind.PERSON)
