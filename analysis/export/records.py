@@ -63,8 +63,8 @@ def upstream_rows(study: Study) -> Iterator[Row]:
 def allocations_rows(study: Study) -> Iterator[Row]:
     places = {}
     for row in study.scenarios.select_related("task"):
-        split = (row.split_number,) if row.arm or len(study.splits) > 1 else ()
-        places[row.pk] = (row.task.name, row.shots), (*split, row.arm) if row.arm else split
+        number = (row.split_number,) if row.arm or len(study.splits) > 1 else ()
+        places[row.pk] = (row.task.name, row.shots), (*number, row.arm) if row.arm else number
     # Only the allocation of a withdrawn participation is written.
     withdrawn_seats = study.participations.filter(status=Status.WITHDRAWN)
     withdrawn = set(withdrawn_seats.values_list("arrival", flat=True))

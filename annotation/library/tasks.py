@@ -257,7 +257,7 @@ class TaskPost(Post[Task]):
     def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> Task:
         may_run(request)
         task = get_object_or_404(Task, **names)
-        if not teams.may_change(task.name, request.user):
+        if not teams.may_change(task.name, request.user):  # type: ignore[arg-type]  # signed in
             raise PermissionDenied(str(teams.NotInTeam(task.name)))
         return task
 
