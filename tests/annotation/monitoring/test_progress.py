@@ -492,11 +492,12 @@ def test_the_overview_lists_required_actions(ada, researcher):
     reply = ada.get(reverse("studies"))
     rows = {row.study.name: row for row in reply.context["listing"].page}
     row = rows["asked"]
-    assert (row.completed, row.seats, row.waiting, row.due) == (1, 4, 1, 500)
+    assert (row.completed, row.seats, row.waiting, row.money.due) == (1, 4, 1, 500)
     assert row.at_work_count == 1
     assert timezone.now() - row.last_active_at < timedelta(minutes=1)
     idle = rows["idle"]
-    assert (idle.completed, idle.at_work_count, idle.due, idle.last_active_at) == (0, 0, 0, None)
+    assert (idle.completed, idle.at_work_count, idle.money.due) == (0, 0, 0)
+    assert idle.last_active_at is None
     shown = reply.content.decode()
     assert "1 of 4" in shown
     assert "5.00 USD" in shown
