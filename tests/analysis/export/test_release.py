@@ -381,7 +381,7 @@ def test_a_text_longer_than_csv_readers_accept_is_released(researcher, tmp_path)
     factories.work_through(factories.seat(study.scenarios.get()))
     assert "Consistent" in release.write_release(study, tmp_path / "bundle")
     stored = pd.read_parquet(tmp_path / "bundle" / "parquet" / "examples.parquet")
-    assert stored["context"].str.len().max() > 131_072
+    assert stored["segments"].str.len().max() > 131_072
 
 
 def test_without_pyarrow_a_bundle_lacks_parquet_files_and_says_nothing_of_them(
