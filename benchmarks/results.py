@@ -59,9 +59,9 @@ def addresses(name: str) -> dict[str, str]:
 
 
 def one_page(name: str, page: str) -> None:
-    """Print seconds, queries and size of the page at its first view.
+    """Print the load time, the number of queries and the size of a page on its first view.
 
-    Also prints processor time, which is more reliable on a busy machine.
+    Also print processor time, a more reliable measure on a busy machine.
     """
     import django
 

@@ -1,7 +1,7 @@
-"""API tokens for Handful and tokens for Prolific accounts, as sections of the account page.
+"""API tokens for Handful and tokens for Prolific accounts, shown as sections of the account page.
 
-`show` renders that page, for a request, a rejected form, a status and more context
-(config/users.py).
+`show` (config/users.py) renders that page, given the request and, optionally, a rejected form, a
+status and additional context.
 """
 
 from datetime import timedelta

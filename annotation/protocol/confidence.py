@@ -26,7 +26,7 @@ POINTS = {
 
 
 def percent(point: int) -> int:
-    """Return the probability of being correct that a point represents, in percent."""
+    """Return the probability of a correct answer that a point represents, as a percentage."""
     return 25 * (point - 1)
 
 

@@ -215,7 +215,7 @@ def first_example(path: Path, spec: TaskSpec) -> tuple[Card, Record]:
 
 
 def _with_question(mapped: Mapped) -> Mapped:
-    """Add a question to every record: from its row, from its label, or the same for all."""
+    """Add a question to every record: from its row or its label, or one shared by all records."""
     columns = mapped.columns
     ask = "" if columns.question else draft.common_question(mapped, columns.ask)
     if not ask:

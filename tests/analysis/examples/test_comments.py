@@ -83,7 +83,7 @@ def listed(client, study, name: str, **query: str) -> str:
 
 @pytest.mark.long
 def test_a_gold_marked_as_wrong_is_listed_until_marked_as_right(ada, study, example):
-    assert "No gold answer is marked as wrong." in listed(ada, study, "gold_audit")
+    assert "No gold answers have been marked as wrong." in listed(ada, study, "gold_audit")
     send(ada, study, example, f"It is the second place. {HOSTILE}", gold="wrong")
     send(ada, study, example, "I agree.")  # says nothing of the gold
     score = study.participations.get().turns.get(example=example).answer.s1
@@ -101,7 +101,7 @@ def test_a_gold_marked_as_wrong_is_listed_until_marked_as_right(ada, study, exam
     assert reverse("example", args=[study.name, example.pk]) in rows
     send(ada, study, example, "No: see the second sentence.", gold="right")
     assert gold_audit.wrong_golds(study) == {}
-    assert "No gold answer is marked as wrong." in listed(ada, study, "gold_audit")
+    assert "No gold answers have been marked as wrong." in listed(ada, study, "gold_audit")
     assert "Marked as wrong by" not in page(ada, study, example)
     assert study.participations.get().turns.get(example=example).answer.s1 == score
 
