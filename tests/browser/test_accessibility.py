@@ -312,12 +312,14 @@ def test_axe_finds_nothing_and_no_sideways_scroll_at_320_px(open_browser, states
 
 
 def uploaded(researcher, **changes: str) -> TaskUpload:
-    """Upload files of a task, which then need a confirmation or a fix."""
+    """Upload and check files of a task, which then need a confirmation or a fix."""
     contents = {"task.toml": card_text(), "toy_test.jsonl": line(), **changes}
     upload = TaskUpload.objects.create(owner=researcher)
     made = [SimpleUploadedFile(name, text.encode()) for name, text in contents.items()]
     uploads.add(upload, made)
     upload_jobs.start_check(upload, researcher)
+    while upload.job and not (upload.job.is_done or upload.job.has_failed):
+        jobs.advance(upload.job)
     return upload
 
 
