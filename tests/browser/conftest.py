@@ -117,8 +117,10 @@ class Watched:
         self.context.on("console", self.hear)
 
     def hear(self, message: Any) -> None:
-        # The browser logs a refused form (401, 409, 422) as a failed resource.
-        if message.type == "error" and not re.search(r"status of 4(01|09|22)", message.text):
+        # The browser logs a refused form (401, 409, 422) as a failed resource. Leaving a page
+        # aborts its requests: htmx logs sendAbort, and afterRequest, which precedes sendError, too.
+        usual = r"status of 4(01|09|22)|^htmx:(sendAbort|afterRequest),"
+        if message.type == "error" and not re.search(usual, message.text):
             self.errors.append(f"{message.text} {message.location['url']}".strip())
 
 
