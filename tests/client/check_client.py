@@ -104,7 +104,7 @@ def test_an_impossible_time_to_wait_is_an_error_message(logged_in, capsys, secon
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (("--model", "absent/nothing"), "absent"),
         (("--shots", "ten"), "pilot has no scenario with these tasks, shots and"),
@@ -112,11 +112,10 @@ def test_an_impossible_time_to_wait_is_an_error_message(logged_in, capsys, secon
         (("--replicates", "0"), "pilot has no scenario with these tasks, shots and"),
     ],
 )
-def test_invalid_options_of_annotate_are_error_messages(logged_in, capsys, given, told):
-    pytest.importorskip("inspect_ai")
+def test_invalid_options_of_annotate_are_error_messages(logged_in, capsys, given, message):
     assert main(["annotate", "--study", "pilot", "--model", "mockllm/model", *given]) == 1
     (line,) = [text for text in capsys.readouterr().err.splitlines() if "handful: " in text]
-    assert told in line
+    assert message in line
 
 
 def test_annotate_says_that_it_needs_inspect(logged_in, capsys, monkeypatch):
