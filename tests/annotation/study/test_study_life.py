@@ -392,7 +392,7 @@ def test_sections_of_recruit_are_folded_unless_they_are_in_use(ada, researcher):
     assert sections(ada.get(address).content.decode()) == {
         "Seats": (False, "2 free"),
         "Budget": (False, "500.00 USD"),
-        "Eligibility": (False, "no rule"),
+        "Eligibility": (False, "no rules"),
         "Open link": (False, "on"),
     }
     refused = ada.post(reverse("seats", args=[study.name]), {"number": "x"}).content.decode()
@@ -401,7 +401,7 @@ def test_sections_of_recruit_are_folded_unless_they_are_in_use(ada, researcher):
     ada.post(reverse("lists", args=[study.name]), rule)
     assert sections(ada.get(address).content.decode())["Eligibility"] == (True, "1 rule")
     ada.post(reverse("lists", args=[study.name]), {"end": study.access_rules.get().pk})
-    assert sections(ada.get(address).content.decode())["Eligibility"] == (True, "no rule")
+    assert sections(ada.get(address).content.decode())["Eligibility"] == (True, "no rules")
 
 
 @pytest.mark.long
