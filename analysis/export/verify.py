@@ -158,7 +158,6 @@ def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[flo
 
 def read(folder: Path, name: str) -> Iterator[Row]:
     """Yield a CSV's rows one at a time. Raises ValueError with the file's name."""
-    csv.field_size_limit(1 << 30)  # texts may be longer than the module's default
     try:
         with (folder / name).open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, strict=True)
@@ -594,4 +593,5 @@ def main(folder: Path, arguments: Sequence[str] = ()) -> int:
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    csv.field_size_limit(1 << 30)  # texts may be longer than the default of this process-wide limit
     sys.exit(main(Path(__file__).resolve().parent, sys.argv[1:]))
