@@ -51,42 +51,23 @@ COLUMNS = [
     Column("study", "Study", get=lambda row: row.study.title),
     Column("name", get=lambda row: row.study.name),
     Column("status", "Status", get=lambda row: row.study.get_status_display()),
-    Column(
-        "completed",
-        "Completed",
-        "Seats of human annotators who completed and are in the analysis, out of all seats.",
-        "seats",
-    ),
+    Column("completed", "Completed",
+           "Seats of human annotators who completed and are in the analysis, out of all seats.",
+           "seats"),
     Column("seats", meaning="Seats for human annotators.", unit="seats"),
-    Column(
-        "at_work_now",
-        "Active now",
-        "Human annotators with a seat who were active in the last ten minutes.",
-        "people",
-        get=lambda row: row.at_work_count,
-    ),
-    Column(
-        "waiting",
-        "Waiting for a decision",
-        "Annotators who finished the training step and need an owner's decision to continue.",
-        "people",
-    ),
-    Column(
-        "earned",
-        "Earned",
-        "All ledger entries for human annotators.",
-        "cents",
-        get=lambda row: row.money.earned if row.shows_money else None,
-    ),
-    Column(
-        "due",
-        "To pay",
-        "Ledger entries for human annotators, neither in a paid batch nor held for review.",
-        "cents",
-        get=lambda row: row.money.due if row.shows_money else None,
-    ),
+    Column("at_work_now", "Active now",
+           "Human annotators with a seat who were active in the last ten minutes.", "people",
+           get=lambda row: row.at_work_count),
+    Column("waiting", "Waiting for a decision",
+           "Annotators who finished the training step and need an owner's decision to continue.",
+           "people"),
+    Column("earned", "Earned", "All ledger entries for human annotators.", "cents",
+           get=lambda row: row.money.earned if row.shows_money else None),
+    Column("due", "To pay",
+           "Ledger entries for human annotators, neither in a paid batch nor held for review.",
+           "cents", get=lambda row: row.money.due if row.shows_money else None),
     Column("last_active_at", "Last activity"),
-]
+]  # fmt: skip
 
 # Maps filters of the list to (label, condition).
 FILTERS = {

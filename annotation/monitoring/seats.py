@@ -78,32 +78,19 @@ def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetim
 SEATS = [
     Column("shots", "Shots", get=lambda row: row.scenario.shots),
     Column("split", "Training split", get=lambda row: row.scenario.split_number or "–"),
-    Column(
-        "seats",
-        "Seats",
-        "Seats for human annotators in this scenario, including seats added later.",
-    ),
-    Column(
-        "completed", "Completed", "Seats of human annotators who completed and are in the analysis."
-    ),
-    Column(
-        "working",
-        "In progress",
-        "Seats of human annotators who have started but not finished, active now or not.",
-    ),
+    Column("seats", "Seats",
+           "Seats for human annotators in this scenario, including seats added later."),
+    Column("completed", "Completed",
+           "Seats of human annotators who completed and are in the analysis."),
+    Column("working", "In progress",
+           "Seats of human annotators who have started but not finished, active now or not."),
     Column("free", "Free", "Seats that human annotators can still take."),
-    Column(
-        "time_left",
-        "Remaining work",
-        "Open seats (free or in progress; in a closed study only in progress) times the median"
-        " active time of human annotators who completed, or else the study's estimate.",
-    ),
-    Column(
-        "simulated",
-        "Simulated",
-        "Seats taken by simulated annotators. They are separate from human annotators' seats.",
-    ),
-]
+    Column("time_left", "Remaining work",
+           "Open seats (free or in progress; in a closed study only in progress) times the median"
+           " active time of human annotators who completed, or else the study's estimate."),
+    Column("simulated", "Simulated",
+           "Seats taken by simulated annotators. They are separate from human annotators' seats."),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
