@@ -4,6 +4,7 @@ Details that only researchers know are stored with the report's checklist answer
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
 
@@ -43,16 +44,17 @@ def title(record: StudyRecord, answers: Mapping[str, str]) -> str:
     return " ".join(lines(answers.get("title", ""))) or f"Report: {record.study.title}"
 
 
-def to_publish(study: Study, answers: Mapping[str, str]) -> list[tuple[str, bool, str]]:
-    """Return each publication requirement as (name, whether it is met, field on the report)."""
+def to_publish(study: Study, answers: Mapping[str, str]) -> dict[str, Any]:
+    """Return each requirement as (name, whether it is met, field on the report), and the count."""
     unanswered = [name for name in short_form.FIELDS if not answers.get(name)]
     answered, of = len(short_form.FIELDS) - len(unanswered), len(short_form.FIELDS)
-    return [
+    rows = [
         *((name.capitalize(), bool(answers.get(name)), name) for name in PUBLISHED),
         ("Ethics board", bool(answers.get(ETHICS) or study.ethics_contact), ETHICS),
         ("Tables and figures", bool(answers.get("exhibits")), "exhibits"),
         (f"Checklist questions: {answered} of {of} answered", answered == of, [*unanswered, ""][0]),
     ]
+    return {"to_publish": rows, "met": sum(is_met for _name, is_met, _field in rows)}
 
 
 def page_style(study: Study) -> str:

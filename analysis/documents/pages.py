@@ -194,7 +194,7 @@ def _report(
         "problem": stale
         or ("Some answers cannot be stored; the reasons are given below them." if problems else ""),
         "answers_url": reverse("report", args=[study.name]) if "own" in study.rights else "",
-        "to_publish": [] if study.is_draft else front.to_publish(study, stated),
+        **({} if study.is_draft else front.to_publish(study, stated)),
         "answers_versions": report_answers.versions(study) if versions is None else versions,
         "pictures": reverse("figures", args=[study.name]),
         "of_picture": "?kind=person&width=double",

@@ -56,7 +56,7 @@ def _release(
     form = rejected or BundleForm(initial={"round_times": rounding})
     answers = dict(study.report_answers.values_list("item", "text"))
     context: dict[str, object] = {
-        "study": study, "job": job, "form": form, "to_publish": front.to_publish(study, answers),
+        "study": study, "job": job, "form": form, **front.to_publish(study, answers),
         "has_parquet": files.writes_parquet(), "has_browser": screenshots.browser(),
         "in_progress": study.participations.live().count(),
     }  # fmt: skip
