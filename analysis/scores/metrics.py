@@ -18,7 +18,7 @@ from typing import Any
 from analysis.heavy import np
 from analysis.scores import columns, test_sets
 from analysis.scores.findings import remembered, state
-from analysis.scores.scores import over
+from analysis.scores.scores import Score, over
 from analysis.scores.test_sets import training_files
 from analysis.stats import two_way
 from annotation.models import Kind, Study
@@ -140,13 +140,13 @@ def _interval(metric: str, group: Collection[UnitScore], contexts: Sequence[str]
     }
 
 
-def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, str]]]:
-    """Return (metric, mean ± SD) for each of one kind's further metrics, by (task, shots)."""
-    texts: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
+def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, Score]]]:
+    """Return (metric, score) for each of one kind's further metrics, by (task, shots)."""
+    scores: dict[tuple[str, int], list[tuple[str, Score]]] = defaultdict(list)
     for row in rows(study) if study.metrics else []:
         if row.who == kind and row.role == FURTHER:
-            texts[row.task.name, row.shots].append((row.metric, row.score.text))
-    return texts
+            scores[row.task.name, row.shots].append((row.metric, row.score))
+    return scores
 
 
 def is_s1_alone(study: Study) -> bool:

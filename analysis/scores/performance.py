@@ -49,13 +49,13 @@ class Cell(Score):
     over_splits: Score
     published: Published | None
     metric: str
-    further: Sequence[tuple[str, str]] = ()  # each further metric with its mean ± SD
+    further: Sequence[tuple[str, Score]] = ()  # by metric
 
     @property
-    def set_text(self) -> str:
-        """Return mean ± SD with alternative gold answers as one set, or "" without alternatives."""
+    def set_scale(self) -> str:
+        """Name the score with alternative gold answers as one set, or return "" without them."""
         scale = "as one set" if self.metric == test_sets.S1 else "S1 as one set"
-        return "" if math.isnan(self.as_set.mean) else f"{scale} {self.as_set.text}"
+        return "" if math.isnan(self.as_set.mean) else scale
 
     @property
     def split_text(self) -> str:

@@ -7,6 +7,7 @@ from analysis.scores import findings, marks, markup, means
 from analysis.scores.columns import ASSUMES, OF_TASK, RECIPE, assuming, between
 from analysis.scores.markup import PaperTable, markdown, rendered, texts
 from analysis.scores.performance import PerformanceTable
+from analysis.scores.scores import Score
 from analysis.scores.test_sets import S1
 from analysis.stats.two_way import BOTH
 from annotation.models import Kind
@@ -117,12 +118,11 @@ def lines(table: PerformanceTable, intervals: Intervals | None = None) -> Iterat
         if intervals and any(cell.n for cell in cells):
             texts = [intervals.get((cell.task, shots), NOTHING) for cell in cells]
             yield [f"{name}, 95 % CI", *texts]
-        for metric in dict.fromkeys(each for cell in cells for each, _text in cell.further):
-            texts = [dict(cell.further).get(metric, NOTHING) for cell in cells]
+        for metric in dict.fromkeys(each for cell in cells for each, _score in cell.further):
+            texts = [dict(cell.further).get(metric, Score()).text for cell in cells]
             yield [f"{name}, {metric}", *texts]
-        if any(cell.set_text for cell in cells):
-            texts = [cell.set_text.rpartition("as one set ")[2] or NOTHING for cell in cells]
-            yield [f"{name}, as one set", *texts]
+        if any(cell.set_scale for cell in cells):
+            yield [f"{name}, as one set", *(cell.as_set.text for cell in cells)]
         if any(cell.split_text for cell in cells):
             yield [f"{name}, training splits", *(cell.split_text or NOTHING for cell in cells)]
         if table.has_published:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from analysis.heavy import np
 from analysis.scores.columns import mean_and_sd, with_remark
+from tasks.columns import points
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,15 @@ class Score:
     @property
     def text(self) -> str:
         return with_remark(mean_and_sd(self.mean, self.spread), self.remark)
+
+    @property
+    def lacks_sd(self) -> bool:
+        return math.isnan(self.spread) and not math.isnan(self.mean)
+
+    @property
+    def shown(self) -> str:
+        """Return the text on pages, where a mean without an SD has no ±."""
+        return with_remark(points(self.mean), self.remark) if self.lacks_sd else self.text
 
 
 def over(values: Sequence[float], of: int, remarks: Sequence[str] = ()) -> Score:
@@ -71,8 +81,8 @@ class Aggregate:
     tasks: int
 
     @property
-    def text(self) -> str:
-        return mean_and_sd(self.mean, self.sd_of_average)
+    def score(self) -> Score:
+        return Score(self.mean, self.sd_of_average)
 
 
 def aggregate(

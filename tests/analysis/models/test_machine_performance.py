@@ -37,7 +37,9 @@ def test_scores_over_splits_have_mean_and_both_sds():
     )
     assert (scores.n, scores.of) == (3, 5)
     assert over([0.5], of=5).text == "50.0 ± –"
-    assert over([], of=5).text == "–"
+    assert (over([0.5], of=5).shown, over([0.5], of=5).lacks_sd) == ("50.0", True)
+    assert over([], of=5).text == over([], of=5).shown == "–"
+    assert not over([], of=5).lacks_sd
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def test_set_score_uses_the_same_answers_with_all_golds_together(ada, study, tmp
     assert cell.as_set.mean == pytest.approx(statistics.fmean([first, second]))
     assert cell.as_set.sd_ddof1 == pytest.approx(statistics.stdev([first, second]))
     told = f"as one set {cell.as_set.mean:.1f} ± {cell.as_set.sd_ddof1:.1f}"
-    assert cell.set_text == told
-    assert performance.performance(study).cells["toy-set", 0].set_text == ""
+    assert f"{cell.set_scale} {cell.as_set.text}" == told
+    assert performance.performance(study).cells["toy-set", 0].set_scale == ""
     page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
     note = "the gold answers of an example are alternatives"
     assert told in page
