@@ -137,6 +137,11 @@ class Table:
     def families(self) -> list[tuple[str, int]]:
         return families_of(self.tasks)
 
+    @property
+    def ranked(self) -> list[Row]:
+        """Return the rows by average, best first. Rows that lack a task's score are last."""
+        return sorted(self.rows, key=lambda row: -row.aggregate.mean if row.aggregate else math.inf)
+
 
 def tables(study: Study, kind: str) -> list[Table]:
     """Return a table for each number of shots, and for "all" if there are supervised models.

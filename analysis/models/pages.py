@@ -17,7 +17,7 @@ from analysis.models.leaderboard import Board
 from analysis.models.models_columns import AGGREGATES, SCORES
 from analysis.scores import columns, findings, metrics, performance, published
 from analysis.scores.columns import TableRows
-from analysis.scores.pages import chosen_kind, csv_file, of_kind
+from analysis.scores.pages import address_after, chosen_kind, csv_file, of_kind
 from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest, own_model, predictions_job_of, signed_in
@@ -57,6 +57,7 @@ def models(request: ResearcherRequest) -> HttpResponse:
     if listing.wants_csv(request.GET):
         return results.as_csv("models-list.csv")
     context = {"form": form, "listing": results if rows else None, "job": job, "uploaded": uploaded}
+    context |= {"return_to": request.POST.get("return_to", "")}
     context |= job.result[-1] if job and job.is_done else {}
     return render(request, "models/models.html", context, status=422 if form.is_bound else 200)
 
@@ -89,7 +90,7 @@ def _store(form: UploadForm, request: ResearcherRequest) -> str:
         return UPLOADED.format(reverse("models"), stored.pk)
     files = form.cleaned_data["uploads"]
     messages.success(request, f"{len(files)} file{'s' if files[1:] else ''} stored.")
-    return reverse("model", args=[stored.name])
+    return address_after(request, reverse("model", args=[stored.name]))
 
 
 @signed_in("GET", "POST")
@@ -164,10 +165,10 @@ def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show humans, uploaded models and published figures. Slow differences have their own URL."""
+    """Show humans, uploaded models and published figures, best first, and the upload form."""
     study, kind, context = of_kind(request, name)
     context |= {
-        "who": model_tables.WHO[Kind(kind)],
+        "form": UploadForm(), "return_to": request.get_full_path(),
         "tables": model_tables.tables(study, kind),
         "not_compared": published.not_compared(study.tasks.all()),
         "score_columns": models_columns.SCORE_COLUMNS,
@@ -182,14 +183,12 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show differences and examples, as a separate view or as part of the models page."""
     study, kind, context = of_kind(request, name)
     pairings = differences.differences(study, kind)
     of_all = models_columns.DIFFERENCES
     main = [column for column in of_all if column.name not in SENSITIVITY]
     further = [*of_all[:3], *(column for column in of_all if column.name in SENSITIVITY)]
     context |= {
-        "address": reverse("study_models", args=[study.name]),
         "who": model_tables.WHO[Kind(kind)],
         "differences": pairings,
         "difference_columns": on_page(main),
@@ -212,8 +211,7 @@ def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
                 for pair, texts in zip(pairs, cells(columns, pairs), strict=True)
             ],
         }
-    page = "_differences" if request.htmx else "study_differences"
-    return render(request, f"models/{page}.html", context)
+    return render(request, "models/study_differences.html", context)
 
 
 # Maps a table of the models page to its columns and rows.

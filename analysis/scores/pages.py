@@ -52,6 +52,13 @@ def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]
     return study, kind, results_of(study) | {"kind": kind, "kinds": kinds}
 
 
+def address_after(request: HttpRequest, usual: str) -> str:
+    """Return the page that leads to the form, `return_to`, as several pages have the same form."""
+    address = request.POST.get("return_to", "")
+    is_ours = address[:1] == "/" and url_has_allowed_host_and_scheme(address, None)
+    return address if is_ours else usual
+
+
 def csv_file(
     name: str, fields: Iterable[Column], rows: Iterable[Any], kind: str = ""
 ) -> HttpResponse:
@@ -140,9 +147,7 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     study = scores_of(request, name, right_to("analysis_run"))
     kind = chosen_kind(request, performance.kinds(study))
     page, job_of = WORK.get(request.GET.get("work", ""), WORK[""])
-    address = request.POST.get("return_to", "")  # several pages show the same work
-    if address[:1] != "/" or not url_has_allowed_host_and_scheme(address, None):
-        address = f"{reverse(page, args=[study.name])}?kind={kind}"
+    address = address_after(request, f"{reverse(page, args=[study.name])}?kind={kind}")
     job = job_of(study, kind, owner=request.user)
     return redirect(address) if job is None else poll(request, job, address)
 

@@ -6,6 +6,7 @@ import io
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
+from lxml.html import fromstring
 
 from analysis.models import leaderboard
 from annotation.models import Kind
@@ -84,6 +85,11 @@ def test_page_csv_and_json_say_the_same(ada, study):
     page = ada.get(reverse("leaderboard", args=[study.name]), follow=True).content.decode()
     for words in ("Large models", "5 of 5 splits", "partial: 0 of 5 splits"):
         assert words in page, words
+    (summary,) = fromstring(page).xpath("//main//details[@open]/summary[h3]")
+    (board,) = leaderboard.boards(study, Kind.PERSON)
+    best = board.entries[0]
+    said = f"toy-places scored by S1; best: {best.name} {best.at_largest.text}"
+    assert " ".join(summary.text_content().split()) == said
     assert reverse("study_models", args=[study.name], query={"show": "leaderboard"}) in (
         ada.get(reverse("study_models", args=[study.name])).content.decode()
     )

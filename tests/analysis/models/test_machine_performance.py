@@ -8,10 +8,12 @@ from html import unescape
 
 import numpy as np
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from lxml.html import fromstring
 
 from analysis.models import differences
 from analysis.models import models as model_tables
@@ -323,22 +325,57 @@ def test_the_page_shows_people_models_and_where_they_differ(ada, study, toy):
     differ = f"{scores}?show=differences"
     assert scores in ada.get(reverse("human_performance", args=[study.name])).content.decode()
     page = ada.get(scores).content.decode()
-    part = f'hx-get="{differ}&amp;kind=person"'
-    for words in ("50.0 ± 23.6", "n = 2 of 5", "66.7 ± 47.1", part):
+    for words in ("50.0 ± 23.6", "n = 2 of 5", "66.7 ± 47.1", f'href="{scores}?show=differences"'):
         assert words in page, words
     assert "<dt>FT, PT, ICL</dt>" in page
-    for headers in ({}, {"HX-Request": "true"}):  # a whole page, or a part of one
-        page = ada.get(differ, headers=headers).content.decode()
-        for words in ("+16.7", "0.500", "95 % CI", "test-2"):
-            assert words in page, words
-        assert f"example by example. {differences.LEFT_OUT}" in page
-        assert ("<html" in page) == (not headers)
-        main, _summary, further = page.partition("<summary>Sensitivity analysis</summary>")
-        assert "sign flip</tip-word>" not in main
-        assert "sign flip</tip-word>" in further
-    whole = ada.get(differ).content.decode()
-    assert "A <b>study" not in whole
-    assert "A <b>study" in unescape(whole)
+    # Other views are not repeated below, neither at once nor later.
+    for words in ("hx-get", "Largest differences", "follows the rules"):
+        assert words not in page, words
+    page = ada.get(differ).content.decode()
+    for words in ("+16.7", "0.500", "95 % CI", "test-2"):
+        assert words in page, words
+    assert f"example by example. {differences.LEFT_OUT}" in page
+    main, _summary, further = page.partition("<summary>Sensitivity analysis</summary>")
+    assert "sign flip</tip-word>" not in main
+    assert "sign flip</tip-word>" in further
+    assert "A <b>study" not in page
+    assert "A <b>study" in unescape(page)
+
+
+def test_rows_are_in_the_order_of_their_averages(researcher):
+    tasks = [factories.make_task(name=name, test_size=4, splits=1) for name in ("one", "two")]
+    study = factories.make_study(researcher, *tasks, shots=[2])
+    for name, right in (("a-half", 2), ("b-full", 4), ("c-none", 0)):
+        for task in tasks:
+            ids = {each.source_id for each in task.test_split.examples.all()[:right]}
+            factories.predict(
+                researcher, name, task, 2, 1,
+                lambda each, ids=ids: each.gold if each.source_id in ids else ["nowhere"],
+            )  # fmt: skip
+    factories.predict(researcher, "d-part", tasks[0], 2, 1, lambda each: each.gold)
+    (table,) = model_tables.tables(study, Kind.PERSON)
+    names = [row.name for row in table.ranked if row.link]
+    assert names == ["b-full", "a-half", "c-none", "d-part"]
+
+
+def test_predictions_are_uploaded_on_the_page_of_a_study(ada, study):
+    task = study.tasks.get()
+    page = reverse("study_models", args=[study.name])
+    form = fromstring(ada.get(page).content).get_element_by_id("upload").forms[0]
+    assert dict(form.fields)["return_to"] == page
+
+    def sent(text: bytes, to: str) -> dict:
+        file = SimpleUploadedFile(f"{task.name}_2_1.jsonl", text)
+        return {"name": "new", "files": [file], "return_to": to}
+
+    refused = ada.post(form.action, sent(b"{}", page))
+    assert fromstring(refused.content).xpath("//input[@name='return_to']")[0].value == page
+    data = factories.prediction_lines(task)
+    assert ada.post(form.action, sent(data, page)).url == page
+    task.prediction_files.get(model__name="new").delete()
+    for foreign in ("https://example.org/", "//example.org/", ""):
+        assert ada.post(form.action, sent(data, foreign)).url == reverse("model", args=["new"])
+        task.prediction_files.get(model__name="new").delete()
 
 
 @pytest.mark.long
