@@ -76,11 +76,12 @@ class ArmsField(TextField):
 
 
 UNFOLDED = ("Tasks and examples", "Time and pay")
+_MAIN = tuple(name for title in UNFOLDED for name in design_file.GROUPS[title])
 
 
 @dataclass(frozen=True)
 class Section:
-    """Fields under a collapsible heading. `changed` lists non-default fields with values."""
+    """Fields under a collapsible heading. `changed` states what is set, while it is folded."""
 
     title: str
     fields: list[forms.BoundField]
@@ -150,21 +151,21 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         # This checkbox is needed only if data leak.
         unasked = set() if self.leaks() else {"accepts_leakage"}
         fields = [self[name] for name in _on_page(names) if name not in unasked]
-        if title in UNFOLDED:
-            return Section(title, fields, is_open=True, changed=[])
-        changed = [self._stated(field) for field in fields if self._differs(field)]
-        return Section(title, fields, any(field.errors for field in fields), changed)
+        is_open = title in UNFOLDED or any(field.errors for field in fields)
+        return Section(title, fields, is_open, [*map(self._stated, filter(self._is_told, fields))])
 
-    def _differs(self, field: forms.BoundField) -> bool:
-        """Return whether the value differs from the default, ignoring the (random) seed."""
-        if field.name in (*design_file.LISTS, *audience.NAMES):
+    def _is_told(self, field: forms.BoundField) -> bool:
+        """Return whether a value of the first sections is set, or another is not the default."""
+        if field.name in ("title", "name", "seed"):  # the heading has the names; a seed is random
+            return False
+        if field.name in (*_MAIN, *design_file.LISTS, *audience.NAMES):
             return bool(field.value())
         default = Study.design_field(field.name).get_default()
-        return field.name != "seed" and getattr(self.instance, field.name) != default
+        return getattr(self.instance, field.name) != default
 
     def _stated(self, field: forms.BoundField) -> str:
         if field.name in design_file.LISTS:
-            return str(field.label)
+            return f"{field.label}: {len(field.value())}"
         value = getattr(self.instance, field.name, None) or field.value()
         return f"{field.label}: {_in_words(field.field, value)}"
 

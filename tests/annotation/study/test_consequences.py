@@ -144,6 +144,13 @@ def test_only_required_and_erroneous_sections_are_open(ada, task):
         "Tasks and examples",
         "Time and pay",
     ]
+    chosen = fields(task, shots="0 10", hourly_rate="12", budget="50")
+    reply = ada.post(reverse("study_new"), chosen | {"calculate": "1"})
+    sections = {s.title: s for s in reply.context["form"].sections()}
+    assert sections["Tasks and examples"].changed == [
+        "Tasks: 1", "Shots: 0, 10", "Training splits: 1", "Annotators per scenario: 3",
+    ]  # fmt: skip
+    assert {"Hourly rate: 12", "Study budget: 50"} <= {*sections["Time and pay"].changed}
     reply = ada.post(reverse("study_new"), fields(task, comprehension_attempts="1"))
     sections = {s.title: s for s in reply.context["form"].sections()}
     assert sections["Screening"].is_open
