@@ -18,7 +18,7 @@ PER_PAGE = 50
 CSV = "csv"
 ARCHIVED = "archived"  # filter for archived rows, if there are any
 Row = TypeVar("Row")
-# Maps filter names to (text, condition). The condition is None if it is costly and not chosen.
+# Maps filter names to (text, condition). The condition is None for another list.
 Filters = Mapping[str, tuple[str, Callable[[Row], bool] | None]]
 
 

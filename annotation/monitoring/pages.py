@@ -139,22 +139,19 @@ def people_page(
     for row in rows:
         row.scenario = scenarios[row.scenario_id]
     may_read, by_flag = "read" in study.rights, request.GET.get("show") == participants.FLAGGED
-    # Computing the flags of all annotators is expensive and needed only for this filter.
-    findings = flags.by_name(study) if may_read and by_flag else {}
-    flagged = {
-        participants.FLAGGED: ("Flagged", (lambda p: bool(findings.get(p.pk))) if by_flag else None)
-    }
+    findings = flags.by_name(study) if may_read else {}
+    flagged = {participants.FLAGGED: ("Flagged", lambda person: bool(findings.get(person.pk)))}
+    if by_flag:
+        rows.sort(key=lambda person: -len(findings.get(person.pk, ())))
     text = participants.text_for_payers if "pay" in study.rights else participants.text
     query = request.GET.copy()
     undo = query.pop("undo", [])  # offered once, so not in links to other pages of the list
     table = listing.listing(
-        query, sorted(rows, key=lambda p: -len(findings.get(p.pk, ()))), participants.COLUMNS,
-        text, participants.FILTERS | (flagged if may_read else {}), participants.PER_PAGE,
+        query, rows, participants.COLUMNS, text,
+        participants.FILTERS | (flagged if may_read else {}), participants.PER_PAGE,
     )  # fmt: skip
     if listing.wants_csv(request.GET):
         return table.as_csv(f"{study.name}-people.csv")
-    if may_read and not by_flag:
-        findings = flags.by_name(study, {person.scenario_id for person in table.page})
     participations = participants.participation_rows(study, list(table.page), findings)
     if form is not None and "again" in request.POST:
         form.data = request.POST.copy()

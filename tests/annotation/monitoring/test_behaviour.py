@@ -251,11 +251,12 @@ def test_the_list_of_annotators_shows_and_filters_flags(ada, client, study, othe
     assert not any(row["flags"] for row in listed(client, study, "?show=flagged"))
 
 
-@pytest.mark.long
-def test_the_list_computes_flags_of_the_page_alone(ada, study, monkeypatch):
-    factories.work_through(factories.seat(study.scenarios.get(shots=2)))
-    asked = []
-    monkeypatch.setattr(flags, "by_name", lambda _study, some=None: asked.append(some) or {})
-    listed(ada, study)
-    listed(ada, study, "?show=flagged")
-    assert asked == [{study.scenarios.get(shots=2).pk}, None]
+@pytest.mark.parametrize("query", ["", "?show=waiting", "?show=flagged"])
+def test_each_filter_of_the_list_has_its_number(ada, study, query):
+    for _ in range(2):
+        factories.work_through(factories.seat(study.scenarios.get(shots=2)), lambda _turn: [])
+    factories.work_through(factories.seat(study.scenarios.get(shots=0)), limit=1)
+    listing = ada.get(reverse("people", args=[study.name]) + query).context["listing"]
+    counts = {choice.name: choice.count for choice in listing.filters}
+    assert (counts["live"], counts["completed"]) == (1, 2)
+    assert counts["flagged"] == len(listed(ada, study, "?show=flagged")) > 0
