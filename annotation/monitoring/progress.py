@@ -5,7 +5,7 @@ not depend on the number of annotators or answers.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -179,8 +179,27 @@ class Progress:
         return self.pace.full_on(sum(row.open_seats for row in self.seats))
 
     @property
+    def in_results_order(self) -> list[Seats]:
+        """Return the seats in the order of the results: by family of the task, as in CLUES."""
+        rows: list[Any] = self.seats  # their scenarios have a family, see with_training_size
+        return sorted(
+            rows,
+            key=lambda row: (FAMILIES.index(row.scenario.family), place(row.scenario.task.name)),
+        )
+
+    @cached_property
     def grid(self) -> Grid:
-        return grid(self.seats)
+        columns: dict[tuple, str] = {}
+        cells: dict[str, dict[tuple, Cell]] = {}
+        for row in self.in_results_order:
+            scenario = row.scenario
+            key = (scenario.shots, scenario.split_number, scenario.arm)
+            task, _comma, label = str(scenario).partition(", ")
+            columns[key] = label
+            cells.setdefault(task, {})[key] = Cell(row, _states(row))
+        keys = sorted(columns, key=lambda key: (key[0], key[1] or 0))
+        rows = [(task, [of_task.get(key) for key in keys]) for task, of_task in cells.items()]
+        return Grid([columns[key] for key in keys], rows)
 
     @property
     def stages(self) -> list[tuple[str, int, float]]:
@@ -325,24 +344,6 @@ def _at_work(active: list[Any], names: dict[int, str]) -> Iterator[AtWork]:
             step = Step.ANNOTATION if row.step == Step.CHECK else Step(row.step)
             place = f"{step.label}, {row.position + 1} of {len(people[row.pk].order_of(step))}"
         yield AtWork(row.pseudonym, names[row.scenario_id], place, row.last_active_at)
-
-
-def grid(seats: Sequence[Seats]) -> Grid:
-    columns: dict[tuple, str] = {}
-    cells: dict[str, dict[tuple, Cell]] = {}
-
-    def place_in_results(row: Any) -> tuple[int, tuple[int, str]]:
-        return FAMILIES.index(row.scenario.family), place(row.scenario.task.name)
-
-    for row in sorted(seats, key=place_in_results):
-        scenario = row.scenario
-        key = (scenario.shots, scenario.split_number, scenario.arm)
-        task, _comma, label = str(scenario).partition(", ")
-        columns[key] = label
-        cells.setdefault(task, {})[key] = Cell(row, _states(row))
-    keys = sorted(columns, key=lambda key: (key[0], key[1] or 0))
-    rows = [(task, [of_task.get(key) for key in keys]) for task, of_task in cells.items()]
-    return Grid([columns[key] for key in keys], rows)
 
 
 def _states(row: Seats) -> list[str]:

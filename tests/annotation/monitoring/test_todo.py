@@ -177,6 +177,13 @@ def test_seats_are_in_the_order_of_the_results(ada, researcher):
     shown = progress.for_study(study).grid
     assert [task for task, _cells in shown.rows] == ["SST-2", "MNLI", "a"]
     assert shown.columns == ["0 shots", "2 shots"]
+    for page in ("recruit", "people"):
+        content = lxml.html.fromstring(ada.get(reverse(page, args=[study.name])).content)
+        rows = content.xpath("//tbody[@id='progress-seats' or @id='progress-funnel']//th")
+        names = [row.text_content().replace(",", " ").split()[0] for row in rows]
+        assert [name for name in names if name in families] == ["SST-2"] * 2 + ["MNLI"] * 2 + [
+            "a"
+        ] * 2
 
 
 def test_a_rehearsal_leads_from_simulated_annotators_to_a_study(ada, researcher):
