@@ -254,7 +254,8 @@ def external_text(entry: Entry, value: str) -> str:
     return str(ExternalData(value).label) if entry.source == "uploaded" else "–"
 
 
-def of_board(board: Board) -> list[Column]:
+def of_board(board: Board, form: str = "text") -> list[Column]:
+    """Return the columns of the board. `form` is the attribute of a score with its text."""
     last = len(board.sizes) - 1
     largest = f"at {shots_text(board.sizes[last])}"
     sizes = [
@@ -265,7 +266,7 @@ def of_board(board: Board) -> list[Column]:
             " annotators), ddof 1; for published rows, as printed; over all tasks, the SD of the"
             " average" + ("; determines rank and order" if place == last else ""),
             SCORE,
-            get=partial(lambda place, entry: entry.scores[place].text, place),
+            get=partial(lambda place, entry: getattr(entry.scores[place], form), place),
         )
         for place, size in enumerate(board.sizes)
     ]

@@ -264,7 +264,7 @@ def leaderboard_page(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _board(board: Board, number: int) -> dict[str, Any]:
-    columns = leaderboard.of_board(board)
+    columns = leaderboard.of_board(board, "shown")
     groups = [
         (title, list(zip(entries, cells(columns, entries), strict=True)))
         for title, entries in board.groups
