@@ -243,6 +243,7 @@ def annotator_page(
     study_exit = current_exit(annotator) if may_pay else None
     part = Paginator(turns.order_by("pk"), ANSWERS_PER_PAGE).get_page(request.GET.get("page"))
     rows = [_answer_row(turn, is_hidden and turn.step not in open_steps) for turn in part]
+    questions = {row["question"] for row in rows}
     log = list(annotator.decisions.select_related("by").readable_by(study.rights))
     on_prolific = annotator.submissions.exclude(prolific_study=None).last()
     context: dict[str, Any] = {
@@ -257,6 +258,7 @@ def annotator_page(
         "peer_comparison": participants.peer_comparison(annotator, hidden) if may_read else [],
         "neighbours": participants.neighbours(annotator),
         "rows": rows,
+        "question": questions.pop() if len(questions) == 1 else "",
         "longest": max((row.get("seconds", 0) for row in rows), default=0),
         "decisions": log,
         "exclusion": next((d for d in reversed(log) if d.about == Decision.About.ANALYSIS), None),

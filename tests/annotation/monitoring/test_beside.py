@@ -1,7 +1,10 @@
 """One annotator's page: comparison with others, only wrong answers, next and previous."""
 
+from dataclasses import replace
+
 import pytest
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.monitoring import participants
 from annotation.protocol import blinding
@@ -54,6 +57,23 @@ def test_a_hidden_score_is_hidden_in_the_comparison_too(ada, study, seats):
     blinding.show(seats[3], study.owner)
     shown = ada.get(address(study, seats[3])).context
     assert None not in {row.value for row in shown["peer_comparison"]}
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_question_of_all_answers_is_stated_once(ada, researcher, is_same):
+    records = factories.place_records("test", 3)
+    if not is_same:
+        records[1] = replace(records[1], question="Which towns are named?")
+    study = factories.make_study(researcher, factories.make_task(test=records), shots=[0])
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    page = fromstring(ada.get(address(study, seat)).content)
+    table = page.find_class("table-given")[0]
+    stated = "These examples all ask: Which places are named?" in page.text_content()
+    headed = "Question" in [head.text_content() for head in table.xpath(".//thead//th")]
+    said = table.text_content().count("Which places are named?")
+    assert (stated, headed, said) == ((True, False, 0) if is_same else (False, True, 2))
+    assert {len(row) for row in table.iter("tr")} == {7 if is_same else 8}
 
 
 @pytest.mark.long
