@@ -121,6 +121,20 @@ def test_column_heads_are_aligned_with_their_numbers(page, researcher):
     assert wrong == {}
 
 
+def test_tools_of_a_list_take_one_line_of_a_laptop(page, study):
+    factories.seat(study.scenarios.get(shots=2))
+    visit(page, study, "people/")
+    page.set_viewport_size({"width": 1366, "height": 800})
+    tools = page.locator(".list-tools")
+    filters = tools.get_by_role("navigation").get_by_role("link")
+    assert len({link.bounding_box()["y"] for link in filters.all()}) == 1
+    edges = [
+        each.evaluate("each => each.getBoundingClientRect().right")
+        for each in (tools.get_by_role("link", name="CSV"), tools)
+    ]
+    assert edges[0] == pytest.approx(edges[1], abs=1)
+
+
 # Colours of the bars ----------------------------------------------------------------------------
 
 
