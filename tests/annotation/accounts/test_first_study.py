@@ -2,6 +2,7 @@
 
 import pytest
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.models import Study
 from tasks.models import Task
@@ -26,6 +27,24 @@ def test_the_sample_task_is_imported_once_by_a_button(ada, researcher, times):
     assert states(ada) == [True, False, False, False]
     shown = ada.get(reverse("studies")).content.decode()
     assert f'href="{reverse("study_new")}?task=demo-sentiment"' in shown
+
+
+def test_only_the_next_step_has_a_primary_button(ada, researcher):
+    def primary() -> list[str]:
+        page = fromstring(ada.get(reverse("studies")).content)
+        buttons = page.xpath("//main//*[self::button or @role='button']")
+        return [each.text for each in buttons if "secondary" not in each.get("class", "")]
+
+    def next_step() -> str:
+        page = fromstring(ada.get(reverse("studies")).content)
+        titles = page.xpath("//section[@class='first-study']//li[not(@class)]//strong")
+        return titles[0].text
+
+    assert (primary(), next_step()) == (["Import the task"], "Import the sample task")
+    press(ada, "import")
+    assert (primary(), next_step()) == (["Start"], "Create a study")
+    factories.make_study(researcher, Task.objects.get(), shots=[0], status="draft")
+    assert (primary(), next_step()) == (["Start"], "Rehearse with simulated annotators")
 
 
 @pytest.mark.long
