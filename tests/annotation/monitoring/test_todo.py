@@ -257,6 +257,14 @@ def test_the_next_step_is_the_only_primary_button(ada, study):
     assert primary() == ["Publish results"]
 
 
+def test_copy_is_the_only_primary_button_of_recruit(ada, study):
+    page = lxml.html.fromstring(ada.get(reverse("recruit", args=[study.name])).content)
+    buttons = page.xpath("//main//*[self::button or @role='button']")
+    primary = [each for each in buttons if "secondary" not in each.get("class", "")]
+    assert [each.text for each in primary] == ["Copy"]
+    assert primary[0].getparent()[0].get("id") == "study-link"
+
+
 @pytest.mark.parametrize("page", ["people", "personal_links", "platforms", "gold_audit"])
 def test_a_closed_study_gives_out_no_link_on_any_page(ada, study, page):
     address = reverse(page, args=[study.name])
