@@ -68,7 +68,7 @@ def test_the_table_by_stratum_is_that_computed_by_hand(mnli, ada, researcher):
     assert rows["fiction"].no_interval == ""
 
     page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
-    assert "S1 by stratum" in page
+    assert '<summary><h2 id="strata-person">S1 by stratum</h2></summary>' in page
     assert 'aria-label="S1 by stratum, by task and shots"' in page
     assert "telephone" in page
     file = ada.get(reverse("analysis_file", args=[study.name, "strata"]))
