@@ -24,6 +24,8 @@ def look(page, *addresses: str) -> None:
     for address in addresses:
         page.goto(address)
         page.wait_for_load_state("networkidle")
+        unfold = "parts => parts.forEach(part => { part.open = true; })"
+        page.eval_on_selector_all("main details:not(.export)", unfold)
         is_accessible(page, address)
 
 

@@ -7,6 +7,7 @@ import unicodedata
 import pypdf
 import pytest
 from django.urls import reverse
+from lxml.html import fromstring
 
 from analysis.documents import blocks, preregistration, report
 from analysis.documents.checklists import short_form
@@ -45,6 +46,16 @@ def test_the_head_names_authors_affiliation_ethics_and_licence(ada, study):
     assert reply.status_code == 422
     assert "Choose one of CC-BY-4.0" in reply.content.decode()
     assert study.report_answers.get(item="licence").text == "CC-BY-4.0"
+
+
+def test_the_contents_lead_to_every_section_of_the_report(ada, study):
+    page = fromstring(ada.get(reverse("report", args=[study.name])).content)
+    links = page.get_element_by_id("contents").xpath(".//a")
+    sections = page.xpath("//section[not(contains(@class, 'doc-on-screen'))]/h2")
+    assert [(link.get("href"), link.text) for link in links] == [
+        (f"#{heading.get('id')}", heading.text) for heading in sections
+    ]
+    assert "Human performance" in [link.text for link in links]
 
 
 @pytest.mark.long
