@@ -378,3 +378,8 @@ def place(name: str) -> tuple[int, str]:
     ['SST-2', 'MNLI', 'ReCoRD', 'movies']
     """
     return (TASKS.index(name) if name in TASKS else len(TASKS), name)
+
+
+def place_in_results(family: str, name: str) -> tuple[int, tuple[int, str]]:
+    """Return a sort key: by family, then by `place`."""
+    return FAMILIES.index(family), place(name)

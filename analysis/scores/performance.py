@@ -21,7 +21,7 @@ from analysis.scores import frames, marks, metrics, published, test_sets
 from analysis.scores.published import Bounds, Published, bounds, human_table4, name_of, set_note
 from analysis.scores.scores import Score
 from annotation.models import ANALYSED, Kind, Status, Study
-from tasks.cards import FAMILIES, place
+from tasks.cards import FAMILIES, place_in_results
 from tasks.columns import points, shots_text
 from tasks.metrics import recipe
 from tasks.models import Task
@@ -185,7 +185,7 @@ def performance(
         frame = frame.assign(analysed=frame["status"] == Status.COMPLETED)
     tasks = sorted(
         study.tasks.with_reports(),
-        key=lambda task: (FAMILIES.index(task.card.family), place(task.name)),
+        key=lambda task: place_in_results(task.card.family, task.name),
     )
     shots = sorted(study.shots)
     measured = frames.cells(frames.counted(frame, kind))

@@ -39,7 +39,7 @@ from annotation.monitoring.seats import SEATS, Pace, Seats
 from annotation.pay import ledger
 from annotation.protocol import exclusion
 from annotation.web.wording import in_words
-from tasks.cards import FAMILIES, place
+from tasks.cards import place_in_results
 from tasks.clock import database_now
 from tasks.columns import Column
 
@@ -184,7 +184,7 @@ class Progress:
         rows: list[Any] = self.seats  # their scenarios have a family, see with_training_size
         return sorted(
             rows,
-            key=lambda row: (FAMILIES.index(row.scenario.family), place(row.scenario.task.name)),
+            key=lambda row: place_in_results(row.scenario.family, row.scenario.task.name),
         )
 
     @cached_property

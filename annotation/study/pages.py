@@ -25,6 +25,7 @@ from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import is_shown_again
 from annotation.web.posts import View
 from annotation.web.rights import right_to
+from tasks.cards import place_in_results
 from tasks.columns import shots_text
 from tasks.models import Task
 
@@ -125,8 +126,9 @@ def _page(request: ResearcherRequest, study: Study, status: int = 200, **more: A
     if study.is_draft and "own" in study.rights:
         return _edit(request, study, None, status=status, **more)
     tasks = list(study.tasks.with_reports().order_by("name"))
+    in_order = sorted(tasks, key=lambda task: place_in_results(task.card.family, task.name))
     context = {
-        "study": study, "tasks": tasks, "warnings": consequences.of_design(study, tasks),
+        "study": study, "tasks": in_order, "warnings": consequences.of_design(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
         "restrictions": consequences.in_force(study), "audience": audience.as_rows(study.audience),
         "arms": cross_task.training(study), **more,

@@ -177,6 +177,8 @@ def test_seats_are_in_the_order_of_the_results(ada, researcher):
     shown = progress.for_study(study).grid
     assert [task for task, _cells in shown.rows] == ["SST-2", "MNLI", "a"]
     assert shown.columns == ["0 shots", "2 shots"]
+    design = ada.get(reverse("study_design", args=[study.name]))
+    assert [task.name for task in design.context["tasks"]] == ["SST-2", "MNLI", "a"]
     for page in ("recruit", "people"):
         content = lxml.html.fromstring(ada.get(reverse(page, args=[study.name])).content)
         rows = content.xpath("//tbody[@id='progress-seats' or @id='progress-funnel']//th")
