@@ -16,16 +16,9 @@ SECRET = (
 
 ANNOTATORS = ("/join/", "/work/", "/declined/", "/images/")
 RESEARCHERS = (
-    "/studies/",
-    "/new-study/",
-    "/first-study/",
-    "/tasks/",
-    "/models/",
-    "/sign-out/",
-    "/password/",
-    "/account/",
-    "/users/",
-)
+    "/studies/", "/new-study/", "/first-study/", "/tasks/", "/models/", "/sign-out/", "/password/",
+    "/account/", "/users/",
+)  # fmt: skip
 
 
 def is_of_annotators(path: str) -> bool:

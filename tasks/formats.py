@@ -358,17 +358,9 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
     stratum = _short(data, group, LONGEST_STRATUM, text, refuse)
     listed = _candidates(data.get("entities"), segments)
     return Record(
-        identity,
-        tuple(segments),
-        question,
-        gold,
-        starts,
-        explanation,
-        listed,
-        options,
-        stratum,
+        identity, tuple(segments), question, gold, starts, explanation, listed, options, stratum,
         respelled=gold != published,
-    )
+    )  # fmt: skip
 
 
 def _options(listed: Any, card: Card, text: Any, refuse: Any) -> tuple[str, ...]:

@@ -182,21 +182,12 @@ def _example(
     previous, following = difficulty.neighbours(study, example, kind)
     comments = list(gold_audit.on(study, example))
     context = {
-        "study": study,
-        "example": example,
-        "card": page.card,
-        "kinds": kinds,
-        "kind": kind,
-        "all_shots": all_shots,
-        "shots": shots,
-        "page": page,
-        "previous": previous,
-        "following": following,
-        "comments": comments,
+        "study": study, "example": example, "card": page.card, "kinds": kinds, "kind": kind,
+        "all_shots": all_shots, "shots": shots, "page": page, "previous": previous,
+        "following": following, "comments": comments,
         "problems": gold_audit.reported(study).filter(turn__example=example),
-        "wrong": gold_audit.wrong_gold(comments),
-        "form": form or CommentForm(),
-    }
+        "wrong": gold_audit.wrong_gold(comments), "form": form or CommentForm(),
+    }  # fmt: skip
     return render(request, "examples/example.html", context, status=422 if form else 200)
 
 

@@ -79,21 +79,12 @@ def compared(
         first, second = scores[task, base], scores[task, new]
         low, high = significance.lee_bounds(first, second, shares)
         yield SimpleNamespace(
-            task=task,
-            base=base,
-            new=new,
-            began_from=began_from,
-            completed_from=done_from,
-            began_to=began_to,
-            completed_to=done_to,
-            share_from=shares[0],
-            share_to=shares[1],
+            task=task, base=base, new=new, began_from=began_from, completed_from=done_from,
+            began_to=began_to, completed_to=done_to, share_from=shares[0], share_to=shares[1],
             p_fisher=significance.fisher((done_from, done_to), (began_from, began_to)),
             difference=math.fsum(second) / len(second) - math.fsum(first) / len(first),
-            trimmed=significance.trimmed_share(*shares),
-            lee_low=low,
-            lee_high=high,
-        )
+            trimmed=significance.trimmed_share(*shares), lee_low=low, lee_high=high,
+        )  # fmt: skip
 
 
 def _counts(

@@ -68,21 +68,13 @@ def _mean(
     if parts is not None:
         sds = [100 * math.sqrt(part) for part in (parts.annotators, parts.contexts, parts.rest)]
     return {
-        "task": task,
-        "shots": shots,
-        "n": len(matrix),
-        "examples": matrix.shape[1],
-        "contexts": len(set(contexts)),
-        "mean": float(100 * row_means.mean()),
-        "low": float(100 * low),
-        "high": float(100 * high),
-        "t_low": 100 * t.low,
-        "t_high": 100 * t.high,
-        "se": 100 * estimate.se,
-        "df": estimate.df,
+        "task": task, "shots": shots, "n": len(matrix), "examples": matrix.shape[1],
+        "contexts": len(set(contexts)), "mean": float(100 * row_means.mean()),
+        "low": float(100 * low), "high": float(100 * high), "t_low": 100 * t.low,
+        "t_high": 100 * t.high, "se": 100 * estimate.se, "df": estimate.df,
         "no_interval": estimate.why_not or uncertainty.why_no_interval(row_means),
         **dict(zip(SDS, sds, strict=True)),
-    }
+    }  # fmt: skip
 
 
 def intervals(frame: pd.DataFrame, seed: int) -> Iterator[SimpleNamespace]:

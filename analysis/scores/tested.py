@@ -77,19 +77,11 @@ def numbers(estimate: Estimate) -> dict[str, Any]:
     low, high = of_100.interval()
     low_90, high_90 = of_100.interval(ONE_SIDED)
     return {
-        "difference": of_100.value,
-        "low": low,
-        "high": high,
-        "p": of_100.p(),
-        "low_90": low_90,
-        "high_90": high_90,
-        "smallest_margin": of_100.reach(ONE_SIDED),
-        "se": of_100.se,
-        "df": of_100.df,
-        "people_se": of_100.people_se,
-        "people_df": of_100.people_df,
+        "difference": of_100.value, "low": low, "high": high, "p": of_100.p(), "low_90": low_90,
+        "high_90": high_90, "smallest_margin": of_100.reach(ONE_SIDED), "se": of_100.se,
+        "df": of_100.df, "people_se": of_100.people_se, "people_df": of_100.people_df,
         "no_interval": of_100.why_not,
-    }
+    }  # fmt: skip
 
 
 def judged(rows: Sequence[AnyTested], margin: float | None) -> list[AnyTested]:

@@ -10,12 +10,6 @@ from handful.participation import Participation
 from handful.studies import Study
 
 __all__ = [
-    "ApiError",
-    "Client",
-    "HandfulError",
-    "JobFailed",
-    "NotReachable",
-    "Participation",
-    "Rows",
+    "ApiError", "Client", "HandfulError", "JobFailed", "NotReachable", "Participation", "Rows",
     "Study",
-]
+]  # fmt: skip

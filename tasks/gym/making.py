@@ -147,18 +147,9 @@ def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) 
 
 def _made_from(source: Source, test_size: int, available: int, card: Card) -> dict[str, Any]:
     return {
-        "format": "gym",
-        "file": source.task.name,
-        "sha256": source.digest,
-        "k": source.task.k,
-        "seeds": source.task.seeds,
-        "ontology": source.published.ontology,
-        "metric": source.published.metric,
-        "answer": source.kind.name,
-        "why": source.kind.reason,
-        "test": test_size,
-        "test_of": available,
-        "seed": card.test_seed,
-        "method": METHOD,
+        "format": "gym", "file": source.task.name, "sha256": source.digest, "k": source.task.k,
+        "seeds": source.task.seeds, "ontology": source.published.ontology,
+        "metric": source.published.metric, "answer": source.kind.name, "why": source.kind.reason,
+        "test": test_size, "test_of": available, "seed": card.test_seed, "method": METHOD,
         "notes": source.notes,
-    }
+    }  # fmt: skip

@@ -11,15 +11,6 @@ from tasks.metrics.sets import GOLD_RULES, Score, s1, score
 from tasks.metrics.test_sets import Answers, SetScore, over_test_set
 
 __all__ = [
-    "GOLD_RULES",
-    "METRICS",
-    "Answers",
-    "Metric",
-    "Score",
-    "SetScore",
-    "misfit",
-    "over_test_set",
-    "recipe",
-    "s1",
-    "score",
-]
+    "GOLD_RULES", "METRICS", "Answers", "Metric", "Score", "SetScore", "misfit", "over_test_set",
+    "recipe", "s1", "score",
+]  # fmt: skip
