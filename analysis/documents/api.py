@@ -134,8 +134,7 @@ class ChecklistLatex(ApiView):
         parameters=[FORM], responses={(200, "application/x-tex"): str}, summary="The same in LaTeX"
     )
     def get(self, request: Request, name: str, form: str) -> HttpResponse:
-        text = checklists.as_latex(_form(request, name, form))
-        return download(text, f"{name}-{form}.tex")
+        return download(checklists.as_latex(_form(request, name, form)), f"{name}-{form}.tex")
 
 
 class Sample(StudyTwin):

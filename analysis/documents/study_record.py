@@ -352,8 +352,7 @@ class StudyRecord:
 
     @cached_property
     def models(self) -> list[SimpleNamespace]:
-        files = compared_files.files(self.study)
-        return model_tables.model_rows(files)
+        return model_tables.model_rows(compared_files.files(self.study))
 
     @cached_property
     def changes(self) -> list[tuple[datetime, str]]:

@@ -52,8 +52,7 @@ class OpenLink(PlatformAdapter):
         return Identity(person, verified=True) if person else None
 
     def refusal(self) -> str:
-        is_off = type(self) is OpenLink and not self.study.open_link_on
-        return "link_off" if is_off else ""
+        return "link_off" if type(self) is OpenLink and not self.study.open_link_on else ""
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
         return Exit(code=own_code) if outcome in ("completed", "not_qualified") else None

@@ -117,8 +117,7 @@ def _sources(request: ResearcherRequest) -> list[Study]:
 
 @signed_in("GET")
 def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
-    study = study_of(request, name, "see")
-    return _page(request, study)
+    return _page(request, study_of(request, name, "see"))
 
 
 def _page(request: ResearcherRequest, study: Study, status: int = 200, **more: Any) -> HttpResponse:

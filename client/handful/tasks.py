@@ -111,6 +111,4 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
 
 
 def _field(path: Path) -> str:
-    if path.name == CARD:
-        return "card"
-    return "archive" if path.suffix == ".zip" else "files"
+    return "card" if path.name == CARD else "archive" if path.suffix == ".zip" else "files"
