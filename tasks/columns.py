@@ -4,12 +4,26 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
+Key = TypeVar("Key")
+Item = TypeVar("Item")
 NOTHING = "–"  # text of a cell without a value
 
 # Pages multiply numbers in these units by 100. Files use a scale from 0 to 1.
 SHOWN_X_100 = frozenset({"S1 x 100", "score x 100", "points", "percent", "%"})
+
+
+def grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
+    """Return the items by key, in the order of the pairs.
+
+    >>> grouped([("a", 1), ("b", 2), ("a", 3)])
+    {'a': [1, 3], 'b': [2]}
+    """
+    items: dict[Key, list[Item]] = {}
+    for key, item in pairs:
+        items.setdefault(key, []).append(item)
+    return items
 
 
 def points(value: float | None) -> str:

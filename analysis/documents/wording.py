@@ -18,6 +18,7 @@ from annotation.study.cross_task import training_in
 from tasks.answer_keys import LABEL, SPANS
 from tasks.answers import KINDS
 from tasks.cards import parse_card
+from tasks.columns import grouped
 from tasks.gym import catalogue
 from tasks.metrics import METRICS
 
@@ -229,17 +230,14 @@ def can_screen_out(manifest: Manifest) -> bool:
 
 
 def same_recipe(manifest: Manifest) -> list[Fact]:
-    sharing: dict[str, list[str]] = {}
-    for task in manifest["tasks"]:
-        sharing.setdefault(task["recipe"], []).append(task["name"])
+    sharing = grouped((task["recipe"], task["name"]) for task in manifest["tasks"])
     return [Fact(f"Recipe for {', '.join(names)}", text, True) for text, names in sharing.items()]
 
 
 def metrics(manifest: Manifest) -> dict[str, Any]:
     """Return the test sets' metrics, keyed by the names used in templates/documents/design.txt."""
-    by_metric: dict[str, list[str]] = {}
-    for task in manifest["tasks"]:
-        by_metric.setdefault(task["card"].get("metric", "S1"), []).append(task["name"])
+    tasks = manifest["tasks"]
+    by_metric = grouped((task["card"].get("metric", "S1"), task["name"]) for task in tasks)
     names = dict.fromkeys([*by_metric, *manifest["metrics"]])
     return {
         "by_metric": by_metric,

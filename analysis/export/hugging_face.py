@@ -20,6 +20,7 @@ from analysis.export.columns import ARM, COLUMNS
 from analysis.export.files import sha256
 from annotation.models import Answer, Channel, Kind, Participation, Study
 from tasks.cards import Card
+from tasks.columns import grouped
 
 DATA = "data-00000-of-00001.arrow"
 # Maps columns that are not in the data dictionary to their meanings.
@@ -87,10 +88,8 @@ def _schema() -> Any:
 
 def _rows(participation: Participation) -> dict[str, list[dict[str, Any]]]:
     metadata, card = answered.metadata(participation), participation.scenario.task.card
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for row in answered.answers(participation):
-        rows.setdefault(row.turn.step, []).append({**metadata, **_row(card, row)})
-    return rows
+    rows = answered.answers(participation)
+    return grouped((row.turn.step, {**metadata, **_row(card, row)}) for row in rows)
 
 
 def _row(card: Card, row: Answer) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from annotation.participation.turn import Place, Progress, TurnPage
 from annotation.study import cross_task, screening
 from annotation.web.wording import as_html
 from tasks.cards import Card
+from tasks.columns import grouped
 from tasks.comparison import compare_answer
 from tasks.models import Example, Task
 from tasks.spans import GivenAnswer, occurrences
@@ -69,9 +70,7 @@ def _upstream(study: Study, arm: str) -> Iterator[tuple[str, str]]:
     if samples:
         yield f"consent-{arm}", _consent(study, samples[0].split.task.card)
     scenario = study.scenarios.filter(arm=arm).first()
-    by_task: dict[Task, list[tuple[int, Example]]] = {}
-    for number, example in enumerate(samples, start=1):
-        by_task.setdefault(example.split.task, []).append((number, example))
+    by_task = grouped((pair[1].split.task, pair) for pair in enumerate(samples, start=1))
     for task, examples in by_task.items():
         assert scenario is not None  # an arm with samples has scenarios
         yield f"{task.name}-instructions", _instructions(scenario, task)

@@ -33,6 +33,7 @@ from analysis.stats.learning import by_cell
 from annotation.models import Answer, Kind, Step, Study
 from annotation.study import compared_files
 from tasks.cards import place
+from tasks.columns import grouped
 from tasks.models import Example, Prediction, PredictionFile, Task
 
 # Printed next to each of these p values.
@@ -293,9 +294,8 @@ def _compared_files(study: Study) -> dict[Group, Runs]:
     """Return each model's equally trained runs, or all its runs (compared_files.py)."""
     files = compared_files.files(study)
     equal = equally_trained(study, files)
-    groups: dict[Group, list[PredictionFile]] = defaultdict(list)
-    for file in files.select_related("model").prefetch_related("task"):
-        groups[file.task_id, file.shots or 0, file.model.name].append(file)
+    rows = files.select_related("model").prefetch_related("task")
+    groups = grouped(((file.task_id, file.shots or 0, file.model.name), file) for file in rows)
     return {
         group: Runs(
             is_equal=any(file.pk in equal for file in members),

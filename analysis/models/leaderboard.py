@@ -24,7 +24,7 @@ from analysis.scores.published import human_table4, machine_tables5_6, name_of
 from analysis.scores.scores import Score, aggregate
 from analysis.scores.test_sets import S1, training_files
 from annotation.models import Kind, Study
-from tasks.columns import NOTHING, Column, shots_text
+from tasks.columns import NOTHING, Column, grouped, shots_text
 from tasks.metrics import SetScore
 from tasks.models import LanguageModel, PredictionFile, Task
 from tasks.models.predictions import ExternalData, SizeClass
@@ -213,10 +213,7 @@ def _over_all(boards: Sequence[Board]) -> Iterator[Board]:
     """Yield the mean across tasks for entries on all boards. SDs assume independent tasks."""
     if len(boards) < 2 or len({board.sizes for board in boards}) > 1:
         return
-    by_who: dict[tuple[str, str], list[Entry]] = {}
-    for board in boards:
-        for entry in board.entries:
-            by_who.setdefault((entry.source, entry.name), []).append(entry)
+    by_who = grouped(((e.source, e.name), e) for board in boards for e in board.entries)
     entries = []
     for group in by_who.values():
         if len(group) == len(boards):

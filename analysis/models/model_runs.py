@@ -18,7 +18,7 @@ from analysis.heavy import pd
 from analysis.scores import frames, test_sets
 from analysis.scores.scores import Score, over
 from annotation.models import Answer, Kind, LedgerEntry, ModelAnnotator, ModelRun, Status, Study
-from tasks.columns import NOTHING, Column, two_digits
+from tasks.columns import NOTHING, Column, grouped, two_digits
 from tasks.metrics import SetScore, s1
 from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
 from tasks.models.predictions import Method, Numbering, Seen, Tuning
@@ -76,10 +76,8 @@ def joined(stated: Iterable[tuple[str, ...]]) -> Run:
 
 
 def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
-    stated: dict[Place, list[tuple[str, ...]]] = defaultdict(list)
     rows = files.order_by().values_list("model__name", "task_id", "shots", *RUN)
-    for model, task, shots, *values in rows:
-        stated[model, task, shots].append(tuple(str(value or "") for value in values))
+    stated = grouped((row[:3], tuple(str(value or "") for value in row[3:])) for row in rows)
     return {place: joined(files) for place, files in stated.items()}
 
 
@@ -119,19 +117,17 @@ def splits_as_one_set(
 ) -> dict[Place, list[float]]:
     """Return scores in [0, 1] by place, with alternative gold answers scored as one set."""
     alternatives = [pk for pk, task in tasks.items() if task.card.gold_rule == "any_of"]
-    scores: dict[tuple[Place, int | None], list[float]] = defaultdict(list)
     rows = Prediction.objects.filter(
         file__in=files.filter(task__in=alternatives).order_by()
     ).values_list(
         "file__model__name", "file__task_id", "file__shots", "file__split_number",
         "predicted", "example__gold",
     )  # fmt: skip
-    for model, task, shots, number, predicted, gold in rows.iterator(chunk_size=5000):
-        scores[(model, task, shots), number].append(s1(predicted, gold))
-    by_place: dict[Place, list[float]] = defaultdict(list)
-    for (at, _number), values in scores.items():
-        by_place[at].append(math.fsum(values) / len(values))
-    return by_place
+    scores = grouped(
+        ((model, task, shots, number), s1(predicted, gold))
+        for model, task, shots, number, predicted, gold in rows.iterator(chunk_size=5000)
+    )
+    return grouped((of[:3], math.fsum(values) / len(values)) for of, values in scores.items())
 
 
 def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, list[SetScore]]:
@@ -246,11 +242,8 @@ def efforts(study: Study) -> list[SimpleNamespace]:
 
     `minutes` is working time, or time spent waiting for the model. `cost` is NaN if unknown.
     """
-    runs: dict[Seated, list[ModelRun]] = defaultdict(list)
     stored = ModelRun.objects.filter(participation__study=study).in_bulk()
-    for pk, model in seats(study).items():
-        if pk in stored:
-            runs[model].append(stored[pk])
+    runs = grouped((model, stored[pk]) for pk, model in seats(study).items() if pk in stored)
     rows = [_of_model(model, runs[model]) for model in sorted(runs, key=str)]
     return [*_of_people(study), *(row for row in rows if row.answers)] if rows else []
 

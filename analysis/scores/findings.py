@@ -27,6 +27,7 @@ from analysis.stats.learning import GROUP, by_cell
 from annotation.models import Participation, Step, Study
 from tasks import jobs
 from tasks.cards import place
+from tasks.columns import grouped
 from tasks.metrics import score
 from tasks.models import Example, Job, Task
 
@@ -199,11 +200,10 @@ def parameters(
     study: Study, kind: str, people: QuerySet[Participation] | None = None
 ) -> dict[str, Any]:
     """Return the tables' inputs. `cells` holds task, shots and participations."""
-    cells: dict[tuple[str, int], list[int]] = {}
     people = study.participations.counted(kind) if people is None else people
     rows = people.order_by("scenario__task__name", "scenario__shots", "pk")
-    for pk, task, shots in rows.values_list("pk", "scenario__task__name", "scenario__shots"):
-        cells.setdefault((task, shots), []).append(pk)
+    seats = rows.values_list("pk", "scenario__task__name", "scenario__shots")
+    cells = grouped(((task, shots), pk) for pk, task, shots in seats)
     return {
         "study": study.pk,
         "manifest": study.manifest_hash,

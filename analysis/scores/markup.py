@@ -10,7 +10,7 @@ from django.template.loader_tags import BlockNode
 from django.utils.text import slugify
 
 from tasks import columns as table_columns
-from tasks.columns import Column
+from tasks.columns import Column, grouped
 from tasks.csv_files import csv_text
 
 LATIN = 0x180  # first code point after Latin Extended-A
@@ -128,9 +128,8 @@ class PaperTable:
 
     @property
     def meanings(self) -> list[str]:
-        headings: dict[str, list[str]] = {}
-        for column in table_columns.on_page(self.columns):
-            headings.setdefault(column.meaning.rstrip("."), []).append(column.heading)
+        shown = table_columns.on_page(self.columns)
+        headings = grouped((column.meaning.rstrip("."), column.heading) for column in shown)
         return [f"{', '.join(names)}: {meaning}." for meaning, names in headings.items() if meaning]
 
     @property

@@ -9,7 +9,6 @@ Otherwise, they are delete-one-context pseudo-values of the jackknife.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -24,7 +23,7 @@ from analysis.stats import two_way
 from annotation.models import Kind, Study
 from annotation.study import compared_files
 from tasks.cards import place
-from tasks.columns import NOTHING, Column
+from tasks.columns import NOTHING, Column, grouped
 from tasks.metrics import METRICS, SetScore, over_test_set, recipe
 from tasks.models import Task
 
@@ -90,10 +89,9 @@ def rows(study: Study) -> list[SimpleNamespace]:
 
 
 def _rows(study: Study, scores: list[UnitScore]) -> Iterator[SimpleNamespace]:
-    groups: dict[tuple[str, str, int, int, str], list[UnitScore]] = {}
-    for s in scores:
-        name = s.name if s.who == MODEL else ""
-        groups.setdefault((s.who, name, s.task.pk, s.shots, s.metric), []).append(s)
+    groups = grouped(
+        ((s.who, s.name if s.who == MODEL else "", s.task.pk, s.shots, s.metric), s) for s in scores
+    )
     of = training_files({s.task for s in scores})
     contexts: dict[int, list[str]] = {}
     for (who, name, task, shots, metric), group in groups.items():
@@ -142,11 +140,12 @@ def _interval(metric: str, group: Collection[UnitScore], contexts: Sequence[str]
 
 def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, Score]]]:
     """Return (metric, score) for each of one kind's further metrics, by (task, shots)."""
-    scores: dict[tuple[str, int], list[tuple[str, Score]]] = defaultdict(list)
-    for row in rows(study) if study.metrics else []:
-        if row.who == kind and row.role == FURTHER:
-            scores[row.task.name, row.shots].append((row.metric, row.score))
-    return scores
+    shown = [row for row in rows(study) if row.who == kind] if study.metrics else []
+    return grouped(
+        ((row.task.name, row.shots), (row.metric, row.score))
+        for row in shown
+        if row.role == FURTHER
+    )
 
 
 def is_s1_alone(study: Study) -> bool:

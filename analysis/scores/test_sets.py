@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 
 from analysis.heavy import pd
 from annotation.models import Answer, AnswerSpan, Step, Study
+from tasks.columns import grouped
 from tasks.metrics import METRICS, Answers, SetScore, over_test_set
 from tasks.models import Prediction, PredictionFile, PredictionFileQuerySet, Split, Task
 
@@ -73,9 +74,7 @@ def metrics_of(study: Study, task: Task) -> list[str]:
 
 def in_words(tasks: Iterable[Task]) -> str:
     """Format the metrics on these tasks' cards, such as "S1" or "S1 (MNLI), ACC (SST-2)"."""
-    names: dict[str, list[str]] = {}
-    for task in tasks:
-        names.setdefault(task.card.metric, []).append(task.name)
+    names = grouped((task.card.metric, task.name) for task in tasks)
     if len(names) == 1:
         return next(iter(names))
     return ", ".join(f"{metric} ({', '.join(group)})" for metric, group in names.items())

@@ -29,6 +29,7 @@ from annotation.models import (
     Topic,
 )
 from annotation.pay import ledger
+from tasks.columns import grouped
 
 TIMES = 3  # entries above this multiple of the usual amount are held
 OTHERS_NEEDED = 3  # minimum number for a median; with fewer, the estimate is used
@@ -52,13 +53,11 @@ class Hold:
 
 def holds(study: Study) -> list[Hold]:
     """Return the holds currently awaiting review, in ledger order."""
-    waiting: dict[int, list[LedgerEntry]] = defaultdict(list)
     entries = LedgerEntry.objects.filter(
         participation__study=study, participation__kind=Kind.PERSON, participation__is_paid=True,
         payment__isnull=True, kind__in=BY_TIME,
     )  # fmt: skip
-    for entry in entries.order_by("pk"):
-        waiting[entry.participation_id].append(entry)
+    waiting = grouped((entry.participation_id, entry) for entry in entries.order_by("pk"))
     if not waiting:
         return []
     released = dict(

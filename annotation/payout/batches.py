@@ -4,7 +4,6 @@ payments.py makes the payments. The only amounts this module records as paid are
 for an exit.
 """
 
-from collections import defaultdict
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -23,6 +22,7 @@ from annotation.models import (
 from annotation.pay import holds, ledger
 from annotation.recruitment import identities
 from tasks.clock import database_now
+from tasks.columns import grouped
 
 Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
@@ -93,9 +93,7 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
     with transaction.atomic():
         # If the button was clicked twice, the second request finds nothing to prepare.
         Study.objects.locked().get(pk=study.pk)
-        groups: dict[tuple[str, int | None], list[LedgerEntry]] = defaultdict(list)
-        for entry in payable(study):
-            groups[payout_route(entry)].append(entry)
+        groups = grouped((payout_route(entry), entry) for entry in payable(study))
         batches = []
         for method, prolific_study in sorted(groups, key=str):
             if not method:
@@ -130,10 +128,7 @@ def log(
 
 def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
     """Split entries into groups of at most MAX_BONUSES people, each person in one group."""
-    by_worker: dict[int, list[LedgerEntry]] = defaultdict(list)
-    for entry in entries:
-        by_worker[entry.participation.worker_id].append(entry)
-    people = list(by_worker.values())
+    people = list(grouped((entry.participation.worker_id, entry) for entry in entries).values())
     return [
         [entry for rows in people[first : first + MAX_BONUSES] for entry in rows]
         for first in range(0, len(people), MAX_BONUSES)

@@ -14,6 +14,7 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from annotation.models import AnswerSpan, Participation, Step, Turn
+from tasks.columns import grouped
 from tasks.models import Example
 
 READ_AT_MOST = 12  # words per second, which no reader exceeds
@@ -87,9 +88,7 @@ def signs(answers: Sequence[Answered]) -> Signs:
     marks = [mark for answer in answers for mark in (answer.shown_at, answer.submitted_at)]
     gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(marks)]
     checks = [answer for answer in answers if answer.step == Step.CHECK]
-    s1: dict[str, list[float]] = {}
-    for answer in answers:
-        s1.setdefault(answer.step, []).append(answer.s1)
+    s1 = grouped((answer.step, answer.s1) for answer in answers)
     return Signs(
         n=len(answers),
         seconds=math.fsum(times),

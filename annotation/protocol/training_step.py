@@ -8,7 +8,6 @@ with the same rules (upstream_step.py).
 """
 
 import random
-from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from datetime import timedelta
 
@@ -41,6 +40,7 @@ from annotation.protocol import (
 from annotation.protocol.answering import Conflict
 from annotation.study import cross_task, screening
 from tasks.clock import database_now
+from tasks.columns import grouped
 from tasks.comparison import Comparison, compare_answer
 from tasks.models import Example, Split
 
@@ -56,9 +56,7 @@ def order_examples(examples: Sequence[tuple[int, Hashable]], order: str, seed: s
     if order == Study.Order.FILE_ORDER:
         return [example for example, _context in examples]
     rng = random.Random(seed)
-    of_context: dict[Hashable, list[int]] = defaultdict(list)
-    for example, context in examples:
-        of_context[context].append(example)
+    of_context = grouped((context, example) for example, context in examples)
     if order == Study.Order.CONTEXTS_TOGETHER:
         groups = list(of_context.values())
         rng.shuffle(groups)

@@ -18,6 +18,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Arm, Participation, Qualification, Step, Study, UpstreamExample
 from tasks import frozen
+from tasks.columns import grouped
 from tasks.formats import digest_of
 from tasks.gym import catalogue
 from tasks.images import image_in
@@ -285,11 +286,9 @@ def manifest(study: Study) -> dict[str, Any] | None:
 
 def pools(study: Study) -> dict[tuple[str, str], list[UpstreamExample]]:
     """Return the frozen pools in order by (upstream or sham, task name), sorted by both."""
-    pools: dict[tuple[str, str], list[UpstreamExample]] = {}
     rows: QuerySet[UpstreamExample] = study.upstream_pool.select_related("task", "example")
-    for row in rows.order_by("arm", "task__name", "position"):
-        pools.setdefault((row.arm, row.task.name), []).append(row)
-    return pools
+    ordered = rows.order_by("arm", "task__name", "position")
+    return grouped(((row.arm, row.task.name), row) for row in ordered)
 
 
 def _pool_of(rows: list[UpstreamExample]) -> dict[str, Any]:
@@ -317,9 +316,7 @@ def draw(participation: Participation) -> list[int]:
     scenario, study = participation.scenario, participation.study
     tasks, examples = training(study).get(scenario.arm, ([], 0))
     rows = study.upstream_pool.filter(task__name__in=tasks).order_by("task__name", "position")
-    pools: dict[str, list[int]] = {}
-    for name, example in rows.values_list("task__name", "example_id"):
-        pools.setdefault(name, []).append(example)
+    pools = grouped(rows.values_list("task__name", "example_id"))
     return order_of(pools, examples, f"{study.seed}:{participation.pseudonym}:upstream")
 
 

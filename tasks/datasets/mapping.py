@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tasks.cards import LONGEST_LABEL
+from tasks.columns import grouped
 from tasks.datasets import kinds
 from tasks.datasets.kinds import Columns, read_gold
 from tasks.datasets.table import Row, Table, Unlabelled
@@ -214,11 +215,8 @@ def _folded(text: str) -> str:
 
 def _distinct_items(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
     """Return distinct texts from their first rows. Drop texts whose rows disagree on gold."""
-    alike: dict[str, list[Item]] = {}
-    for item in items:
-        alike.setdefault(item.key, []).append(item)
     distinct, copies, doubtful = [], [], []
-    for group in alike.values():
+    for group in grouped((item.key, item) for item in items).values():
         golds = {
             tuple((frozenset(r.options), frozenset(r.gold)) for r in item.records) for item in group
         }

@@ -1,9 +1,10 @@
 """The data report on a Gym task, which lists irregularities in its files by file and line."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 from tasks.answers import KINDS
+from tasks.columns import grouped
 from tasks.gym.catalogue import Partition
 from tasks.gym.kinds import Kind
 from tasks.gym.reader import SEPARATOR, GymTask, Line, Shape
@@ -48,11 +49,8 @@ def _note(lines: list[Line], singular: str, plural: str, detail: str) -> Iterato
 
 
 def _lost(task: GymTask) -> Iterator[str]:
-    by_problem = defaultdict(list)
-    for line in _lines_once(task):
-        if line.problem:
-            by_problem[line.problem].append(line)
-    for problem, lines in by_problem.items():
+    lost = grouped((line.problem, line) for line in _lines_once(task) if line.problem)
+    for problem, lines in lost.items():
         yield from _note(lines, "line, which", "lines, each of which", problem)
 
 
@@ -72,12 +70,8 @@ def _labels(task: GymTask, kind: Kind) -> Iterator[str]:
         return
     for seed in task.seeds:
         counts = Counter(gold for line in task.lines[seed, "train"] for gold in line.golds)
-        unseen = defaultdict(list)
-        for part in ("dev", "test"):
-            for line in task.lines[seed, part]:
-                for gold in line.golds:
-                    if gold not in counts:
-                        unseen[gold].append(line)
+        tested = [line for part in ("dev", "test") for line in task.lines[seed, part]]
+        unseen = grouped((g, line) for line in tested for g in line.golds if g not in counts)
         for label, lines in unseen.items():
             yield f"seed {seed}: the label {label!r} is in no training line: {_places(lines)}"
         short = [label for label, number in counts.items() if number < task.k]

@@ -7,6 +7,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
+from tasks.columns import grouped
+
 ACCEPTABLE = "acceptable"  # label in glue-cola, the Gym's only task with the Matthews correlation
 
 
@@ -94,10 +96,7 @@ TOO_CLOSE = 1e-9  # share of the sum of squares below which subtraction loses to
 
 def members(groups: Sequence[Hashable]) -> list[list[int]]:
     """Return each group's example indexes, in order of first appearance."""
-    places: dict[Hashable, list[int]] = {}
-    for place, group in enumerate(groups):
-        places.setdefault(group, []).append(place)
-    return list(places.values())
+    return list(grouped((group, place) for place, group in enumerate(groups)).values())
 
 
 def classification_f1_without(
