@@ -4,7 +4,6 @@ They are generated from the design, the report's title block (documents/front.py
 columns of the files. Only people listed in the title block are named. Times can be rounded.
 """
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +18,7 @@ from django.template.loader import render_to_string
 from analysis.documents import front
 from analysis.export.columns import COLUMNS
 from analysis.export.files import sha256
+from analysis.heavy import pd
 from analysis.scores.columns import type_of
 from annotation.models import AuditEntry, Status, Study, Topic
 from tasks.csv_files import moment, write_csv
@@ -244,13 +244,15 @@ def in_text(text: str, unit: str) -> str:
 
 def change_columns(path: Path, columns: Mapping[str, Callable[[str], str]]) -> None:
     original = path.rename(path.with_suffix(".original"))
+    # Python's csv module has a process-wide limit of 131,072 characters per field.
+    exact: dict[str, Any] = {"dtype": str, "na_filter": False, "skip_blank_lines": False}
     with (
-        original.open(encoding="utf-8", newline="") as source,
+        pd.read_csv(original, chunksize=5000, **exact) as parts,
         path.open("w", encoding="utf-8", newline="") as target,
     ):
-        reader = csv.DictReader(source, strict=True)
-        rows = (row | {name: to(row[name]) for name, to in columns.items()} for row in reader)
-        write_csv(target, list(COLUMNS[path.name]), (row.values() for row in rows))
+        changed = (part.assign(**{c: part[c].map(columns[c]) for c in columns}) for part in parts)
+        rows = (row for part in changed for row in part.itertuples(index=False, name=None))
+        write_csv(target, list(COLUMNS[path.name]), rows)
     original.unlink()
 
 

@@ -7,10 +7,11 @@ import json
 import pytest
 import yaml
 
-from analysis.export import release
+from analysis.export import publishing, release
 from analysis.export.columns import COLUMNS
 from analysis.export.publishing import CONTEXT
 from annotation.monitoring import report_answers
+from tasks.csv_files import csv_text
 from tests import factories
 from tests.analysis.documents.latex_reader import problems
 
@@ -99,3 +100,27 @@ def test_the_bundle_has_every_table_as_latex_and_csv(study, tmp_path):
         (row,) = csv.DictReader(file)
     assert row["n"] == "2"
     assert row["Mean"] in (folder / "intervals.tex").read_text()
+
+
+def test_a_gold_text_may_be_longer_than_a_field_of_the_csv_module(researcher, tmp_path):
+    gold = "word " * 27_000 + "end"
+    test = [factories.record("test", 0, f"{gold}.", "Which part?", gold)]
+    study = factories.make_study(
+        researcher, factories.make_task(test=test), shots=[0], annotators=1
+    )
+    factories.work_through(factories.seat(study.scenarios.get()))
+    release.write_release(study, tmp_path / "bundle", round_times="hour")
+    (line,) = (tmp_path / "bundle" / "answers.csv").read_text().splitlines()[1:]
+    assert line.count(gold) == 2
+
+
+def test_other_columns_and_rows_keep_their_bytes(tmp_path):
+    texts = ["", " ", "NA", "1.0", "a\r\nb", "\r", "\n", 'a "b", c', "'=1", "\t\u2028é", "\ufeff"]
+    path, columns = tmp_path / "questionnaire.csv", list(COLUMNS["questionnaire.csv"])
+    rows = [[text] * len(columns) for text in texts]
+    path.write_text(csv_text(columns, rows), "utf-8", newline="")
+    publishing.change_columns(path, {"comments": str.upper})
+    at = columns.index("comments")
+    changed = [[*row[:at], row[at].upper(), *row[at + 1 :]] for row in rows]
+    assert path.read_bytes() == csv_text(columns, changed).encode()
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
