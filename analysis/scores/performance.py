@@ -239,7 +239,7 @@ def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
 def kinds_of(frame: pd.DataFrame) -> list[str]:
     """Return the same list as `kinds`, computed from a frame."""
     names = [Kind.PERSON, *sorted(set(frame["kind"]) - {Kind.PERSON})]
-    return sorted(names, key=lambda kind: frames.counted(frame, kind).empty)
+    return sorted(names, key=lambda kind: not frame["analysed"][frame["kind"] == kind].any())
 
 
 def kinds(study: Study) -> list[str]:

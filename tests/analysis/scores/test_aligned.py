@@ -10,6 +10,7 @@ from analysis.scores import frames, performance
 from annotation.models import Kind
 from annotation.templatetags.frame import is_number
 from tests import factories
+from tests.annotation.study.test_cross_task import make_cross_task
 
 
 @pytest.mark.parametrize(
@@ -72,6 +73,15 @@ def test_a_kind_with_results_comes_before_people_without_results(ada, study):
     factories.work_through(factories.seat(study.scenarios.first()))
     assert performance.kinds(study) == [Kind.PERSON, Kind.SIMULATED]
     assert performance.kinds_of(frames.annotators(study)) == [Kind.PERSON, Kind.SIMULATED]
+
+
+@pytest.mark.long
+def test_kinds_have_one_order_if_people_worked_in_arms_outside_the_table_only(researcher):
+    study = make_cross_task(researcher)
+    for arm, kind in (("sham", Kind.PERSON), ("direct", Kind.SIMULATED)):
+        factories.work_through(factories.seat(study.scenarios.filter(arm=arm).first(), kind))
+    kinds = [Kind.PERSON, Kind.SIMULATED]
+    assert performance.kinds(study) == performance.kinds_of(frames.annotators(study)) == kinds
 
 
 def test_text_like_many_units_is_checked_at_once():
