@@ -141,6 +141,26 @@ def test_the_demo_refuses_a_port_that_is_taken(port):
         taken.listen()
         with pytest.raises(CommandError, match=f"port {port} .*in use.*choose another port"):
             call_command("demo", port=port)
+    with pytest.raises(CommandError, match="port must be 0-65535.*choose another port"):
+        call_command("demo", port=99_999_999)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("option", "value"), [("--port", "99999999"), ("--port", "-1"), ("--host", "localhost"),
+                          ("--host", "192.0.2.1")],
+)  # fmt: skip
+def test_an_address_without_a_socket_is_refused_in_one_line(option, value, tmp_path):
+    command = [sys.executable, "manage.py", "serve", option, value, "--verbosity", "0"]
+    environment = os.environ | {"HANDFUL_VAR": str(tmp_path)}
+    ended = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith("CommandError: Cannot listen on")
+    assert value in last
 
 
 @pytest.mark.long

@@ -74,10 +74,11 @@ class Command(BaseCommand):
         """Reject a port that is in use, because both servers would share its requests."""
         try:
             socket.create_server((host, port)).close()
-        except OSError as error:
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", error)
             raise CommandError(
-                f"Cannot listen on {host}, port {port} ({error.strerror}). Stop the program that"
-                " uses it, or choose another port (--port 8123, or make demo PORT=8123)."
+                f"Cannot listen on {host}, port {port} ({reason}). Stop the program that uses it,"
+                " or choose another port (--port 8123, or make demo PORT=8123)."
             ) from None
 
     def _researcher(self) -> str:

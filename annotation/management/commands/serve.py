@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.core.servers.basehttp import get_internal_wsgi_application
 from granian import Granian
 from granian.constants import Interfaces
@@ -27,9 +27,15 @@ class Command(BaseCommand):
     ) -> None:
         get_internal_wsgi_application()  # forked workers share the memory of what is imported now
         gc.freeze()  # so that garbage collection does not write to that memory
-        Granian(
+        server = Granian(
             ":".join(settings.WSGI_APPLICATION.rsplit(".", 1)), host, port,
             interface=Interfaces.WSGI, workers=workers, blocking_threads=threads,
             respawn_failed_workers=True, websockets=False,
             log_level=LogLevels.info if options["verbosity"] else LogLevels.warning,
-        ).serve()  # fmt: skip
+        )  # fmt: skip
+        try:
+            server.serve()
+        except (OverflowError, RuntimeError, ValueError) as error:  # raised for the socket
+            expected = "an IP address of this machine, and a port from 1 to 65535"
+            message = f"Cannot listen on {host}, port {port}: expected {expected}."
+            raise CommandError(message) from error
