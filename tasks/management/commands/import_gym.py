@@ -88,7 +88,7 @@ class Command(BaseCommand):
         """Read all selected tasks in the folder. Raises CommandError."""
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")
-        present = {path.name for path in folder.iterdir() if path.is_dir()}
+        present = {p.name for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")}
         names = sorted(tasks or present)
         if partition:
             selected = catalogue.partitions()[partition]
