@@ -26,11 +26,12 @@ from analysis.export.columns import ANSWERS
 from analysis.export.pages import zip_of
 from analysis.scores.columns import type_of
 from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Step, Study, Turn
+from annotation.monitoring.api import tasks_of
 from annotation.protocol import blinding
 from annotation.protocol.blinding import scores_of
 from annotation.web import jobs
 from annotation.web.access import study_of
-from annotation.web.paging import RowsView
+from annotation.web.paging import Choices, RowsView
 from annotation.web.problems import Conflict
 from annotation.web.rights import right_to
 from annotation.web.views import ApiView, StudyTwin
@@ -129,15 +130,22 @@ class ReleaseZip(ApiView):
 # the annotator's page. If the design hides test scores, those of the annotation step are null until
 # the study is closed.
 
-OF_TURN = {
-    "task": ("example__split__task__name", None),
-    "shots": ("participation__scenario__shots", None),
+
+def _shots_of(name: str) -> list[str]:
+    return [str(number) for number in Study.objects.get(name=name).shots]
+
+
+def _pseudonyms_of(name: str) -> list[str]:
+    return [*Study.objects.get(name=name).participations.values_list("pseudonym", flat=True)]
+
+
+OF_TURN: dict[str, tuple[str, Choices]] = {
+    "task": ("example__split__task__name", tasks_of),
+    "shots": ("participation__scenario__shots", _shots_of),
     "step": ("step", Step.values),
     "kind": ("participation__kind", Kind.values),
-    "annotator": ("participation__pseudonym", None),
+    "annotator": ("participation__pseudonym", _pseudonyms_of),
 }
-
-
 SHARED = [column for column in ANSWERS if column.brief is not None]
 JOINED = {column.lookup.rpartition("__")[0] for column in SHARED} - {""}
 OF_TYPE = {"integer": int, "number": float, "datetime": datetime, "string": str}

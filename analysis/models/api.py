@@ -175,11 +175,16 @@ PREDICTIONS = [
 ]
 
 
+def _tasks_of(name: str) -> list[str]:
+    names = PredictionFile.objects.filter(model__name=name).values_list("task__name", flat=True)
+    return sorted(set(names))
+
+
 class Predictions(RowsView):
     columns = PREDICTIONS
     summary = "What a model predicted"
     streams = True
-    filters: ClassVar = {"task": ("file__task__name", None)}
+    filters: ClassVar = {"task": ("file__task__name", _tasks_of)}
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Prediction]:
         model = get_object_or_404(LanguageModel, name=names["name"])

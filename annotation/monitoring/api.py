@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.models import ORDERS, Decision, Kind, Participation, Status, Step
+from annotation.models import ORDERS, Decision, Kind, Participation, Status, Step, Study
 from annotation.monitoring import decisions, flags, progress
 from annotation.protocol import blinding
 from annotation.web.access import annotator_of, study_of
@@ -64,13 +64,19 @@ DECISIONS = [
 ]
 
 
+def tasks_of(name: str) -> list[str]:
+    """Return the names of a study's tasks, including those in the upstream step."""
+    study = Study.objects.get(name=name)
+    return sorted(task.name for task in [*study.tasks.all(), *study.trained_tasks])
+
+
 class Participations(RowsView):
     columns = COLUMNS
     summary = "A study's participations"
     filters: ClassVar = {
         "status": ("status", Status.values),
         "kind": ("kind", Kind.values),
-        "task": ("scenario__task__name", None),
+        "task": ("scenario__task__name", tasks_of),
     }
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Participation]:

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from textwrap import shorten
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
@@ -64,16 +65,19 @@ class LinesRenderer(_Streamed):
     media_type, format = "application/jsonl", "jsonl"
 
 
+Choices = Sequence[str] | Callable[[str], Sequence[str]] | None
+
+
 class RowsView(ApiView):
     """A list of rows, page by page."""  # shown in the OpenAPI document
 
-    # `queryset` returns the filtered rows, and `row` converts one to JSON. `filters` maps
-    # parameters to (lookup, choices); None as choices accepts any text.
+    # `rows` returns all rows, and `record` converts one to JSON. `filters` maps parameters to
+    # (lookup, choices). A function returns the choices for the name in the URL; None accepts any.
     columns: ClassVar[Sequence[Column]]
     summary: ClassVar[str] = ""
     description: ClassVar[str] = ""
     ordering: ClassVar[str] = "pk"
-    filters: ClassVar[Mapping[str, tuple[str, Sequence[str] | None]]] = {}
+    filters: ClassVar[Mapping[str, tuple[str, Choices]]] = {}
     streams: ClassVar[bool] = False
     renderer_classes: ClassVar[list[type[BaseRenderer]]] = [JSONRenderer]
 
@@ -117,9 +121,8 @@ class RowsView(ApiView):
                 )
             )
         for name, (_lookup, choices) in cls.filters.items():
-            parameters.append(
-                OpenApiParameter(name, str, enum=choices, description="only these rows")
-            )
+            enum = None if callable(choices) else choices
+            parameters.append(OpenApiParameter(name, str, enum=enum, description="only these rows"))
         return parameters
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
@@ -130,7 +133,7 @@ class RowsView(ApiView):
         return super().perform_content_negotiation(request, force)
 
     def listed(self, request: Request, **names: Any) -> Any:
-        rows = self._filtered(self.rows(request, **names), request)
+        rows = self._filtered(self.rows(request, **names), request, **names)
         if self.streams and request.accepted_renderer.format != "json":
             return self._stream(rows, request.accepted_renderer, names)
         pages = Pages()
@@ -138,17 +141,16 @@ class RowsView(ApiView):
         page = pages.paginate_queryset(rows, request, view=self)
         return pages.get_paginated_response([self.record(row) for row in page or ()])
 
-    def _filtered(self, rows: QuerySet[Any], request: Request) -> QuerySet[Any]:
-        for name, (lookup, choices) in self.filters.items():
-            value = request.query_params.get(name)
+    def _filtered(self, rows: QuerySet[Any], request: Request, **names: Any) -> QuerySet[Any]:
+        for parameter, (lookup, choices) in self.filters.items():
+            value = request.query_params.get(parameter)
             if value is None:
                 continue
-            if choices is not None and value not in choices:
-                raise ValidationError({name: [f"Expected one of {', '.join(choices)}."]})
-            try:
-                rows = rows.filter(**{lookup: value})
-            except ValueError:
-                raise ValidationError({name: ["Expected a whole number."]}) from None
+            values = choices(names["name"]) if callable(choices) else choices
+            if values is not None and value not in values:
+                known = shorten(", ".join(values) or "no value yet", 500, placeholder=" ...")
+                raise ValidationError({parameter: [f"Expected one of {known}."]})
+            rows = rows.filter(**{lookup: value})
         return rows
 
     def _stream(

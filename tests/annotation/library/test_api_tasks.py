@@ -203,6 +203,8 @@ def test_predictions_can_be_uploaded_and_downloaded(program, researcher):
     assert [(row["example"], row["predicted"]) for row in got] == [
         (line["id"], line["predicted"]) for line in lines
     ]
+    unknown = program.get("/models/toy/predictions/?task=nowhere")
+    assert (unknown.status_code, list(unknown.json()["fields"])) == (400, ["task"])
     delete = program.client.delete
     kept = delete("/api/v1/models/toy/", headers=program.headers)
     assert kept.status_code == 409

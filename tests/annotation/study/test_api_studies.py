@@ -334,6 +334,26 @@ def test_filters_select_matching_rows(program, done):
     assert len(every_page(program, f"{path}?kind=person&status=completed")) == 2
     assert every_page(program, f"{path}?status=working") == []
     assert every_page(program, "/studies/done/answers/?shots=0&step=training") == []
+    pseudonym = every_page(program, path)[0]["pseudonym"]
+    assert every_page(program, f"/studies/done/spans/?task=toy-places&annotator={pseudonym}")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rows", ["examples", "participations", "answers", "spans"])
+def test_a_task_that_is_not_in_the_study_is_refused(program, done, rows):
+    reply = program.get(f"/studies/done/{rows}/?task=nope")
+    assert reply.status_code == 400
+    (message,) = reply.json()["fields"]["task"]
+    assert message.endswith("one of toy-places.")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rows", ["answers", "spans"])
+@pytest.mark.parametrize("parameter", ["shots=7", "shots=x", "annotator=Nobody"])
+def test_shots_and_annotators_that_are_not_in_the_study_are_refused(program, done, rows, parameter):
+    reply = program.get(f"/studies/done/{rows}/?{parameter}")
+    assert reply.status_code == 400
+    assert list(reply.json()["fields"]) == [parameter.partition("=")[0]]
 
 
 # The twins ----------------------------------------------------------------------------------------
