@@ -16,7 +16,7 @@ from django.db import transaction
 
 from tasks import jobs, teams, uploads
 from tasks.cards import CardError
-from tasks.formats import FormatError, is_beside
+from tasks.formats import FormatError
 from tasks.gym import making
 from tasks.gym.catalogue import partitions
 from tasks.gym.findings import of_partition
@@ -73,7 +73,7 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
     space, stored = uploads.MAX_BYTES, 0
     for file in files:
         for name, content in uploads.parts(file):
-            if is_beside(name) or name == "manifest.tsv":
+            if name == "manifest.tsv":
                 continue
             matched = FILE_NAME.fullmatch(name)
             if not matched or not uploads.is_plain(name) or matched["task"].startswith("."):

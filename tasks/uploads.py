@@ -174,8 +174,6 @@ def _store(
     upload: TaskUpload, name: str, content: Iterable[bytes], stored: set[str], sizes: dict[str, int]
 ) -> None:
     """Write one file atomically. `sizes` are those of the upload's files. Raises UploadError."""
-    if is_beside(name):
-        return
     is_known = FILE_NAME.fullmatch(name) or name == "task.toml" or is_image(name)
     if not is_known or not is_plain(name):
         raise UploadError(
@@ -222,10 +220,11 @@ def is_plain(name: str) -> bool:
 
 
 def parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield the name and content of the file, or of each file in a ZIP. Raises UploadError."""
+    """Yield each file's name and content, with a ZIP's files in its place. Raises UploadError."""
     name = str(file.name)
     if not name.lower().endswith(".zip"):
-        yield name, file.chunks()
+        if not is_beside(name):
+            yield name, file.chunks()
         return
     if _has_long_directory(file):
         raise UploadError(f"{name}: not accepted; it contains too many files, or is a ZIP64.")
@@ -245,7 +244,8 @@ def parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
             problem = f"{name}: not accepted; its contents are larger than the limit. {TOO_LARGE}"
             raise UploadError(problem)
         for member in members:
-            yield PurePosixPath(member.filename).name, _content(archive, member)
+            if not is_beside(name := PurePosixPath(member.filename).name):
+                yield name, _content(archive, member)
 
 
 def _is_accepted(member: zipfile.ZipInfo, archive: str) -> bool:

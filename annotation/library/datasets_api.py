@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from annotation.library.dataset_import import ColumnsForm, ReadingForm
 from annotation.library.gym_import import GymTasksForm, PartitionForm
+from annotation.library.task_import import SAID
 from annotation.library.tasks_api import ImportedShape, JobBegun, files_in, imported
 from annotation.web import form_bodies, jobs
 from annotation.web.access import may_run
@@ -92,9 +93,13 @@ class Datasets(ApiView):
         )
         form_bodies.check(source)
         uploads.drop_old()
-        file = source.cleaned_data["file"]
+        file, options = source.cleaned_data["file"], (source.reading, request.user)
         try:
-            upload = dataset_uploads.begin(file.name, file.chunks(), source.reading, request.user)
+            names = [name for name, _content in uploads.parts(file)]
+            if len(names) != 1:
+                found = ", ".join(names[:SAID]) or "no files"
+                raise uploads.UploadError(f"{file.name}: found {found}; expected one dataset.")
+            (upload,) = [dataset_uploads.begin(*part, *options) for part in uploads.parts(file)]
         except uploads.UploadError as error:
             raise Unprocessable({"file": [str(error)]}) from None
         with uploads.dropped_on_error(upload):

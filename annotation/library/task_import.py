@@ -26,7 +26,7 @@ from annotation.web.fields import FilesField, FilesInput
 from tasks import data_report, dataset_uploads, disk, gym_uploads, teams, upload_jobs, uploads
 from tasks.datasets.making import CARD_FILE
 from tasks.datasets.reading import ENDINGS
-from tasks.formats import FILE_NAME, is_beside
+from tasks.formats import FILE_NAME
 from tasks.gym import reader
 from tasks.importing import CLUES
 from tasks.jobs import go_to, poll
@@ -84,9 +84,7 @@ class AddForm(CardForm, PartitionForm, ReadingForm):
     def parts(self) -> Iterator[tuple[str, Iterable[bytes]]]:
         """Yield the name and content of each file, including files in ZIPs. Raises UploadError."""
         for file in self.all_files:
-            for name, content in uploads.parts(file):
-                if not is_beside(name):
-                    yield name, content
+            yield from uploads.parts(file)
 
 
 @uploads.takes_files(uploads.MAX_BYTES, uploads.MAX_FILES)

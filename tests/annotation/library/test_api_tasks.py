@@ -116,6 +116,22 @@ def test_a_dataset_is_imported_as_a_task(program, gold):
     assert task.report["made_from"]["seed"] == 7
 
 
+@pytest.mark.parametrize(("names", "status"), [(("reviews.csv",), 201), (("a.csv", "b.csv"), 422)])
+def test_a_zip_of_one_dataset_is_imported_like_the_dataset(program, names, status):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("data/README.md", "data/.DS_Store", *(f"data/{name}" for name in names)):
+            archive.writestr(name, TEXTS)
+    file = SimpleUploadedFile("reviews.zip", packed.getvalue())
+    made = program.send("/tasks/datasets/", file=file, mapping=json.dumps(MAPPING))
+    assert made.status_code == status, made.json()
+    if status == 201:
+        assert Task.objects.get().report["made_from"]["file"] == "reviews.csv"
+    else:
+        message = "reviews.zip: found a.csv, b.csv; expected one dataset."
+        assert made.json()["fields"] == {"file": [message]}
+
+
 def test_a_dataset_with_options_becomes_a_task_of_that_kind(program):
     rows = [{"stem": f"Item {n}?", "o": ["a", f"b{n}"], "key": "AB"[n % 2]} for n in range(60)]
     lines = "\n".join(map(json.dumps, rows))
