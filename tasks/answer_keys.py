@@ -15,6 +15,7 @@ LONGEST_UNIT = 30  # characters
 HIGHEST = 1e15  # limit for numbers in a card; smaller whole numbers are exact in floating point
 # The longest name in the Few-shot Gym has 52 characters.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")  # a tag of BCP 47, simplified
 MAX_SEED = 2**63 - 1
 
 # Checks yield errors as (location within the value, what was expected).
@@ -31,6 +32,11 @@ def check_text(value: Any) -> Wrong:
 def check_name(value: Any) -> Wrong:
     if not isinstance(value, str) or not NAME.fullmatch(value):
         yield "", "expected 1 to 60 letters, digits, dots, hyphens or underscores"
+
+
+def check_language(value: Any) -> Wrong:
+    if isinstance(value, str) and value.strip() and not LANGUAGE.fullmatch(value):
+        yield "", "expected a language tag (BCP 47), such as en or pt-BR"
 
 
 def check_one_of(allowed: Sequence[str]) -> partial[Wrong]:

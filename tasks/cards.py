@@ -22,6 +22,7 @@ from tasks.answer_keys import (
     Wrong,
     check_count,
     check_flag,
+    check_language,
     check_name,
     check_number,
     check_one_of,
@@ -300,11 +301,14 @@ def load_card(path: Path) -> Card:
         raise CardError(f"{path.name}: not valid TOML: {error}") from None
     except RecursionError:
         raise CardError(f"{path.name}: nested too deeply; expected a table of plain keys") from None
-    return parse_card(data, path.name)
+    return parse_card(data, path.name, is_new=True)
 
 
-def parse_card(data: dict[str, Any], source: str) -> Card:
-    """Build a card from its keys. Raises CardError, where `source` names the file."""
+def parse_card(data: dict[str, Any], source: str, is_new: bool = False) -> Card:
+    """Build a card from its keys. Raises CardError, where `source` names the file.
+
+    Only a new card needs a valid language tag, because stored cards can have any text.
+    """
     wrong = [f"{source}: {problem}" for problem in _key_problems(data, REQUIRED, OPTIONAL)]
     wrong += [
         f"{source}: key {name}{within}: {expected}"
@@ -312,6 +316,9 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
         if name in data
         for within, expected in key.metadata["check"](data[name])
     ]
+    if is_new:
+        texts = check_language(data.get("language"))
+        wrong += [f"{source}: key language: {expected}" for _within, expected in texts]
     if not wrong:
         wrong = [f"{source}: key {key}: {expected}" for key, expected in _contradictions(data)]
     if wrong:

@@ -68,7 +68,7 @@ def card_of(
             }
             for kind in names
         ]
-    return parse_card({**data, **card_keys}, "the card"), defaults
+    return parse_card({**data, **card_keys}, "the card", is_new=True), defaults
 
 
 def _default_keys(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:

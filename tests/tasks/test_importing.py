@@ -345,6 +345,20 @@ def test_granularity_word_is_the_default_of_a_card():
     assert told.as_dict() == parse_card(factories.card_data(), "task.toml").as_dict()
 
 
+@pytest.mark.parametrize("language", ["!!", "English", "en_GB", "e", "en-", "en\n", "en de"])
+def test_a_language_that_is_no_tag_is_refused_in_new_cards_only(tmp_path, language):
+    (tmp_path / "task.toml").write_text(card_text(language=language))
+    said = "^task.toml: key language: expected a language tag .BCP 47., such as en or pt-BR$"
+    with pytest.raises(CardError, match=said):
+        load_card(tmp_path / "task.toml")
+    parse_card(factories.card_data(language=language), "a stored card")
+
+
+@pytest.mark.parametrize("language", ["en", "gsw", "pt-BR", "zh-Hans", "ca-valencia", "es-419"])
+def test_language_tags_are_accepted(language):
+    assert parse_card(factories.card_data(language=language), "card", is_new=True)
+
+
 @pytest.mark.parametrize("name", ["x" * 101, "two\nlines"])
 def test_a_label_that_no_answer_could_hold_is_refused(name):
     labels = [factories.LABELS[0], {**factories.LABELS[1], "name": name}]

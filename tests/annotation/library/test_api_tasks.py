@@ -155,6 +155,7 @@ def test_a_dataset_with_options_becomes_a_task_of_that_kind(program):
         ({"tset": 3}, "tset"),
         ({"test": 1000}, "mapping"),
         ({"gold_rule": "x"}, "gold_rule"),
+        ({"language": "!!"}, "mapping"),
         ({"shots": {}}, "shots"),
     ],
 )
