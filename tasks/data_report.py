@@ -29,31 +29,38 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
     other texts in the test file), respelled and same_options [{file, ids}], baseline_name,
     baseline (None unless the task has labels or "no answer"), ceiling, floors [{name, s1}] for
     guessing among the answers that the test file lists. With strata: strata {file: {stratum: n}}.
+    With files of several examples that all have one label: one_label {file: label}.
     """
     test = next(file for file in files if file.kind == "test")
     trains = [file for file in files if file.kind == "train"]
     tested = {(record.context, record.question) for record in test.records}
     texts = {record.id: record.context for record in test.records}
-    return {
-        "splits": [
-            {
-                "file": file.filename,
-                "examples": len(file.records),
-                "empty_share": 100 * sum(not r.gold for r in file.records) / len(file.records),
-            }
-            for file in files
-        ],
-        "unreachable": _ids(files, lambda record: _is_unreachable(card, record)),
-        "labels_not_in_question": _odd_labels(card, files),
-        "not_nested": not_nested(trains),
-        "renumbering": renumbering(trains),
-        "duplicates": _duplicates(files),
-        "overlap_with_test": _ids(trains, lambda r: (r.context, r.question) in tested),
-        "reused_ids": _ids(trains, lambda r: texts.get(r.id, r.context) != r.context),
-        "respelled": _ids(files, lambda record: record.respelled),
-        "same_options": _ids(files, lambda record: len(set(record.options)) < len(record.options)),
-        **_bounds(card, test),
-    } | _strata(files)
+    return (
+        {
+            "splits": [
+                {
+                    "file": file.filename,
+                    "examples": len(file.records),
+                    "empty_share": 100 * sum(not r.gold for r in file.records) / len(file.records),
+                }
+                for file in files
+            ],
+            "unreachable": _ids(files, lambda record: _is_unreachable(card, record)),
+            "labels_not_in_question": _odd_labels(card, files),
+            "not_nested": not_nested(trains),
+            "renumbering": renumbering(trains),
+            "duplicates": _duplicates(files),
+            "overlap_with_test": _ids(trains, lambda r: (r.context, r.question) in tested),
+            "reused_ids": _ids(trains, lambda r: texts.get(r.id, r.context) != r.context),
+            "respelled": _ids(files, lambda record: record.respelled),
+            "same_options": _ids(
+                files, lambda record: len(set(record.options)) < len(record.options)
+            ),
+            **_bounds(card, test),
+        }
+        | _strata(files)
+        | _one_label(card, files)
+    )
 
 
 def _strata(files: list[SplitFile]) -> dict[str, Any]:
@@ -62,6 +69,14 @@ def _strata(files: list[SplitFile]) -> dict[str, Any]:
         file.filename: dict(Counter(record.stratum for record in file.records)) for file in files
     }
     return {"strata": strata} if any({*counts} - {""} for counts in strata.values()) else {}
+
+
+def _one_label(card: Card, files: list[SplitFile]) -> dict[str, Any]:
+    """Return {one_label: {file: label}}, or {} if all files of several examples differ in label."""
+    large = [file for file in files if card.answered_by == LABEL and len(file.records) > 1]
+    golds = {file.filename: {record.gold[0] for record in file.records} for file in large}
+    labels = {file: names.pop() for file, names in golds.items() if len(names) == 1}
+    return {"one_label": labels} if labels else {}
 
 
 def on_scale(report: dict[str, Any]) -> dict[str, Any]:
@@ -258,6 +273,8 @@ def warnings(report: dict[str, Any]) -> list[str]:
         ("same_options", "two options with the same text (the answer is the text)"),
     ):
         sentences += [f"{entry['file']}: {warning}: {_list(entry['ids'])}" for entry in report[key]]
+    labels = sorted(report.get("one_label", {}).items())
+    sentences += [f"{file}: all examples have the label {label}" for file, label in labels]
     if report["labels_not_in_question"]:
         names = ", ".join(report["labels_not_in_question"])
         sentences.append(

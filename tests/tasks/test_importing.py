@@ -340,6 +340,19 @@ def test_gold_that_ends_within_a_word_is_reported_as_not_selectable(tmp_path, db
     assert warning.startswith("toy_test.jsonl: gold answers that cannot be highlighted (they lower")
 
 
+def test_files_whose_examples_all_have_one_label_are_reported(db):
+    same = factories.label_records("same", 10)[1::2]
+    train = {1: same[:1], 2: same[:2], 4: factories.label_records("mixed", 4)}
+    report = factories.make_task(labels=factories.LABELS, train=train, test=same).report
+    told = [sentence for sentence in data_report.warnings(report) if "have the label" in sentence]
+    assert told == [
+        "toy_test.jsonl: all examples have the label positive",
+        "toy_train_2_1.jsonl: all examples have the label positive",
+    ]
+    empty = SplitFile("test", None, None, "test.jsonl", factories.place_records("empty", 1) * 2)
+    assert "one_label" not in data_report.build(factories.span_card(), [empty])
+
+
 def test_granularity_word_is_the_default_of_a_card():
     told = parse_card(factories.card_data(granularity="word"), "task.toml")
     assert told.as_dict() == parse_card(factories.card_data(), "task.toml").as_dict()
