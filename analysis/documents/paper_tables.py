@@ -52,10 +52,8 @@ SENSITIVITY_NOTE = (
     f" annotators who meet the criterion, and 95 % interval, which generalises to {BOTH};"
     f" {ASSUMES}."
 )
-METHODS_NOTE = (
-    "Columns: shots; All: fully supervised. Mean ± SD (x 100) over annotators or training splits."
-    " FT: fine-tuning; PT: prompt-tuning; ICL: in-context learning, as stated by the uploader."
-)
+OVER_BOTH = "Mean ± SD (x 100) over annotators or training splits."
+METHODS = {"FT": "fine-tuning", "PT": "prompt-tuning", "ICL": "in-context learning"}
 WHO = {
     Kind.PERSON: "people",
     Kind.SIMULATED: "simulated annotators (not people)",
@@ -186,7 +184,8 @@ def _models(study: Study, kind: str) -> Iterator[PaperTable]:
             Column("", "SD of sum", models_columns.SCORE_COLUMNS[2].meaning, get="sum_text"),
         ]  # fmt: skip
         notes = " ".join(
-            f"{source}: {text}" for source, text in models_columns.explanations("Annotators")
+            f"{source}: {text}"
+            for source, text in models_columns.explanations("Annotators", table.rows)
         )
         yield _table(
             study, kind, f"models-{table.shots}", f"Humans and models, {table.heading.lower()}",
@@ -209,12 +208,15 @@ def _methods(study: Study, kind: str) -> Iterator[PaperTable]:
                 for task, shots in cells
             ),
         ]  # fmt: skip
+        shown = [r for r in rows if any(r.texts.get(cell, NOTHING) != NOTHING for cell in cells)]
+        is_full = any(shots == model_tables.ALL for _task, shots in cells)
+        note = f"Columns: shots{'; All: fully supervised' if is_full else ''}. {OVER_BOTH}"
+        stated = [f"{m}: {METHODS[m]}" for m in METHODS if any(f" {m}, " in r.name for r in shown)]
+        note += f" {'; '.join(stated)}, as stated by the uploader." if stated else ""
         title = f"Humans and models by method, {performance.FAMILY_NAMES[family]}"
-        yield _table(
-            study, kind, f"methods-{family.replace('_', '-')}", title, columns,
-            [row for row in rows if any(row.texts.get(cell, NOTHING) != NOTHING for cell in cells)],
-            METHODS_NOTE, [(task.name, len(tables)) for task in tasks],
-        )  # fmt: skip
+        groups = [(task.name, len(tables)) for task in tasks]
+        name = f"methods-{family.replace('_', '-')}"
+        yield _table(study, kind, name, title, columns, shown, note, groups)
 
 
 def _simple(table: Table, needs: str = "people") -> Printed:

@@ -10,7 +10,7 @@ from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import PLANNED, REPORTED, Manifest, Verbs, shots_of
 from analysis.scores import attrition, sensitivity
 from analysis.scores.attrition import ADMISSION, ATTRITION
-from analysis.scores.columns import ASSUMES, FEW
+from analysis.scores.markup import ASSUMES, explained
 from annotation.models import Kind
 from annotation.prolific.adapter import ProlificAdapter
 from tasks.columns import on_page, shots_text
@@ -107,8 +107,7 @@ def _criteria(table: SimpleNamespace, unused: set[str], silence: str) -> Grid:
     changed = [line for line in further if any(moved for _text, moved in line[1])]
     rows = [[title, *(text for text, _moved in cells)] for title, cells in [reported, *changed]]
     unchanged = [line[0] for line in further if line not in changed and line[0] not in unused]
-    few = f"; {ASSUMES}" if any(FEW in cell for row in rows for cell in row) else ""
     stable = f" No cell changes under: {'; '.join(unchanged)}." if unchanged else ""
-    note = f"Mean ± SD over annotators (n), 95 % interval{few}.{stable}{silence}"
+    note = f"Mean ± SD over annotators (n), 95 % interval; {ASSUMES}.{stable}{silence}"
     headings = ["Criterion", *(shots_text(shots) for shots in table.shots)]
-    return Grid(f"{SENSITIVITY}: {table.task}", headings, rows, [note])
+    return Grid(f"{SENSITIVITY}: {table.task}", headings, rows, explained([note], rows))

@@ -22,8 +22,8 @@ from analysis.figures import data as figure_data
 from analysis.figures.data import can_draw
 from analysis.models import differences, model_runs, models_columns
 from analysis.scores import ceilings, findings, findings_columns, metrics, published, sensitivity
-from analysis.scores.columns import ASSUMES, FEW
 from analysis.scores.findings import is_small, study_of
+from analysis.scores.markup import explained
 from analysis.scores.tested import contrasts
 from annotation.models import Kind, ModelRun, Status, Study
 from annotation.study import compared_files
@@ -106,9 +106,7 @@ def _applicable(study: Study, columns: list[Column]) -> list[Column]:
 def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: list[str]) -> Grid:
     """Build a table. Its notes explain the small-group mark only if a cell contains it."""
     grid = Grid.of(caption, columns, rows)
-    if not any(FEW in cell for row in grid.rows for cell in row):
-        notes = [note.replace(f"; {ASSUMES}", "") for note in notes]
-    return replace(grid, notes=notes)
+    return replace(grid, notes=explained(notes, grid.rows))
 
 
 def headed(columns: Sequence[Column], headings: Sequence[str]) -> list[Column]:

@@ -71,8 +71,8 @@ COLUMNS = [
     Column(
         "",
         "95 % CI",
-        f"for annotators: {BOTH} ({ASSUMES}); for a model: {OVER_SPLITS} (t interval); none for"
-        " published values",
+        f"for annotators: {BOTH}; for a model: {OVER_SPLITS} (t interval); none for published"
+        f" values; {ASSUMES}",
         SCORE,
         # Models have training splits instead of annotators.
         get=lambda row: assuming(

@@ -1,8 +1,10 @@
 """Columns for tables of humans and models: scores, averages over tasks, paired differences."""
 
 import math
+from collections.abc import Iterable
 from functools import partial
 from operator import attrgetter
+from typing import Any
 
 from analysis.models.differences import Difference
 from analysis.scores.columns import OF_SCORE, OF_TASK, RECIPE, REMARK, SCORE, signed_points
@@ -201,13 +203,14 @@ SCORE_COLUMNS = [
 ]  # fmt: skip
 
 
-def explanations(annotators: str) -> list[tuple[str, str]]:
-    """Return (source, description of its numbers) pairs. `who` names the study's annotators."""
+def explanations(annotators: str, rows: Iterable[Any]) -> list[tuple[str, str]]:
+    """Return (source, description of its numbers) pairs for these rows."""
     texts = rendered("sources", {})
+    shown = {source for row in rows for source in (row.source, row.aggregate and "average")}
     names = {
         "study": f"{annotators}, this study",
         "uploaded": "Uploaded models",
         "published": "Published",
         "average": "Average ± SD",
     }
-    return [(name, texts[block]) for block, name in names.items()]
+    return [(name, texts[block]) for block, name in names.items() if block in shown]

@@ -167,12 +167,13 @@ def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
 def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
     """Show humans, uploaded models and published figures, best first, and the upload form."""
     study, kind, context = of_kind(request, name)
+    tables = model_tables.tables(study, kind)
+    rows = [row for table in tables for row in table.rows]
     context |= {
-        "form": UploadForm(), "return_to": request.get_full_path(),
-        "tables": model_tables.tables(study, kind),
+        "form": UploadForm(), "return_to": request.get_full_path(), "tables": tables,
         "not_compared": published.not_compared(study.tasks.all()),
         "score_columns": models_columns.SCORE_COLUMNS,
-        "explanations": models_columns.explanations(model_tables.WHO[Kind(kind)]),
+        "explanations": models_columns.explanations(model_tables.WHO[Kind(kind)], rows),
         "effort_columns": on_page(model_runs.EFFORT),
         "effort_cells": cells(model_runs.EFFORT, model_runs.efforts(study)),
         "metric_columns": on_page(metrics.COLUMNS), "metric_note": metrics.NOTE,

@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from analysis.scores.markup import rendered
+from analysis.scores.markup import ASSUMES as ASSUMES
+from analysis.scores.markup import FEW, NORMAL, rendered
 from analysis.stats.two_way import BOTH
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from annotation.models import Study
@@ -25,9 +26,6 @@ from tasks.csv_files import csv_text, moment
 # Returns the rows of a table for one kind of annotators.
 TableRows = Callable[[Study, str], Iterable[Any]]
 SCORE = "score x 100"  # unit of scores under the metric on a task's card
-FEW = "†"  # follows an interval of fewer than ten annotators
-_NORMAL = "that the annotators' scores are approximately normal"
-ASSUMES = f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes {_NORMAL}"
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ def assuming(interval: str, annotators: float) -> str:
 
 def assumption(annotators: Iterable[int]) -> str:
     """Return a sentence for the caption if any number of annotators requires it, or ""."""
-    text = f" Intervals of fewer than {FEWEST_FOR_BOOTSTRAP} annotators assume {_NORMAL}."
+    text = f" Intervals of fewer than {FEWEST_FOR_BOOTSTRAP} annotators assume {NORMAL}."
     return text if any(1 < n < FEWEST_FOR_BOOTSTRAP for n in annotators) else ""
 
 

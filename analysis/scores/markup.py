@@ -9,10 +9,14 @@ from django.template import Context, Engine
 from django.template.loader_tags import BlockNode
 from django.utils.text import slugify
 
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from tasks import columns as table_columns
 from tasks.columns import Column, grouped
 from tasks.csv_files import csv_text
 
+FEW = "†"  # follows an interval of fewer than ten annotators
+NORMAL = "that the annotators' scores are approximately normal"
+ASSUMES = f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes {NORMAL}"
 LATIN = 0x180  # first code point after Latin Extended-A
 LATEX_SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -137,6 +141,12 @@ class PaperTable:
         return f"tab:{slugify(self.name)}"
 
 
+def explained(notes: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """Return the notes, which say what FEW means only if a cell contains it."""
+    is_marked = any(FEW in cell for row in rows for cell in row)
+    return [note if is_marked else note.replace(f"; {ASSUMES}", "") for note in notes]
+
+
 def as_csv(table: PaperTable) -> str:
     """Return the cells as CSV, rounded as printed. verify.py reads other files with all digits."""
     return csv_text(table.headings, table.cells)
@@ -152,14 +162,15 @@ def as_latex(table: PaperTable) -> str:
     body = "\n".join(
         line if isinstance(line, str) else rf"{' & '.join(map(latex, line))} \\" for line in lines
     )
-    notes = "\n".join(rf"\item {latex(note)}" for note in [*table.notes, *table.meanings])
-    below = f"\\begin{{tablenotes}}\\footnotesize\n{notes}\n\\end{{tablenotes}}\n" if notes else ""
+    below = explained([*table.notes, *table.meanings], table.cells)
+    notes = "\n".join(rf"\item {latex(note)}" for note in below)
+    listed = f"\\begin{{tablenotes}}\\footnotesize\n{notes}\n\\end{{tablenotes}}\n" if notes else ""
     place = "table*" if characters > ONE_COLUMN else "table"
     text = (
         f"\\begin{{{place}}}\n\\centering\n\\begin{{threeparttable}}\n"
         f"\\caption{{{latex(table.caption)}}}\n\\label{{{table.label}}}\n"
         f"\\begin{{tabular}}{{l{'c' * (width - 1)}}}\n\\toprule\n{body}\n\\bottomrule\n"
-        f"\\end{{tabular}}\n{below}\\end{{threeparttable}}\n\\end{{{place}}}\n"
+        f"\\end{{tabular}}\n{listed}\\end{{threeparttable}}\n\\end{{{place}}}\n"
     )
     return PACKAGES + ("" if is_latin(text) else NOT_LATIN) + text
 

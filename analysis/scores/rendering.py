@@ -5,7 +5,7 @@ from operator import itemgetter
 
 from analysis.scores import findings, marks, markup, means
 from analysis.scores.columns import ASSUMES, OF_TASK, RECIPE, assuming, between
-from analysis.scores.markup import PaperTable, markdown, rendered, texts
+from analysis.scores.markup import PaperTable, explained, markdown, rendered, texts
 from analysis.scores.performance import PerformanceTable
 from analysis.scores.scores import Score
 from analysis.scores.test_sets import S1
@@ -168,8 +168,9 @@ def as_markdown(table: PerformanceTable) -> str:
     names = [markdown(task.name) for task in table.tasks]
     rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
     limits = intervals(table)
-    rows += [f"| {' | '.join(texts)} |" for texts in lines(table, limits)]
-    below = "\n\n".join(markdown(note) for note in notes(table, bool(limits)))
+    printed = list(lines(table, limits))
+    rows += [f"| {' | '.join(texts)} |" for texts in printed]
+    below = "\n\n".join(map(markdown, explained(notes(table, bool(limits)), printed)))
     return (
         f"## {table.heading}: {markdown(table.study.title)}\n\n"
         + "\n".join(rows)

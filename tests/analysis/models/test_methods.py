@@ -81,6 +81,27 @@ def test_runs_tuned_on_held_out_data_are_marked_on_every_table(ada, study, tmp_p
         PredictionFile.objects.update(tuning="by ear")
 
 
+@pytest.mark.long
+def test_notes_of_a_table_explain_only_what_it_contains(study, tmp_path):
+    def notes(name):
+        text = paper_tables.latex(study, Kind.PERSON, name).partition("begin{tablenotes}")[2]
+        return " ".join(text.split())
+
+    for name in ("human-performance", "intervals", "sensitivity", "figure-shots"):
+        assert r"\item" in notes(name)
+        assert "textdagger" not in notes(name), name  # no interval has a value
+    assert "Annotators, this study:" in notes("models")
+    assert "Uploaded models:" not in notes("models")
+    assert "Published:" not in notes("models")
+    assert "fully supervised" not in notes("methods")
+    assert "FT: " not in notes("methods")
+    run(tmp_path, study, "big", "2_1", "all", method="FT")
+    assert "Uploaded models: Mean" in notes("models")
+    assert "Columns: shots; All: fully supervised. Mean" in notes("methods")
+    assert "FT: fine-tuning, as stated by the uploader." in notes("methods")
+    assert "PT: prompt-tuning" not in notes("methods")
+
+
 def test_the_page_states_method_and_tuning_of_an_upload(ada, study):
     task = study.tasks.get()
     file = (f"{task.name}_all.jsonl", factories.prediction_lines(task))
