@@ -52,16 +52,18 @@ class ApiError(HandfulError):
         self.detail = str(problem.get("detail", f"The server answered {status}."))
         self.fields: dict[str, list[str]] = dict(problem.get("fields") or {})
         self.state: dict[str, Any] | None = problem.get("state")
-        lines = [self.detail, *(_line(name, messages) for name, messages in self.fields.items())]
-        super().__init__("\n".join(lines))
+        texts = {name: _text(messages) for name, messages in self.fields.items()}
+        lines = [f"{name}: {text}" for name, text in texts.items()]
+        is_repeated = self.detail == " ".join(texts.values())  # then each text is printed once
+        super().__init__("\n".join(lines) if is_repeated else "\n  ".join([self.detail, *lines]))
 
 
 class JobFailed(HandfulError):
     """Raised if a job on the server failed."""
 
 
-def _line(name: str, messages: Sequence[str] | str) -> str:
-    return f"  {name}: {messages if isinstance(messages, str) else ' '.join(map(str, messages))}"
+def _text(messages: Sequence[str] | str) -> str:
+    return messages if isinstance(messages, str) else " ".join(map(str, messages))
 
 
 class Connection(AbstractContextManager["Connection"]):

@@ -124,6 +124,18 @@ def test_an_error_names_the_invalid_field():
     assert str(refused.value) == "Some values are invalid.\n  shots: Write a list."
 
 
+@pytest.mark.parametrize(
+    ("fields", "detail", "printed"),
+    [
+        ({"shots": ["Write a list."]}, "Write a list.", "shots: Write a list."),
+        ({"a": ["No."], "b": ["Never.", "No."]}, "No. Never. No.", "a: No.\nb: Never. No."),
+        ({}, "", ""),
+    ],
+)
+def test_an_error_prints_each_message_once(fields, detail, printed):
+    assert str(ApiError({"detail": detail, "fields": fields}, 422)) == printed
+
+
 def test_an_interrupted_download_leaves_no_file(tmp_path):
     def broken():
         yield b"half"
