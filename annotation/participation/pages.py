@@ -72,6 +72,11 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
                     context = {"reason": refused}
                     return render(request, "participation/not_admitted.html", context, status=403)
                 except (Http404, Participation.DoesNotExist, Turn.DoesNotExist):
+                    # A withdrawal in another tab erases the turns. Scripts reload the page.
+                    gone = Participation.objects.filter(status=Status.WITHDRAWN)
+                    if not request.htmx and gone.filter(token=kwargs.get("token")).exists():
+                        participation = visitors.participation_of(kwargs["token"])
+                        return _state(request, participation, status=404)
                     translation.activate(visitors.language_of(request))
                     return render(request, "participation/nothing_here.html", status=404)
 

@@ -104,6 +104,7 @@ def test_a_withdrawn_annotator_cannot_continue_or_start_over(client, study):
     withdrawal.withdraw(seat.token)
     reply = client.post(reverse("answer", args=[seat.token]), {"turn": turn.pk, "no_answer": "1"})
     assert reply.status_code == 404
+    assert "You have withdrawn, and all your answers were erased." in reply.content.decode()
     assert not Answer.objects.exists()
     assert Exposure.objects.filter(worker_key=seat.worker.key).exists()
     with pytest.raises(join_errors.RecruitmentError) as refused:
