@@ -5,6 +5,7 @@ converted depends on the column's role (mapping.py).
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -109,6 +110,13 @@ def _kind(value: Any) -> str:
     return "a list" if isinstance(value, list) else type(value).__name__
 
 
+def check_name(file: str, name: str, place: str) -> None:
+    """Raise DatasetError if a name of a column cannot be stored or shown."""
+    if re.search("[\0\ud800-\udfff]", name):
+        problem = f"the name {name[:100]!a} contains a character that cannot be stored"
+        raise DatasetError(file, problem, place)
+
+
 def header(file: str, names: Sequence[Any], place: str) -> list[str]:
     """Return the unique column names. Raises DatasetError."""
     if len(names) > MAX_COLUMNS:
@@ -126,6 +134,7 @@ def header(file: str, names: Sequence[Any], place: str) -> list[str]:
                 f" {columns.index(text) + 1}; rename one of them"
             )
             raise DatasetError(file, problem, place, str(number))
+        check_name(file, text, place)
         columns.append(text)
     return columns
 

@@ -18,6 +18,7 @@ from tasks.datasets.table import (
     DatasetError,
     Row,
     Table,
+    check_name,
     from_objects,
     header,
     too_many_rows,
@@ -200,6 +201,7 @@ def _object(value: Any, file: str, place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise DatasetError(file, f"expected an object, found {type(value).__name__}", place)
     for key, item in value.items():
+        check_name(file, key, place)
         _check(item, file, place, key[:100], 1)
     return value
 
@@ -209,6 +211,8 @@ def _check(value: Any, file: str, place: str, column: str, depth: int) -> None:
         raise DatasetError(file, f"nested more than {MAX_DEPTH} levels deep", place, column)
     if isinstance(value, float) and not math.isfinite(value):
         raise DatasetError(file, "a number is too large; write it as a text", place, column)
+    for key in value if isinstance(value, dict) else ():
+        check_name(file, key, place)
     if isinstance(value, list | dict):
         for item in value.values() if isinstance(value, dict) else value:
             _check(item, file, place, column, depth + 1)

@@ -475,3 +475,17 @@ def test_several_datasets_are_imported_one_after_the_other(ada):
     assert page.request["PATH_INFO"] == reverse("task_add")
     assert set(Task.objects.values_list("name", flat=True)) == {"one", "two", "three"}
     assert TaskUpload.objects.get() == abandoned.context["upload"]
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "\0"])
+@pytest.mark.parametrize("path", ["odd.json", "odd.jsonl"])
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_a_column_whose_name_cannot_be_stored_is_refused(ada, tmp_path, odd, path, is_nested):
+    name = {f"na{odd}me": "x"}
+    row = json.dumps({"text": "a", "doc": name} if is_nested else {"text": "a", **name})
+    (tmp_path / path).write_text(f"[{row}]" if path == "odd.json" else row)
+    page = send(ada, tmp_path / path)
+    assert page.status_code == 422
+    (problem,) = page.context["form"].errors["upload"]
+    name = ascii(f"na{odd}me")
+    assert f"the name {name} contains a character that cannot be stored" in problem
