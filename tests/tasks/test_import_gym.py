@@ -169,6 +169,12 @@ def test_hidden_folders_are_skipped(tmp_path):
     assert "1 task read." in run(str(tmp_path), "--dry-run")
 
 
+def test_a_task_that_is_named_twice_is_read_once(tmp_path):
+    write(tmp_path, "glue-sst2", {})
+    printed = run(str(tmp_path), "--dry-run", "--tasks", "glue-sst2", "glue-sst2")
+    assert printed == run(str(tmp_path), "--dry-run", "--tasks", "glue-sst2")
+
+
 def test_a_blank_text_is_reported_with_the_line_of_the_gym_file(tmp_path):
     lines = "premise: x [SEP] hypothesis: y\tyes\npremise: x [SEP] hypothesis:  \tno\n"
     parts = (f"{seed}_{part}" for seed in (13, 21) for part in reader.PARTS)

@@ -89,7 +89,7 @@ class Command(BaseCommand):
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")
         present = {p.name for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")}
-        names = sorted(tasks or present)
+        names = sorted(set(tasks or present))
         if partition:
             selected = catalogue.partitions()[partition]
             for note in findings.of_partition(selected, present):
