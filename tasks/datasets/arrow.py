@@ -78,7 +78,8 @@ def _arrow_errors(name: str) -> Iterator[Any]:
     except FormatError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise DatasetError(name, f"cannot be read ({str(error)[:200]}); save it again") from None
+        reason = " ".join(str(error).split())[:200]
+        raise DatasetError(name, f"cannot be read ({reason}); save it again") from None
 
 
 def _part(path: Path, part: str) -> str:

@@ -89,6 +89,7 @@ BAD = {
     "unknown ending": ("x.dat", b"a", "set --format to one of"),
     "no xlsx": ("x.xlsx", b"PK", "cannot be read as XLSX"),
     "no parquet": ("x.parquet", b"PAR1", "x.parquet: cannot be read"),
+    "broken parquet": ("x.parquet", b"PAR1" + b"\0" * 20 + b"PAR1", "to read.); save it again"),
     "no tag": ("x.conll", b"Oslo B-LOC\nis it\n", "x.conll, line 2, column 2: 'it' is not a tag"),
     "lost column": ("x.conll", b"Oslo NNP B-LOC\nis O\n", "x.conll, line 2: expected 3 columns"),
     "no doccano": ("x.jsonl", b'{"data": "a"}\n', "expected the fields text and label"),
