@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from handful.connection import ApiError, Connection, HandfulError, Jobs, Record, Rows, given
 
@@ -296,7 +297,8 @@ class Studies:
     def __getitem__(self, name: str) -> Study:
         """Return a study. Raises KeyError if the token can't read a study with this name."""
         try:
-            return Study(self._connection, self._jobs, self._connection.get(f"studies/{name}/"))
+            data = self._connection.get(f"studies/{quote(name, safe='')}/")
+            return Study(self._connection, self._jobs, data)
         except ApiError as error:
             if error.status == 404:
                 raise KeyError(f"No study {name!r} is visible to this token.") from None

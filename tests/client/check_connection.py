@@ -7,7 +7,8 @@ import httpx
 import pytest
 from handful import ApiError, HandfulError, NotReachable
 from handful.client import store_token, stored_login
-from handful.connection import Connection
+from handful.connection import Connection, Jobs
+from handful.studies import Studies
 
 
 class Server:
@@ -109,6 +110,16 @@ def test_the_token_goes_to_no_other_host():
     with pytest.raises(NotReachable, match=r"redirects to https://other\.example/"):
         server.connection().get("studies/")
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("name", ["a?b", "a#b", "../tasks", "a b"])
+def test_a_name_that_no_study_has_is_not_read_as_an_address(name):
+    server = Server(httpx.Response(404, json={"status": 404, "detail": "Does not exist."}))
+    connection = server.connection()
+    with pytest.raises(KeyError, match="No study"):
+        Studies(connection, Jobs(connection))[name]
+    assert server.asked[0].url.path == f"/api/v1/studies/{name}/"
+    assert not server.asked[0].url.query
 
 
 def test_an_error_names_the_invalid_field():
