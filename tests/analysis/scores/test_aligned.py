@@ -85,5 +85,5 @@ def test_kinds_have_one_order_if_people_worked_in_arms_outside_the_table_only(re
 
 
 def test_text_like_many_units_is_checked_at_once():
-    """An answer may be such a text. Each further word doubled the time."""
+    """Each additional word in an answer like this used to double the time of the check."""
     assert not is_number("1 " + "h " * 200 + "x")

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def study(researcher):
-    """Two arms of three, with known answers: anchors of 50 or 100, test scores of 0 to 100."""
+    """Two arms of three annotators, with a known number of errors in anchors and test set."""
     task = factories.make_task(
         labels=factories.LABELS, name="toy-labels", shots=(2, 8), test_size=4
     )
@@ -32,7 +32,7 @@ def study(researcher):
 
 
 def mistaking(left):
-    """Answer the first of each step wrong, as many as `left` says."""
+    """Answer the first `left[step]` examples of each step wrong, and the rest right."""
 
     def answer(turn):
         (gold,) = turn.example.gold
@@ -47,7 +47,7 @@ def mistaking(left):
 def test_page_csv_and_api_show_balance_and_both_contrasts(ada, study):
     page = ada.get(reverse("analysis", args=[study.name])).content.decode()
     assert '<h2 id="anchors">Anchors</h2>' in page
-    assert "83.3 ± 28.9 (n = 3)" in page  # anchors at zero shots: 100, 50, 100
+    assert "83.3 ± 28.9 (n = 3)" in page  # anchor scores at zero shots: 100, 50, 100
     reply = ada.get(reverse("analysis_file", args=[study.name, "anchors"])).content.decode()
     (row,) = csv.DictReader(io.StringIO(reply))
     assert (row["n_from"], row["n_to"], row["primary"]) == ("3", "3", "raw")

@@ -1,4 +1,4 @@
-"""Tasks whose golds are alternatives, also scored with all golds as one set, as SQuADv2 is."""
+"""S1 against all accepted answers as one set, for tasks that accept any of them, like SQuADv2."""
 
 import csv
 import statistics
@@ -29,7 +29,7 @@ def records(prefix: str) -> list[Record]:
 
 @pytest.fixture
 def study(researcher, db):
-    """Two people: one always takes the first gold, one answers "Oslo" wherever there is one."""
+    """Two people: one always gives the first accepted answer, the other always "fjord"."""
     task = factories.make_task(
         train={2: records("train")[:2]}, test=records("test"), shots=[2], gold_rule="any_of",
         max_spans=1, family="reading_comprehension",
@@ -92,7 +92,7 @@ def test_set_score_uses_the_same_answers_with_all_golds_together(ada, study, tmp
 
 @pytest.mark.real_data
 def test_squad_set_ceiling_is_88_8_and_published_score_has_note(ada, researcher, clues, db):
-    """And no mean of 3 x 200 scores of 0 or 1 is what the paper prints at 0, 10 and 20 shots."""
+    """At 0, 10 and 20 shots, the published mean can't be a mean of 3 x 200 scores of 0 or 1."""
     task = import_task(*read_clues(clues, "SQuADv2")).task
     study = factories.make_study(researcher, task, shots=[0, 10], annotators=1)
     (limits,) = performance.performance(study).bounds

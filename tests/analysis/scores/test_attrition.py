@@ -1,4 +1,4 @@
-"""Attrition by arm: completion shares, Fisher's exact test, and Lee's bounds of each difference."""
+"""Attrition by arm: completion rates, Fisher's exact test and Lee bounds for each difference."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ from tests.analysis.documents.reports import block
 
 
 def fisher_by_hand(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """Every way to give the completions to the people: the share as likely as ours, or less."""
+    """Enumerate who could have completed; return the share of outcomes no likelier than ours."""
     (a, rows), (b, others) = first, second
     ways = [
         sum(person < rows for person in chosen)
@@ -45,7 +45,7 @@ def test_an_empty_arm_has_no_test():
 
 
 def bounds_by_hand(first, second, shares) -> tuple[float, float]:
-    """The extremes over every way to leave out so much, each score cut into small pieces."""
+    """Return the extreme differences over all ways to trim, with scores cut into equal pieces."""
     low_share, high_share = sorted(shares)
     trim = (high_share - low_share) / high_share
     trimmed, whole = (first, second) if shares[0] > shares[1] else (second, first)
@@ -83,7 +83,7 @@ def test_an_unknown_score_has_no_bounds():
 
 @pytest.fixture
 def study(researcher):
-    """At zero shots three complete; after two shots two of six: one withdrew, one is at work."""
+    """At 0 shots, 3 of 3 complete; at 2 shots, 2 of 4, and one more is still working."""
     task = factories.make_task(test_size=4)
     study = factories.make_study(researcher, task, shots=[0, 2], annotators=4)
     zero, two = (study.scenarios.get(shots=shots) for shots in (0, 2))
@@ -109,7 +109,7 @@ def study(researcher):
     expiry.release_seat(left[1], "expired")
     declined = factories.join(study)
     consent.record(declined, agree=False)
-    factories.seat(two)  # at work
+    factories.seat(two)  # still working, so not counted
     return study
 
 
@@ -119,7 +119,7 @@ def test_attrition_shares_exclude_annotators_still_working(study):
     assert (row.completed_from, row.began_from, row.completed_to, row.began_to) == (3, 3, 2, 4)
     assert (row.share_from, row.share_to, row.trimmed) == (1, 0.5, 0.5)
     assert row.p_fisher == pytest.approx(fisher_by_hand((3, 3), (2, 4)))
-    # Scores 75, 50 and 25 at zero shots, half of them trimmed: 1.5 scores stay.
+    # The scores at 0 shots are 75, 50 and 25; trimming half of them leaves 1.5 scores.
     assert row.difference == pytest.approx(75 - 50)
     assert row.lee_low == pytest.approx(75 - (75 + 0.5 * 50) / 1.5)
     assert row.lee_high == pytest.approx(75 - (25 + 0.5 * 50) / 1.5)

@@ -1,4 +1,4 @@
-"""What people could reach: each against the majority of the others; golds that all deny."""
+"""Human ceilings (each annotator against the majority of the others) and the audit of golds."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ TEXT = "We went to Oslo, Lima and Cairo."
 
 
 def rows_of(*answers: str, choices: bool = False) -> pd.DataFrame:
-    """Answers of one example per string, one letter or "-" (no answer) for each annotator."""
+    """Return answers, one string per example: a letter for each annotator, "-" for no answer."""
     records = [
         ("toy", 0, f"a{place}", example, "", 0.5, frozenset(letter) - {"-"}, choices, [], "set")
         for example, unit in enumerate(answers)
@@ -37,8 +37,8 @@ def rows_of(*answers: str, choices: bool = False) -> pd.DataFrame:
 
 
 def test_each_annotator_is_compared_with_the_others_majority():
-    # Computed manually for sets. AAABB: each A has others A A B B, {} = 0; each B has A A A B, {A}
-    # = 0. AAAAA: 1 each. AAAA-: A has A A A -, 1 each; - has {A}, 0.
+    # Worked by hand, as sets. AAABB: an A faces AABB, whose majority is empty, and a B faces AAAB,
+    # whose majority is A, so all score 0. AAAAA: all score 1. AAAA-: each A scores 1, and "-" 0.
     (row,) = ceilings(rows_of("AAABB", "AAAAA", "AAAA-"))
     assert row.leave_one_out == pytest.approx(100 * (0 + 5 + 4) / 15)
     assert (row.compared, row.answers, row.n, row.no_leave_one_out) == (15, 15, 5, "")
@@ -46,17 +46,17 @@ def test_each_annotator_is_compared_with_the_others_majority():
 
 @pytest.mark.parametrize("empty", ["C", "-"])
 def test_labels_and_options_use_plurality_and_ties_do_not_count(empty):
-    # AABBC: each A has others A B B C, B = 0; each B has A A B C, A = 0; C has a tie, nothing.
-    # AABCD: A has A B C D, a tie; B, C and D have the two A, 0. By more than half, there is never a
-    # majority. "No answer" is a choice like the others.
+    # Worked by hand. AABBC: an A faces ABBC, whose plurality is B, so it scores 0, as does each B;
+    # C faces a tie and isn't compared. AABCD: an A faces a tie; B, C and D face AA and score 0.
+    # Neither has a majority of more than half. "No answer" is a choice like the others.
     (row,) = ceilings(rows_of(f"AABB{empty}", "AABCD", f"AAAA{empty}", choices=True))
     assert (row.compared, row.answers) == (4 + 3 + 5, 15)
-    means = [0.5, 0.5, 1 / 3, 1 / 3, 0]  # of the five in order: 0 1; 0 1; 0 0 1; 0 0 1; 0 0
+    means = [0.5, 0.5, 1 / 3, 1 / 3, 0]  # scores of the five: 0 1; 0 1; 0 0 1; 0 0 1; 0 0
     assert row.leave_one_out == pytest.approx(100 * sum(means) / 5)
 
 
 def test_options_are_not_scored_as_sets_of_texts():
-    """The majority of the others of AAB CD is A where one option is chosen, and empty as a set."""
+    """An A in AAABC faces A, A, B and C: A is their plurality, but no text has a majority."""
     plurality, sets = (
         next(ceilings(rows_of("AAABC", choices=chosen))).leave_one_out for chosen in (True, False)
     )
@@ -66,7 +66,7 @@ def test_options_are_not_scored_as_sets_of_texts():
 
 @pytest.mark.parametrize("choices", [True, False])
 def test_fewer_than_five_annotators_have_no_human_ceiling(choices):
-    """The majority of two others is unanimity: 0 or the easy examples alone."""
+    """With two others, a majority means that both agree, which happens mostly on easy examples."""
     for number in range(1, 5):
         (row,) = ceilings(rows_of("A" * number, "A" * number, choices=choices))
         assert math.isnan(row.leave_one_out)
@@ -78,7 +78,7 @@ def test_fewer_than_five_annotators_have_no_human_ceiling(choices):
 
 @pytest.mark.long
 def test_options_are_by_plurality_in_every_table(ada, researcher, tmp_path):
-    """Four of eight are right, two and two wrong alike: a plurality, and never more than half."""
+    """Four of eight choose the gold and two each a wrong option: a plurality, but no majority."""
     study = factories.make_study(researcher, factories.make_kind("option"), shots=[2], annotators=8)
     for seat in range(8):
         factories.work_through(
@@ -111,7 +111,7 @@ def test_page_csv_and_api_name_the_best_and_worst_annotator(ada, researcher):
     row = next(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
     assert (row["best_annotator"], row["worst_annotator"]) == (right.pseudonym, empty.pseudonym)
     assert float(row["best"]) == 1
-    # Two of the six examples have no answer.
+    # "No answer" is right on two of the six examples.
     assert float(row["worst"]) == pytest.approx(1 / 3)
     assert (row["leave_one_out"], row["compared"]) == ("", "0")
     assert row["no_leave_one_out"] == "fewer than five annotators"
@@ -134,9 +134,9 @@ def test_page_csv_and_api_name_the_best_and_worst_annotator(ada, researcher):
     ("answers", "doubtful", "unanimous"),
     [
         ([["Lima"], ["Lima"]], 1, 1),
-        ([["Lima"], ["Cairo"]], 0, 0),  # all are wrong, but not of one mind
+        ([["Lima"], ["Cairo"]], 0, 0),  # both are wrong, but they disagree
         ([["Oslo"], ["Oslo"]], 0, 1),
-        ([["Lima"]], 0, 0),  # a single answer has no agreement
+        ([["Lima"]], 0, 0),  # a single answer shows no agreement
     ],
 )
 def test_a_gold_is_doubtful_if_all_agree_against_it(researcher, answers, doubtful, unanimous):
@@ -171,7 +171,7 @@ def test_the_audit_is_a_page_and_a_file(ada, researcher):
 @pytest.mark.long
 @pytest.mark.real_data
 def test_golds_that_cannot_be_highlighted_are_found_in_wikiann(researcher, clues):
-    """Annotators who answer all that can be highlighted agree against nine golds of WikiANN."""
+    """Annotators who highlight every gold that the text contains still contradict nine golds."""
     card, files = read_clues(clues, "WikiANN")
     tested = next(file.records for file in files if file.kind == "test")
     out_of_reach = [r for r in tested if any(text not in r.context[0] for text in r.gold)]

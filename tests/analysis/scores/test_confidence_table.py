@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def study(researcher):
-    """Two arms of one: at 0 shots sure and right, at 4 shots half sure and wrong once in four."""
+    """One annotator per arm: sure and right at 0 shots, half sure with one error at 4 shots."""
     task = factories.make_task(labels=factories.LABELS, name="toy-labels", shots=(4,), test_size=4)
     study = factories.make_study(
         researcher, task, shots=[0, 4], annotators=1, hide_test_scores=False, confidence_share=1,
@@ -101,7 +101,7 @@ def test_simulated_annotators_have_the_declared_confidence(researcher):
     zero, four = CONFIDENCE.rows(study, "simulated")
     assert (zero.n, four.n, zero.answers) == (10, 10, 300)
     assert zero.over[1] <= 100 * (1 - 0.7**4) / 4 + 5
-    assert zero.over[1] > 0  # too sure, and the interval says so
+    assert zero.over[1] > 0  # the interval shows overconfidence
     assert four.change[1] < 0 < four.change[2]
     (plateau,) = PLATEAU.rows(study, "simulated")
     assert plateau.point[1] == 0

@@ -1,4 +1,4 @@
-"""Errors that an annotator shares with a model: the statistic, its null, and its table."""
+"""Errors that an annotator shares with a model: the statistic, its null distribution, its table."""
 
 import csv
 import io
@@ -31,23 +31,23 @@ from tests.analysis.documents.reports import block
 
 
 def test_shares_are_those_computed_by_hand():
-    # Ten examples; the model is wrong on the first six, with the code 1.
+    # The model is wrong on the first six of ten examples: 1 is its wrong answer, 0 is right.
     model = np.array([1] * 6 + [0] * 4)
     people = np.array(
         [
-            [1, 1, 1, 1, 1, 0, 1, 0, 0, 0],  # six errors, five of them the model's
-            [1, 0, 0, 2, 0, 0, 1, 1, 1, 0],  # five errors, one of them the model's
-            [1, 0, 0, 0, 2, 2, 1, 0, 2, 0],  # five errors, one of them the model's
+            [1, 1, 1, 1, 1, 0, 1, 0, 0, 0],  # six errors, five shared with the model
+            [1, 0, 0, 2, 0, 0, 1, 1, 1, 0],  # five errors, one shared with the model
+            [1, 0, 0, 0, 2, 2, 1, 0, 2, 0],  # five errors, one shared with the model
         ]
     )
     own = overlaps(people, [model])[0][0]
     assert (own.errors, own.same, own.model_errors) == (6, 5, 6)
-    # On the six examples, each of the others gives the model's answer once.
+    # Each of the other two gives the model's answer on one of the first annotator's six errors.
     assert own.share == pytest.approx(5 / 6)
     assert own.others == pytest.approx(1 / 6)
-    # Wilson's interval of 5 of 6, minus 1/6.
+    # The Wilson interval of 5 of 6, minus 1/6.
     assert (own.low, own.high) == pytest.approx((0.43649 - 1 / 6, 0.96995 - 1 / 6), abs=1e-4)
-    # More than half are right on the second, third and sixth; the others never say 1 there.
+    # Most annotators are right on the second, third and sixth; the others never answer 1 there.
     assert (own.telling, own.telling_same, own.telling_others) == (3, 2, 0)
 
 
@@ -62,7 +62,7 @@ def test_p_is_that_of_all_permutations_with_these_errors(monkeypatch):
     ]
     every = (np.array(chosen).T for chosen in itertools.product(*columns))
     alike = [one for one in every if (one.sum(1) == people.sum(1)).all()]
-    # With one wrong answer for each example, the statistic grows with the number of shared errors.
+    # With one wrong answer per example, the statistic increases with the number of shared errors.
     values = np.array([_excess(one, model) for one in alike])
     exact = (values >= _excess(people, model) - 1e-9).mean()
     monkeypatch.setattr(error_overlap, "DRAWS", 10_000)
@@ -72,7 +72,7 @@ def test_p_is_that_of_all_permutations_with_these_errors(monkeypatch):
 
 
 def _excess(people: np.ndarray, model: np.ndarray) -> float:
-    """The first annotator's shared errors minus the mean of the others, written out."""
+    """Return how many of the first annotator's errors the model shares, minus the others' mean."""
     wrong = [e for e in range(len(model)) if people[0, e]]
     shared = [[people[p, e] == model[e] for e in wrong] for p in range(len(people))]
     return sum(shared[0]) - float(np.mean([sum(own) for own in shared[1:]]))
@@ -87,7 +87,7 @@ def test_permutations_keep_examples_and_numbers_of_errors():
 
 
 def traded(chains, first, second, draw) -> np.ndarray:
-    """One round of trades in all chains at once, written out."""
+    """A plain version of one round of trades in all chains."""
     ours, theirs = chains[:, first], chains[:, second]
     alone = (ours > 0) != (theirs > 0)
     number = ((ours > 0) & alone).sum(-1, keepdims=True)
@@ -124,7 +124,7 @@ def test_a_copier_is_found_and_honest_annotators_are_not():
 def test_without_copiers_small_p_values_are_rare():
     ps = []
     for seed in range(40):
-        # Abilities differ widely, so that the numbers of errors do too.
+        # Abilities differ widely, so the numbers of errors do too.
         people, model = ai_use.crowd(
             np.random.default_rng(seed), annotators=6, examples=120, copiers=0, spread=1.0
         )
@@ -133,7 +133,7 @@ def test_without_copiers_small_p_values_are_rare():
 
 
 def test_the_detectable_share_has_the_stated_power():
-    # 40 errors, made by chance with p = .25: 20 or more are rarer than .001, and 19 are not.
+    # With p = .25, P(20 or more of 40 errors) is at most .001, but P(19 or more) is not.
     tail = stats.binom(40, 0.25).sf
     share = error_overlap.detectable(40, 0.25, 0.001)
     assert tail(19) <= 0.001 < tail(18)
@@ -144,7 +144,7 @@ def test_the_detectable_share_has_the_stated_power():
 
 @pytest.mark.long
 def test_copiers_of_the_detectable_share_are_found():
-    share = error_overlap.detectable(34, 0.26, 0.001)  # as in crowds of ten
+    share = error_overlap.detectable(34, 0.26, 0.001)  # typical for crowds of ten
     found = []
     for seed in range(30):
         people, model = ai_use.crowd(np.random.default_rng(seed), copy=share)
@@ -186,7 +186,7 @@ def test_where_it_cannot_work_there_is_a_reason(people, model, why_not):
 
 
 def test_equal_answers_agree_as_often_as_expected():
-    # With these numbers of errors, the observed answers are the only permutation.
+    # Everyone is always wrong, so the observed answers are the only permutation.
     for own in overlaps(np.ones((3, 9), int), [np.ones(9, int)])[0]:
         assert (own.same, own.share, own.others, own.p) == (9, 1, 1, 1)
 
@@ -221,7 +221,7 @@ def answers_of(person: int):
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Five people who answer with short texts; the model's file has no shots."""
+    """Five people answer a short-text task at zero shots; the first copies a model."""
     task = factories.make_kind("short text", test_size=24)
     study = factories.make_study(
         module_researcher, task, shots=[0], annotators=5, hourly_rate=0, hide_test_scores=True
@@ -238,7 +238,7 @@ def study(db, stored):
 
 @pytest.fixture
 def compared(study):
-    """The study, with the predictions that it is compared with."""
+    """The study, with predictions of the copied model."""
     factories.predict(study.owner, "T5-Large", study.tasks.get(), 0, predict=predicted)
     return study
 
@@ -273,7 +273,7 @@ def test_the_annotators_page_loads_the_annotators_row(ada, compared):
         about = [compared.name, annotator.pseudonym]
         hidden = ada.get(reverse("participation", args=about)).content.decode()
         assert "Errors of all annotators and models" in hidden
-        assert "annotator=" not in hidden  # the number of errors is the score
+        assert "annotator=" not in hidden  # the number of errors would reveal the hidden score
         ada.post(reverse("participation_score", args=about))
         page = ada.get(reverse("participation", args=about))
         (part,) = lxml.html.fromstring(page.content).xpath("//section[@hx-trigger='revealed']")
@@ -291,11 +291,11 @@ def test_the_page_plans_before_and_after_there_are_annotators(ada, researcher, c
     assert [row[4:7] for row in plans] == [["5", "8", "–"], ["5", "8", "8"]]
     assert [row[7] for row in plans] == ["25%", "10%"]
     shares = [int(row[8].rstrip("%")) for row in plans]
-    assert shares[1] < shares[0] < 100  # 25 % is more than these annotators agree by chance
+    assert shares[1] < shares[0] < 100  # 25 % is above these annotators' chance agreement
 
 
 def detectable_of(client, study) -> list[str]:
-    """The row of the table of detectable copying."""
+    """Return the cells of the row on detectable copying."""
     page = client.get(reverse("overlap", args=[study.name]), follow=True).content.decode()
     body = page.split('id="detectable"')[1].split("<tbody>")[1].split("</tbody>")[0]
     return [cell.strip() for cell in re.findall(r"<t[hd][^>]*>([^<]*)<", body)]
@@ -319,7 +319,7 @@ def test_sensitivity_shows_the_cell_without_them(ada, compared):
     assert rows["errors_unlike_models"].n == 4
     page = ada.get(reverse("sensitivity", args=[compared.name]), follow=True).content.decode()
     assert "without annotators whose errors agree with a model’s more often" in page
-    # The table has no effect on analysis and pay.
+    # The table changes neither inclusion nor pay.
     assert compared.participations.filter(in_analysis=True, is_paid=True).count() == 5
 
 
@@ -332,7 +332,7 @@ def test_each_part_of_the_job_compares_the_errors_in_its_task(researcher, monkey
         factories.predict(researcher, "T5-Large", task, 0, predict=predicted)
         scenario = study.scenarios.get(task=task)
         for person in range(4):
-            # The one who copies is in the first task.
+            # Only the first task has a copier.
             answer = answers_of(person + (task != tasks[0]))
             factories.work_through(factories.seat(scenario), answer)
     five_studies.close(study, researcher)
@@ -355,7 +355,7 @@ def test_each_part_of_the_job_compares_the_errors_in_its_task(researcher, monkey
 
 def test_the_same_answers_are_permuted_once(compared, monkeypatch):
     before = repr(overlap.table(compared, Kind.PERSON))
-    monkeypatch.setattr(error_overlap, "permutations", None)  # callable no more
+    monkeypatch.setattr(error_overlap, "permutations", None)  # any further call fails
     assert repr(overlap.table(compared, Kind.PERSON)) == before
     compared.seed += 1
     with pytest.raises(TypeError):
@@ -391,14 +391,14 @@ def test_a_witness_is_in_no_other_table(ada, study, tmp_path):
     assert len([row for row in rows if row.agrees]) == 1
     after = exported(study, tmp_path / "after")
     differ = {name for name in before if before[name] != after[name]}
-    assert differ == {"overlap.csv", "sensitivity.csv"}  # without annotators whose errors agree
+    assert differ == {"overlap.csv", "sensitivity.csv"}  # its row "errors_unlike_models"
     for name, show in (("study_models", ""), ("study_models", "leaderboard"), ("figures", "")):
         page = ada.get(reverse(name, args=[study.name]), {"show": show}).content.decode()
         assert "Chatbot" not in page
     assert "Chatbot" not in ada.get(reverse("models_file")).content.decode()
     files = ada.get(reverse("model", args=["Chatbot"])).content.decode()
     assert "witness, only for error overlap" in files
-    assert compared_files.has_models(study)  # so that the consent says so
+    assert compared_files.has_models(study)  # so the consent page mentions the comparison
 
 
 def test_the_upload_form_stores_a_witness(ada, study):

@@ -1,4 +1,4 @@
-"""Each number of a researcher's page explains itself: what, over whom, n, ddof."""
+"""Every number on a researcher's page is explained: what it is, over whom, n and ddof."""
 
 import re
 from collections import Counter
@@ -14,23 +14,23 @@ from annotation.models import Kind
 from annotation.payout import batches
 from tests import factories
 
-# Columns that name a row; they measure nothing.
+# Columns that identify a row and need no explanation.
 NAMES = {"Shots", "Group", "Training split", "Split", "Batch", "SHA-256"}
 NUMBER = re.compile(r"[+−<-]?\s?\.?\d")
 
 
 def text_of(cell: HtmlElement) -> str:
-    """What a cell says, without the text of its tip."""
+    """Return the text of a cell without its tooltip."""
     return "".join(cell.xpath(".//text()[not(ancestor::*[@class='tip-text'])]")).strip()
 
 
 def tips(part: HtmlElement) -> list[HtmlElement]:
-    """Words of it that show their meaning on hover."""
+    """Return the words that show their meaning on hover."""
     return part.xpath(".//tip-word")
 
 
 def unexplained(page: HtmlElement) -> set[str]:
-    """Columns with numbers that neither their head, nor their row, nor the cells explain."""
+    """Return numeric columns explained neither in the heading, nor in the row, nor in the cell."""
     missing = set()
     for table in page.iter("table"):
         *_groups, head = table.xpath("./thead/tr")
@@ -46,7 +46,7 @@ def unexplained(page: HtmlElement) -> set[str]:
 
 @pytest.fixture
 def pages(client, researcher) -> dict[str, str]:
-    """The pages of a study that all participants completed, with a model and a payment batch."""
+    """Pages of a completed study with a model and a payment batch."""
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS)
     study = factories.make_study(
         researcher, factories.make_task(), labels, shots=[0, 2], annotators=2, base_reward=5
@@ -83,7 +83,7 @@ def test_each_numeric_column_is_explained_in_a_list_and_on_hover(pages):
         assert unexplained(page) == set(), name
         assert page.xpath("//table") or name in ("participation", "figures"), name
         assert not page.xpath("//abbr"), name
-        # The numbers of a figure are a part of the page of figures.
+        # The table of a figure is loaded into the figures page, which has the script.
         assert "js/tip" in pages["figures" if name == "figure_table" else name], name
         ids = Counter(page.xpath("//@id"))
         assert [key for key, times in ids.items() if times > 1] == [], name

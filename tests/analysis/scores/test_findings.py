@@ -1,4 +1,4 @@
-"""The analysis page: what it counts, and that its figures are those of the answers."""
+"""The analysis page counts the right annotators, and its numbers follow from the answers."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ from tests import factories
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Two annotators at each of 0 and 2 shots: one always right, one always "no answer"."""
+    """At 0 and 2 shots, one annotator is always right and one always answers "no answer"."""
     study = factories.make_study(module_researcher, factories.make_task(test_size=6), annotators=2)
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
@@ -43,14 +43,14 @@ def test_the_mean_and_its_intervals(study):
         ("toy-places", 0, 2, 6),
         ("toy-places", 2, 2, 6),
     ]
-    # Two of the six examples have no answer: the second annotator scores 1/3.
+    # The second annotator is right only on the two of six examples without an answer: 1/3.
     assert rows[0].mean == pytest.approx(100 * (1 + 1 / 3) / 2)
     assert rows[0].low <= rows[0].t_low < rows[0].mean < rows[0].t_high <= rows[0].high
     assert rows[0].examples_low < rows[0].mean < rows[0].examples_high
 
 
 def test_examples_are_read_without_their_answers(study):
-    """Of tables without statistics PostgreSQL read all answers once for each example."""
+    """On tables without statistics, PostgreSQL used to read all answers for each example."""
     with CaptureQueriesContext(connection) as asked:
         assert len(findings.answered(study, Kind.PERSON)) == 24
     read = [query["sql"] for query in asked.captured_queries]
@@ -60,7 +60,7 @@ def test_examples_are_read_without_their_answers(study):
 
 
 def test_spans_are_read_by_one_query_without_a_join(study):
-    """Of tables without statistics PostgreSQL read all spans once for each answer."""
+    """On tables without statistics, PostgreSQL used to read all spans for each answer."""
     with CaptureQueriesContext(connection) as asked:
         assert len(findings.answered(study, Kind.PERSON)) == 24
     read = [query["sql"] for query in asked.captured_queries]
@@ -72,7 +72,7 @@ def test_spans_are_read_by_one_query_without_a_join(study):
 
 @pytest.mark.long
 def test_a_bootstrap_over_people_needs_ten_people(researcher):
-    """Of three a percentile interval covers 75 %: it is not shown, and the reason is."""
+    """Below ten, a reason replaces the interval: with three people, it would cover only 75 %."""
     study = factories.make_study(
         researcher, factories.make_task(test_size=3), annotators=10, shots=[0]
     )
@@ -144,7 +144,7 @@ def test_an_excluded_annotator_is_in_no_finding(study):
 
 
 def finish(client, study, **kind) -> int:
-    """Press "Continue" until nothing is left to do: how often."""
+    """Press "Continue" until the job ends; return the number of presses."""
     address = reverse("analysis_run", args=[study.name])
     for presses in range(50):
         if client.get(reverse("analysis", args=[study.name]), kind).context["job"] is None:
@@ -154,7 +154,7 @@ def finish(client, study, **kind) -> int:
 
 
 def same(first, other) -> bool:
-    """Equal to the last digit; NaN is NaN."""
+    """Return whether two sets of tables are equal to the last digit; NaN equals NaN."""
 
     def plain(tables):
         return {
@@ -170,7 +170,7 @@ def same(first, other) -> bool:
 
 @pytest.mark.long
 def test_the_job_gives_the_same_numbers_as_the_functions(client, researcher, study):
-    """Chunk by chunk, through the database and back, as computed in one piece."""
+    """The job computes in chunks and stores them, but the tables equal those computed directly."""
     frame = findings.answered(study, Kind.PERSON)
     direct = {name: list(make(frame, study.seed)) for name, make in findings.TABLES.items()}
     client.force_login(researcher)
@@ -182,7 +182,7 @@ def test_the_job_gives_the_same_numbers_as_the_functions(client, researcher, stu
 
 
 def test_the_bootstrap_with_a_fixed_seed_does_not_change(study):
-    """Drawn with seed 7 before the resampling was a job."""
+    """These ends were drawn with seed 7 before a job did the resampling."""
     frame = findings.answered(study, Kind.PERSON)
     matrix, contexts, _keys = means.matrix_of(frame[frame["shots"] == 0])
     interval = uncertainty.bootstrap(matrix, "both", clusters=contexts, seed=study.seed)
@@ -257,7 +257,7 @@ def test_an_unfinished_job_for_older_data_is_dropped(client, researcher, study, 
 
 
 def test_swapping_two_exclusions_is_noticed(researcher, study):
-    """As many annotators and as many answers, but other ones."""
+    """The swap keeps the numbers of annotators and answers, so counting would miss it."""
     first, second = study.participations.filter(scenario__shots=0)
     means = []
     for out, back in ((first, second), (second, first)):
@@ -288,7 +288,7 @@ def test_each_table_can_be_had_as_csv_with_all_digits(client, researcher, study,
 
 
 def page_csv_and_api(client, study) -> tuple[str, list[dict], list[dict]]:
-    """The analysis page, and the rows of its intervals as CSV and from the API."""
+    """Return the analysis page, and its intervals as CSV and as JSON."""
     finish(client, study)
     page = client.get(reverse("analysis", args=[study.name])).content.decode()
     file = client.get(reverse("analysis_file", args=[study.name, "intervals"])).content.decode()
@@ -328,7 +328,7 @@ ASSUMES = "fewer than 10 annotators: assumes that the annotators' scores are app
 
 @pytest.mark.long
 def test_interval_of_under_ten_annotators_states_its_assumption(ada, researcher):
-    """A dagger behind the interval and the sentence below: page, tables, LaTeX, report, CSV."""
+    """A dagger marks the interval and a note explains it, on pages and in files."""
     task = factories.make_task(shots=(2,), test_size=6)
     study = factories.make_study(researcher, task, annotators=3, shots=[0, 2])
     for scenario in study.scenarios.all():
@@ -366,7 +366,7 @@ def test_interval_of_under_ten_annotators_states_its_assumption(ada, researcher)
         assert sum(assume in caption for caption in shown) == captions
     for file in ("intervals.csv", "contrasts.csv", "model_differences.csv"):
         assert ASSUMES in COLUMNS[file]["low_95"]
-    # Ten show it.
+    # From ten annotators on, the dagger is gone.
     (row, *_others) = means.means(findings.answered(study, Kind.PERSON))
     (shown,) = [
         column for column in findings_columns.COLUMNS["intervals"] if column.heading == "95 % CI"
@@ -385,7 +385,7 @@ def test_one_annotator_or_a_tie_gives_no_interval_over_people(ada, researcher, p
     for _ in range(people):
         factories.work_through(factories.seat(study.scenarios.get()), lambda turn: [])
     page, (row,), (interval,) = page_csv_and_api(ada, study)
-    assert page.count(f"– ({why})") == 2  # the default and t
+    assert page.count(f"– ({why})") == 2  # the default interval and the t interval
     assert row["no_interval"] == interval["no_interval"] == why
     for name in ("", "t_", "annotators_", "both_"):
         assert row[f"{name}low_95"] == row[f"{name}high_95"] == ""
@@ -415,14 +415,14 @@ def test_perfect_annotators_have_no_interval_of_zero_width(ada, researcher):
         ada.get(reverse("figure_table", args=[study.name, name])).content.decode()
         for name in ("shots", "drift")
     ]
-    # The mean, then half and slope.
+    # One for the mean; two for the difference between halves and the slope.
     assert [page.count("– (annotators tie)") for page in told] == [1, 2]
 
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_difference_of_two_tied_groups_has_no_interval(ada, researcher):
-    """Three at 7 of 10 against three at 5 of 10: nothing says how far people are apart."""
+    """Three score 7 of 10 and three 5 of 10, so nothing shows how much people vary."""
     study = factories.make_study(
         researcher,
         factories.make_task(test=factories.label_records("test", 10), labels=factories.LABELS),
@@ -469,7 +469,7 @@ def test_the_analysis_of_another_researcher_is_not_found(client, other_researche
 
 @pytest.mark.long
 def test_equivalence_uses_the_margin_frozen_in_the_design(ada, researcher):
-    """Two pairs with small differences: within 99 points of each other, and not within 1."""
+    """The same answers are equivalent within 99 points, but not within 1."""
     shown = {}
     documents: dict[str, dict[object, str]] = {}
     for margin in (99, 1, None):
@@ -519,7 +519,7 @@ def test_equivalence_uses_the_margin_frozen_in_the_design(ada, researcher):
     assert "not shown for ± 1" in shown[1][0]
     assert "±" not in shown[None][0].split("Differences between shots")[1].split("</tbody>")[0]
     assert shown[None][1]["margin"] == shown[None][1]["p_equivalence"] == ""
-    # What could have been shown does not depend on what was asked.
+    # The smallest margin that could be shown doesn't depend on the margin of the design.
     smallest = {row["smallest_margin"] for _page, row in shown.values()}
     assert len(smallest) == 1
     assert 0.01 < float(smallest.pop()) < 0.99

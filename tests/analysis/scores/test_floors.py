@@ -1,4 +1,4 @@
-"""What a task gives without reading: chance levels under every metric, ReCoRD's floors measured."""
+"""Scores without reading the text: chance levels for each metric, and the floors of ReCoRD."""
 
 import csv
 import io
@@ -52,7 +52,7 @@ CHOSEN = [
 def test_labels_and_options_have_a_chance_level_for_their_metric(
     ada, researcher, db, tmp_path, kind, metric
 ):
-    """On page, in Markdown and API, as the line of the figure; the export verifies."""
+    """The page, Markdown, API and figure show it, and the export verifies."""
     task = factories.make_kind(kind, metric=metric)
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
@@ -65,7 +65,7 @@ def test_labels_and_options_have_a_chance_level_for_their_metric(
     assert f"{chance:.1f}<br><small>{name}" in page
     text = ada.get(reverse("human_performance_file", args=[study.name, "md"])).content.decode()
     assert f"| floor: {name} | {chance:.1f} |" in text
-    # Tasks without highlights have no ceiling by highlighting.
+    # Only highlighted answers have a ceiling by highlighting.
     assert "ceiling by highlighting" not in text
     (row,) = ada.get(reverse("api_human_performance", args=[study.name])).json()
     assert row["floor_random"] == pytest.approx(chance / 100)
@@ -77,7 +77,7 @@ def test_labels_and_options_have_a_chance_level_for_their_metric(
 
 
 def test_five_options_have_a_chance_level_of_20_under_acc(db):
-    """All multiple-choice tasks of the Gym have ACC, and had no floor."""
+    """The Gym scores all multiple-choice tasks with ACC, for which the floor was missing."""
     options = ("a", "b", "c", "d", "e")
     records = [
         Record(f"r{n}", (f"Letter {n}?",), "?", (options[n % 5],), options=options)
@@ -90,7 +90,7 @@ def test_five_options_have_a_chance_level_of_20_under_acc(db):
 
 
 def every_answer(choices, score):
-    """The mean score over all ways to answer, each as likely."""
+    """Return the mean score over all possible answers, which are equally likely."""
     scores = [score(list(given)) for given in itertools.product(*choices)]
     return sum(scores) / len(scores)
 
@@ -126,7 +126,7 @@ def test_a_correlation_has_a_chance_level_of_0(metric, labels):
         return over_test_set(metric, answers, is_linear=False).value
 
     scores = [score(list(given)) for given in itertools.product(labels, repeat=5)]
-    known = [value for value in scores if not math.isnan(value)]  # Pearson of a constant has none
+    known = [value for value in scores if not math.isnan(value)]  # undefined for a constant
     assert sum(known) / len(known) == pytest.approx(0, abs=1e-12)
     assert by_chance(metric, [labels] * 5, [[g] for g in golds], "set", no_answer=False) == 0
 

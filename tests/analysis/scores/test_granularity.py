@@ -1,4 +1,4 @@
-"""Texts answered by characters."""
+"""Export of answers that are highlighted by character."""
 
 import csv
 import subprocess

@@ -1,4 +1,4 @@
-"""Scores under other metrics than S1: tables, pages and files name them, and verify.py agrees."""
+"""Metrics other than S1: tables, pages and files name them, and verify.py agrees."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.long
 
 
 def _rated(prefix: str, number: int) -> list[Record]:
-    """Texts to rate from 1 to 3; each text is asked about twice."""
+    """Return texts to rate from 1 to 3, with two questions about each."""
     return [
         Record(
             f"{prefix}-{n}", (f"{prefix} text {n // 2}.",), f"{n % 2}?", (str(n % 3 + 1),), None
@@ -40,7 +40,7 @@ def _rated(prefix: str, number: int) -> list[Record]:
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Ratings by Pearson, moods by Classification-F1, places by QA-F1; all kinds of annotators."""
+    """Three tasks with three metrics; people, a simulated annotator and a model."""
     ratings = factories.make_task(
         name="ratings", answer="number", no_answer=False, lowest=1, highest=3, step=1,
         metric="Pearson-Correlation", shots=[2],
@@ -88,7 +88,7 @@ def export(study, tmp_path):
 
 
 def _own(export, kind, task, shots):
-    """Of each annotator of a cell: the answers, as texts, and the golds; in the file's order."""
+    """Return each annotator's (answer, gold) pairs in a cell, as texts in the test file's order."""
     position = {
         row["example"]: int(row["position"])
         for row in export["examples.csv"]
@@ -226,7 +226,7 @@ def test_a_constant_model_is_reported_next_to_its_score(study):
     (row,) = [row for row in table.rows if row.source == "uploaded"]
     by_task = {task.name: score for task, score in zip(row.tasks, row.scores, strict=True)}
     assert by_task["ratings"].text == "undefined: constant prediction (1 of 1)"
-    assert by_task["moods"].mean == pytest.approx(100 / 3)  # F1 of 2/3 and 0
+    assert by_task["moods"].mean == pytest.approx(100 / 3)  # the mean of F1 2/3 and F1 0
     assert row.aggregate is None
 
 

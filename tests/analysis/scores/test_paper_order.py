@@ -1,4 +1,4 @@
-"""Tables match the paper's: its order of tasks, its names of families."""
+"""Tables use the paper's order of tasks and its names of task families."""
 
 import csv
 import io
@@ -19,14 +19,14 @@ from tests import factories
 
 pytestmark = pytest.mark.long
 
-GROUPED = ["SST-2", "MNLI", "CoNLL03", "animals", "ReCoRD"]  # own tasks last in their family
+GROUPED = ["SST-2", "MNLI", "CoNLL03", "animals", "ReCoRD"]  # own tasks come last in their family
 FLAT = ["SST-2", "MNLI", "CoNLL03", "ReCoRD", "animals"]
 FAMILIES = ["Sentence Classification", "Named Entity Recognition", "Machine Reading Comprehension"]
 
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Imported and designed in another order than the paper's."""
+    """The tasks are imported and selected in a different order from the paper's."""
     families = {"ReCoRD": "reading_comprehension"}
     tasks = [
         factories.make_task(
@@ -50,7 +50,7 @@ def study(db, stored):
 
 
 def in_order(text: str) -> list[str]:
-    """The tasks by their first mention."""
+    """Return the tasks in the order of their first mention."""
     places = {name: text.find(name) for name in FLAT}
     return sorted((name for name in FLAT if places[name] >= 0), key=places.__getitem__)
 
@@ -110,4 +110,4 @@ def test_the_csv_of_the_table_has_the_order_of_its_columns(ada, study):
     text = ada.get(reverse("human_performance_file", args=[study.name, "csv"])).content.decode()
     rows = csv.DictReader(io.StringIO(text))
     assert list(dict.fromkeys(row["task"] for row in rows)) == GROUPED
-    assert frames.annotators(study)["task"].is_monotonic_increasing  # files of rows: by name
+    assert frames.annotators(study)["task"].is_monotonic_increasing  # files of rows: sorted by name

@@ -1,4 +1,4 @@
-"""Where a design allows programs in people's seats, everything that shows results says so."""
+"""If a design allows programs in people's seats, every page and file with results says so."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ SAYS = "Programs answered through the API for 1 of 3 humans in the analysis."
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Two shots: two people who use the pages, and one whose answers a program sends."""
+    """At two shots, two people use the pages, and a program sends the answers of a third."""
     study = both_doors.make_study(
         module_researcher, factories.make_task(), name="mixed", shots=[2], annotators=3
     )
@@ -74,7 +74,7 @@ def test_one_answer_by_the_api_counts_as_by_program(researcher):
 
 
 def answer_by_api(study: Study, name: str = "") -> None:
-    """A person takes the next task of the study; a program sends the first answer."""
+    """Take the next task as a person whose first answer is sent by a program."""
     seat = five_studies.come(study, name)
     turn = seat.latest_turn()
     fields = factories.fields_for(turn.example, factories.right_texts(turn.example))
@@ -238,7 +238,7 @@ def test_the_export_names_the_channel_of_each_row_and_verifies(export, study):
 
 
 def alter(folder, name: str, column: str, value: str, first: int = 1000) -> None:
-    """Another value in the first cells that hold one, with checksums that fit."""
+    """Replace the first `first` values of a column, and rewrite the checksums."""
     rows = rows_of(folder, name)
     for row in [row for row in rows if row[column]][:first]:
         row[column] = value
@@ -257,7 +257,7 @@ def test_verify_rejects_a_program_in_a_study_limited_to_pages(researcher, tmp_pa
     folder = tmp_path / "export"
     write_export(study, folder)
     assert main(folder) == 0
-    # They have not completed: no table counts them, and no mark differs.
+    # This person hasn't completed, so no table and no mark changes.
     alter(folder, "answers.csv", "shown_channel", "api", first=1)
     assert main(folder) == 1
 

@@ -1,4 +1,4 @@
-"""Published figures belong to the published test files, whatever a task is called."""
+"""Published scores are shown for the published test files, whatever a task is called."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ def everywhere(client, study) -> dict[str, str]:
 
 
 def performance_csv(study, folder) -> list[dict]:
-    """Export the study and verify it; the rows of human_performance.csv."""
+    """Export and verify the study; return the rows of human_performance.csv."""
     call_command("export_study", study.name, str(folder), verbosity=0)
     ran = subprocess.run(
         [sys.executable, "-I", str(folder / "verify.py")],
@@ -79,7 +79,7 @@ def test_shipped_hashes_match_the_published_test_files(db, clues):
 @pytest.mark.long
 @pytest.mark.real_data
 def test_the_published_test_file_is_compared_under_any_name(ada, researcher, clues, tmp_path):
-    """With a card and training files of one's own, too; one example less, and it is not."""
+    """A renamed task keeps the published scores; a task with one test example less doesn't."""
     card, files = read_clues(clues, "SST-2")
     renamed = import_task(replace(card, name="movies"), files).task
     study = factories.make_study(researcher, renamed, shots=[0, 10], annotators=1)

@@ -1,4 +1,4 @@
-"""The table under other inclusion criteria."""
+"""Results under other inclusion criteria."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ from tests.annotation.protocol.test_comprehension import check_file
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """At 0 and 2 shots each: two annotators who are always right and one who is always wrong."""
+    """At 0 and 2 shots, two annotators are always right and one is always wrong."""
     task = factories.make_task(test_size=6)
     pilot = factories.make_study(
         module_researcher, task, shots=[0, 2], annotators=3, exit_questionnaire=True
@@ -36,7 +36,7 @@ def study(db, stored):
 
 
 def cells(study) -> dict[tuple[str, int], tuple[float, int]]:
-    """(rule, shots) -> mean and n."""
+    """Return (rule, shots) -> (mean, n)."""
     rows = sensitivity.table(study, "person")
     return {(row.rule, row.shots): (row.mean, row.n) for row in rows}
 
@@ -65,7 +65,7 @@ def test_a_manual_exclusion_can_be_undone(study):
     shown = cells(study)
     assert shown["reported", 2] == (100, 2)
     assert shown["with_excluded", 2] == pytest.approx((200 / 3, 3))
-    # The other rules start from the analysis, not from all participants.
+    # The other rules apply to annotators in the analysis, not to all participants.
     assert shown["training_s1>=50", 2] == (100, 2)
 
 
@@ -82,7 +82,7 @@ def test_a_minimum_of_seconds_applies_to_the_median(study):
 
 
 def test_each_cell_has_the_interval_of_the_tables(study):
-    """Interval of docs/statistics.md for the answers of annotators left by the rule."""
+    """It is the interval of docs/statistics.md, over the annotators whom the rule keeps."""
     first, second, third = study.participations.filter(scenario__shots=2).order_by("pk")
     own_questions.answer_exit(first.token, {"ai_used": "yes"})
     rows = {row.rule: row for row in sensitivity.table(study, Kind.PERSON) if row.shots == 2}
@@ -99,7 +99,7 @@ def test_each_cell_has_the_interval_of_the_tables(study):
         assert (rows[rule].low, rows[rule].high) == pytest.approx(
             (100 * max(low, 0), 100 * min(high, 1))
         )
-    # The two annotators who are always right tie.
+    # The rule keeps the two who are always right, and they tie.
     assert rows["training_s1>=50"].why_not == "annotators tie"
     assert math.isnan(rows["training_s1>=50"].low)
 
@@ -117,10 +117,10 @@ def test_each_cell_has_the_interval_of_the_tables(study):
 def test_answers_to_the_exit_questionnaire_give_a_rule(study, told, left):
     person = study.participations.filter(scenario__shots=2).first()
     own_questions.answer_exit(person.token, told)
-    study.participations.update(signs=None)  # leave only the exit questionnaire
+    study.participations.update(signs=None)  # so only the exit questionnaire matters
     answers = sensitivity.given(study, Kind.PERSON)
     people = sensitivity.people(study, Kind.PERSON)
-    people["flagged"] = False  # tests answer too fast
+    people["flagged"] = False  # answers in tests are too fast
     rows = sensitivity.rows(study, people, answers)
     shown = {row.rule: row.n for row in rows if row.shots == 2}
     assert {rule: shown[rule] for rule in left} == left
@@ -132,7 +132,7 @@ def test_without_exit_answers_such_rules_are_omitted(study):
 
 @pytest.mark.long
 def test_failed_checks_and_flags_are_rules(ada, researcher, tmp_path):
-    """One fails the attention check; answers in a test are too fast, and so are flagged."""
+    """One of two fails the attention check; both are flagged, as answers in tests are too fast."""
     task = factories.make_task(test_size=6)
     attention_checks.import_checks(task, check_file(tmp_path))
     study = factories.make_study(researcher, task, shots=[0], annotators=2, attention_checks=1)
@@ -155,12 +155,12 @@ def test_the_page_marks_changed_cells(ada, study):
     page = ada.get(reverse("sensitivity", args=[study.name]), follow=True).content.decode()
     assert "<td>66.7 ± 57.7 (n=3), 0.0 to 100.0 †</td>" in page
     assert "<td><strong>100.0 ± 0.0 (n=2), – (annotators tie)</strong></td>" in page
-    # Answers in a test take less than a second.
+    # Answers in tests take less than a second, so the minimum time excludes everyone.
     assert "<td><strong>– (n=0)</strong></td>" in page
 
 
 def test_criteria_with_the_same_cells_share_a_row(ada, study):
-    """They filled 13 rows per task, most of which repeated the reported one."""
+    """Most of the 13 rows per task used to repeat the reported one."""
     page = ada.get(reverse("sensitivity", args=[study.name]), follow=True).content.decode()
     page = " ".join(re.sub("</?small>", "", unescape(page)).split())
     rows = re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', page)

@@ -1,4 +1,4 @@
-"""Strata: from the file to the table by stratum; nothing changes for tasks without them."""
+"""Strata from the file to the table by stratum; tasks without strata are unaffected."""
 
 import csv
 import io
@@ -45,7 +45,7 @@ def test_the_genres_of_mnli_are_its_strata(mnli):
 @pytest.mark.real_data
 def test_the_table_by_stratum_is_that_computed_by_hand(mnli, ada, researcher):
     study = factories.make_study(researcher, mnli, shots=[0], annotators=2, splits=[1])
-    easy = ({"fiction", "slate"}, {"fiction"})  # correct in these genres, otherwise one label
+    easy = ({"fiction", "slate"}, {"fiction"})  # genres answered correctly; "neutral" elsewhere
     for correct in easy:
         person = factories.seat(study.scenarios.get())
         factories.work_through(
@@ -56,7 +56,7 @@ def test_the_table_by_stratum_is_that_computed_by_hand(mnli, ada, researcher):
         )
     rows = {row.stratum: row for row in means.by_stratum(study, Kind.PERSON)}
     assert (len(rows), rows["slate"].n, rows["slate"].examples) == (10, 2, 21)
-    third = 100 / 3  # seven of each label
+    third = 100 / 3  # a genre has seven examples of each label
     assert rows["slate"].mean == pytest.approx(statistics.mean([100, third]))
     assert rows["slate"].sd == pytest.approx(statistics.stdev([100, third]))
     others = [(100 + 8 * third) / 9] * 2  # fiction and eight genres, for both annotators
