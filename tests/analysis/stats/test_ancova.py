@@ -1,4 +1,4 @@
-"""ANCOVA against least squares of statsmodels, and its degenerate cases."""
+"""ANCOVA equals least squares in statsmodels; degenerate cases give a reason."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The average relative gain of people: the paper's example, the order of averages, intervals."""
+"""The average relative gain (ARG): the paper's example, order of averaging, and intervals."""
 
 import math
 
@@ -41,7 +41,7 @@ def test_a_refused_base_near_zero_still_has_a_difference(base, reason):
     assert refused.task == "bad"
     assert reason in refused.refused
     assert math.isnan(refused.relative)
-    # A refused task leaves no mean over the others: they were selected by chance.
+    # No mean is taken over the other tasks, because chance decides which ones remain.
     assert math.isnan(result.arg)
     assert all(map(math.isnan, (*result.interval, *result.bootstrap)))
     assert (result.method, result.why_no_interval) == ("", "a task has no relative gain")
@@ -53,7 +53,7 @@ def test_a_refused_base_near_zero_still_has_a_difference(base, reason):
 
 
 def test_one_refused_base_leaves_no_mean_over_tasks():
-    """Three bases of .15 with an SD of .15 between people: what is refused is left to chance."""
+    """With bases of .15 and an SD of .15 between people, chance decides which tasks are refused."""
     draw = np.random.default_rng(4)
     means = []
     for _ in range(500):
@@ -65,7 +65,7 @@ def test_one_refused_base_leaves_no_mean_over_tasks():
         assert math.isnan(result.arg) == (refused > 0)
         assert math.isfinite(result.difference)
         means.append(refused)
-    assert sum(0 < number < 3 for number in means) > 100  # where the mean would have been of some
+    assert sum(0 < number < 3 for number in means) > 100  # a mean would be over only some tasks
 
 
 def test_an_undefined_mean_of_an_arm_leaves_no_mean_over_tasks():
@@ -88,7 +88,7 @@ def test_arg_is_undefined_if_every_base_is_refused():
 
 
 def test_an_arm_that_scores_zero_has_a_gain_and_no_interval():
-    """-100 %, and no variance: the delta method divided by it."""
+    """A gain of -100 % has no variance, by which the delta method used to divide."""
     result = arg.average_relative_gain([("a", [0.5, 0.6, 0.55], [0.0, 0.0, 0.0])])
     assert result.arg == -1
     assert math.isnan(result.interval[0])
@@ -108,7 +108,7 @@ def test_fieller_interval_holds_the_ratios_a_t_test_accepts():
         error = math.sqrt(new.var(ddof=1) / 8 + ratio**2 * base.var(ddof=1) / 8)
         assert abs(new.mean() - ratio * base.mean()) == pytest.approx(t * error)
     low, high = result.interval
-    assert result.arg - low < high - result.arg  # a ratio is skewed; the delta method is not
+    assert result.arg - low < high - result.arg  # unlike the delta method's, it is skewed
 
 
 def test_delta_method_agrees_with_bootstrap_for_many_annotators():
@@ -136,14 +136,14 @@ def test_an_empty_arm_and_a_study_without_tasks_are_refused():
 
 
 def test_people_needed_for_a_given_width_of_the_gain():
-    """Base 70, SD 6 between people: ± 7.5 % with ten in an arm, ± 5 % takes 23 (normal)."""
+    """Base 70, SD 6: 10 people per arm give ± 7.5 %, and ± 5 % takes 23 (24 with Student's t)."""
     plan = [arg.TaskGain("a", 70, 70, 6, 6, 1, 1)]
     assert arg.half_width(plan, 10, t=False) == pytest.approx(0.0751, abs=1e-4)
     assert arg.people_needed(0.05, plan, t=False) == 23
     people = arg.people_needed(0.05, plan)
     assert people == 24
     assert arg.half_width(plan, people, t=True) <= 0.05 < arg.half_width(plan, people - 1, t=True)
-    # Four tasks like it: half the width, with as many people in each.
+    # Four such tasks halve the width, with the same number of people in each.
     assert arg.half_width(plan * 4, 10, t=False) == pytest.approx(0.0751 / 2, abs=1e-4)
 
 

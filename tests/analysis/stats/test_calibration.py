@@ -1,4 +1,4 @@
-"""Calibration of confidence and the point of no further gain, against known truths."""
+"""Calibration of confidence and the point of no further gain recover known true values."""
 
 import random
 
@@ -16,7 +16,7 @@ def test_measures_of_a_few_answers():
     answers = [(1, 5, 1), (1, 5, 0), (2, 1, 0), (2, 3, 0.5)]
     sure, right, ece, brier = measures(by_annotator(answers).sum(0))
     assert (sure, right) == (2.5 / 4, 1.5 / 4)
-    assert ece == pytest.approx((1 + 0 + 0) / 4)  # of two at 100 %, one is right
+    assert ece == pytest.approx((1 + 0 + 0) / 4)  # one of two answers rated 100 % is right
     assert brier == pytest.approx(1 / 4)
 
 
@@ -39,7 +39,7 @@ def simulated(policy: str, seed: int, people: int = 20, answers: int = 60) -> np
     return by_annotator(rows)
 
 
-# One point more, except for answers that have the highest point already.
+# Ratings are one point (1/4) too high, unless they are at the highest point (P = .7^4).
 TOO_SURE = (1 - 0.7**4) / 4
 
 

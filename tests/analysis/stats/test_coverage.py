@@ -1,6 +1,6 @@
-"""What docs/statistics.md#coverage claims, on fewer studies: the default keeps its promise.
+"""The default interval has the coverage claimed in docs/statistics.md, in fewer studies.
 
-The whole table is `python benchmarks/coverage.py`; 600 studies leave ± .02 of a share of .95.
+`python benchmarks/coverage.py` makes the full table; 600 studies give a share of .95 to ± .02.
 """
 
 import re
@@ -21,7 +21,7 @@ def test_the_default_interval_reaches_its_nominal_coverage(design):
     shares = coverage.intervals(design, STUDIES, seed=1)
     assert 0.92 <= shares[coverage.DEFAULT, two_way.BOTH] <= 0.99
     assert 0.92 <= shares[coverage.T_PEOPLE, two_way.PEOPLE] <= 0.98
-    # The control: a percentile bootstrap of three people does not.
+    # Control: a percentile bootstrap over three people covers far less.
     if design.annotators == 3:
         assert shares["bootstrap over annotators", two_way.PEOPLE] < 0.82
 
@@ -58,12 +58,12 @@ def test_the_default_test_fails_if_a_third_of_one_side_is_faulty():
 def test_default_interval_undercovers_if_scores_are_not_normal(design):
     shares = coverage.intervals(design, STUDIES, seed=1)
     assert 0.65 < shares[coverage.DEFAULT, two_way.BOTH] < 0.92
-    # Using the same people on other examples is valid: only the annotators are not normal.
+    # For the same people and other examples it holds, because only the annotators aren't normal.
     assert 0.92 <= shares["bootstrap over examples", "the same people, other examples"] <= 0.98
 
 
 def test_the_docs_state_where_the_default_interval_holds():
-    """The range in the text is that of the table, under its assumption; the rest has its own."""
+    """The text states the table's range and assumption; the designs that aren't normal miss."""
     lines = DOCS.read_text().splitlines()
     (heading,) = [i for i, line in enumerate(lines) if line == "**Coverage, one cell**"]
     cells = lines[heading + 4].split(" | ")[3:]
@@ -103,7 +103,7 @@ def test_rehearsals_recover_the_known_effects_of_the_docs():
     text = DOCS.read_text()
     for name, share in shares.items():
         assert f"| {name} | " in text
-        # Of 200 studies, the share has an SE of .015.
+        # With 200 studies, a share has an SE of .015.
         assert share <= 0.09 if name.startswith(rehearsals.SIZE) else 0.9 <= share <= 0.995, name
     known = [share for name, share in shares.items() if not name.startswith(rehearsals.SIZE)]
     assert 0.92 <= sum(known) / len(known) <= 0.98
@@ -111,13 +111,13 @@ def test_rehearsals_recover_the_known_effects_of_the_docs():
 
 @pytest.mark.long
 def test_the_interval_of_a_gain_covers_the_simulated_transfer():
-    """200 seeded rehearsals of each design; the table of the docs has 4,000 of each."""
+    """It runs 200 seeded rehearsals of each design; the table in the docs used 4,000."""
     held = {}
     for design in coverage_arg.DESIGNS:
         (_name, _question, count), *_ = coverage_arg.intervals(design, 200, 12, 100)
         held[design] = count / 200
         assert f" {design} |" in DOCS.read_text()
     assert 0.92 <= sum(held.values()) / len(held) <= 0.98
-    # Of one design the share itself has an SE of .015.
+    # The share of one design has an SE of .015.
     assert all(0.90 <= share <= 0.995 for share in held.values())
     assert 0.92 <= held[coverage_arg.Design(4, 10, 100, 0.06, 0.10)] <= 0.98

@@ -1,4 +1,4 @@
-"""Tails, quantiles, nodes and roots against scipy, on grids wider than what callers use."""
+"""Tails, quantiles, nodes and roots equal scipy's, over wider ranges than callers use."""
 
 import itertools
 import math
@@ -15,12 +15,12 @@ SHARES = np.concatenate([(np.arange(200) + 0.5) / 200, [0.001, 0.025, 0.975, 0.9
 
 
 def same(found, expected, rel=1e-12, far=1e-14):
-    """Equal to 12 digits; where both are below 1e-14, they need not be."""
+    """Compare to 12 digits, except where both are below 1e-14."""
     np.testing.assert_allclose(found, expected, rtol=rel, atol=far)
 
 
 def t_tails(t, df):
-    """P(T > t) for t >= 0: scipy's stdtr has 9 digits for one degree of freedom and small t."""
+    """Return P(T > t) for t >= 0; for one df and small t, scipy's stdtr has only 9 digits."""
     near = 0.5 - special.betainc(0.5, df / 2, t**2 / (df + t**2)) / 2
     return np.where(t < 0.5, near, special.stdtr(df, -t))
 
@@ -29,7 +29,7 @@ def test_tails_of_t():
     t, df = np.meshgrid(np.concatenate([[0], np.geomspace(1e-9, 1e9, 200)]), DFS)
     tails = distributions.t_tail(t, df)
     same(tails, t_tails(t, df))
-    is_seen = tails > 1e-100  # beyond, the rounding of e^-s² counts
+    is_seen = tails > 1e-100  # below this, the rounding of e^-s² matters
     np.testing.assert_allclose(tails[is_seen], t_tails(t, df)[is_seen], rtol=1e-12)
     same(distributions.t_tail(-t, df), 1 - t_tails(t, df))
 
@@ -53,7 +53,7 @@ def test_tails_of_t_with_one_and_infinitely_many_degrees_of_freedom():
 
 @pytest.mark.parametrize("tail", [0.4, 0.25, 0.1, 0.05, 0.025, 0.005, 2.5e-5, 1e-9])
 def test_quantiles_of_t(tail):
-    """The levels of the product: .05 two-sided over 1 to 1,000 comparisons, and .05 one-sided."""
+    """The levels in use are included: .05 one-sided, and two-sided for 1 to 1,000 comparisons."""
     for p in (tail, 1 - tail):
         expected = special.stdtrit(DFS, p)
         np.testing.assert_allclose(distributions.t_quantiles(p, DFS), expected, rtol=5e-14)
@@ -114,7 +114,7 @@ def test_nodes_for_a_beta_distribution(df):
     shares = expected_weights / expected_weights.sum()
     np.testing.assert_allclose(weights, shares, rtol=1e-12, atol=1e-14)
     assert weights.sum() == pytest.approx(1, rel=1e-14)
-    for power in range(24):  # 12 nodes integrate polynomials up to this degree exactly
+    for power in range(24):  # 12 nodes are exact for polynomials up to this degree
         moment = special.beta(df / 2 + power, df / 2) / special.beta(df / 2, df / 2)
         assert weights @ nodes**power == pytest.approx(moment, rel=1e-11)
 
@@ -127,7 +127,7 @@ FUNCTIONS = [
     (lambda x: math.atan(1e3 * (x - 0.3)), 0, 1),
     (lambda x: special.betainc(90, 12, x) - 0.8, 0, 1),
     (lambda x: x - 1, 0, 1),
-    (lambda x: (x - 1e6 - 0.3) / 1e6, 0, 1e7),  # neighbours of the root differ by more than 1e-12
+    (lambda x: (x - 1e6 - 0.3) / 1e6, 0, 1e7),  # floats near the root are over 1e-12 apart
 ]
 
 

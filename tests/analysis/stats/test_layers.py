@@ -1,4 +1,4 @@
-"""Highlights in layers: every character is kept, and counts for each annotator of it."""
+"""Layers of highlights keep every character and count the annotators who highlighted it."""
 
 import pytest
 from hypothesis import given
@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from analysis.stats.agreement import groups, level, runs
 
-# Beyond the BMP, combining, joined, right to left, markup: where UTF-16 or escaping would slip.
+# Where UTF-16 or escaping could go wrong: non-BMP, combining, joined, right to left, markup.
 PIECES = ["a", "é", "e\u0301", "\U0001f600", "\U0001d54f", "\u200d", "ל", "<b>", "&amp;", " ", "\n"]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
 
 @st.composite
 def layered(draw):
-    """A text, highlights of up to five annotators, and places of gold."""
+    """Draw a text, highlights of up to five annotators, and places of gold."""
     text = draw(TEXTS)
     if not text:
         return text, {"a": []}, []

@@ -1,4 +1,4 @@
-"""Learning and drift on numbers that can be checked manually."""
+"""Learning and drift, on numbers that can be checked by hand."""
 
 import math
 
@@ -10,7 +10,7 @@ from analysis.stats import learning, uncertainty
 
 
 def frame(**people: list[float]) -> pd.DataFrame:
-    """Answers of one group: each annotator's S1 in the order of the positions."""
+    """Return the answers of one group: each annotator's S1 in order of position."""
     rows = [
         {"task": "toy", "shots": 10, "annotator": name, "position": position, "s1": s1}
         for name, values in people.items()
@@ -38,13 +38,13 @@ def test_the_middle_answer_is_in_neither_half():
 
 
 def test_the_slope_p_of_one_person_is_over_all_orders():
-    # Of the six orders of 0 0 1 1 two are as steep: 0 0 1 1 and 1 1 0 0.
+    # Of the six orders of 0 0 1 1, two are as steep: 0 0 1 1 and 1 1 0 0.
     p = learning.slope_p([[0, 0, 1, 1]], seed=1, resamples=20_000)
     assert p == pytest.approx(1 / 3, abs=0.015)
 
 
 def test_the_slope_p_of_two_people_shuffles_each_of_them():
-    # Of 6 x 6 orders two are as steep: both rising, both falling.
+    # Of the 6 x 6 orders, two are as steep: both rising or both falling.
     p = learning.slope_p([[0, 0, 1, 1], [0, 0, 1, 1]], seed=1, resamples=20_000)
     assert p == pytest.approx(1 / 18, abs=0.008)
 
@@ -103,7 +103,7 @@ def test_learning_rows_of_two_annotators():
     (row,) = learning.learning_rows(frame(ann=[0] * 5 + [1] * 5, bob=[1] * 10), seed=1)
     assert (row.task, row.shots, row.n, row.examples) == ("toy", 10, 2, 10)
     assert (row.first_block, row.last_block) == (50, 100)
-    # Ann's slope is 12.5 / 82.5 an example, Bob's 0; in points over ten examples.
+    # Ann's slope is 12.5 / 82.5 per example and Bob's is 0; the row is in points per ten examples.
     assert row.slope_per_10 == pytest.approx(1000 * 12.5 / 82.5 / 2)
     assert row.p < 0.05
 
@@ -111,7 +111,7 @@ def test_learning_rows_of_two_annotators():
 def test_drift_rows_of_two_annotators():
     (row,) = learning.drift_rows(frame(ann=[1, 1, 0, 0], bob=[1, 1, 1, 1]))
     assert row.half == -50
-    # t(.975, 1) = 12.706 times the standard error of -100 and 0, which is 50.
+    # t(.975, 1) = 12.706; the standard error of -100 and 0 is 50.
     assert row.half_low == pytest.approx(-50 - 12.7062 * 50, abs=0.01)
     assert row.per_100 == pytest.approx(100 * -40 / 2)
 
@@ -136,5 +136,5 @@ def test_cells_of_equal_size_share_their_resamples():
     rows = learning.plateau_rows(pd.concat(cells), seed=1)
     assert [(row.task, row.shots) for row in rows] == [("a", 10), ("a", 20), ("b", 10), ("b", 20)]
     assert uncertainty.draws.cache_info().misses == 2
-    # The draws depend on the seed and the shots only.
+    # The draws depend only on the seed and the number of shots.
     assert (rows[0].point, rows[1].gain) == (rows[2].point, rows[3].gain)

@@ -1,4 +1,4 @@
-"""What a design can show: against simulated studies and the worked numbers of the field."""
+"""Statistical power, compared with simulated studies and published values."""
 
 import math
 
@@ -17,7 +17,7 @@ RESTS = st.floats(0, 1)
 
 @pytest.mark.parametrize(
     ("n", "sds", "expected"),
-    # Of Welch's test, simulated with 200,000 studies by others: 69.7, 37, 77.7 and 79.5 %.
+    # Power of Welch's test in 200,000 studies simulated by others.
     [(3, 3.07, 0.697), (3, 2.0, 0.37), (5, 2.02, 0.777), (10, 1.33, 0.795)],
 )
 def test_power_of_welchs_test_has_the_expected_values(n, sds, expected):
@@ -25,13 +25,13 @@ def test_power_of_welchs_test_has_the_expected_values(n, sds, expected):
 
 
 def test_power_at_a_corrected_level_is_about_half():
-    """8.0 SDs would be shown with 80 % power by the pooled t test at .05 / 36, with 47 % here."""
+    """At .05 / 36, a pooled t test would detect 8.0 SDs with 80 % power; Welch's has 47 %."""
     assert power.power(8.0, 3, 0.05 / 36) == pytest.approx(0.47, abs=0.005)
 
 
 @pytest.mark.parametrize(("n", "sds", "rest"), [(3, 3.0, 0.9), (5, 2.0, 0.5), (10, 1.3, 1.0)])
 def test_power_matches_the_primary_test_in_simulated_studies(n, sds, rest):
-    """Annotators and noise over 60 contexts; the difference is in SDs between their means."""
+    """It simulates annotators with noise over 60 contexts; `sds` is in SDs between their means."""
     draw, size, contexts = np.random.default_rng(n), 3000, 60
     arms = [
         place
@@ -47,7 +47,7 @@ def test_power_matches_the_primary_test_in_simulated_studies(n, sds, rest):
 
 
 def test_power_without_a_difference_is_the_size_of_the_test():
-    """Without a difference, power is the size: Welch's at three is below .05."""
+    """That size is below .05, as Welch's test has only three annotators per arm."""
     draw = np.random.default_rng(1)
     groups = draw.normal(0, 1, (2, 40_000, 3))
     found = (stats.ttest_ind(*groups, axis=1, equal_var=False).pvalue < 0.05).mean()
@@ -65,7 +65,7 @@ def test_the_smallest_difference_that_a_design_can_show(n, sds):
     ("n", "comparisons", "sds"), [(3, 1, 3.51), (3, 36, 13.2), (3, 6, 6.74), (10, 36, 2.14)]
 )
 def test_the_smallest_difference_that_passes_holms_first_step(n, comparisons, sds):
-    """CLUES has 36 contrasts: uncorrected it promised 3.51 SDs with three annotators."""
+    """CLUES has 36 contrasts; uncorrected, three annotators seemed to detect 3.51 SDs."""
     found = power.detectable(n, 0.05 / comparisons)
     assert found == pytest.approx(sds, abs=0.05)
     assert power.power(found, n, 0.05 / comparisons) == pytest.approx(0.8)
@@ -114,10 +114,10 @@ def test_noise_over_examples_never_adds_power(sds, n, rest, contexts):
 def test_an_sd_from_three_people_leaves_a_wide_range():
     assert power.sd_range(1, 3) == pytest.approx((0.52, 6.28), abs=0.005)
     assert all(math.isnan(end) for end in power.sd_range(1, 1))
-    # 5 points with the 1.2 of SST-2, 10 shots, seem nearly certain; three people do not say so.
+    # 5 points seem nearly certain with an SD of 1.2 (SST-2, 10 shots), but only three gave that SD.
     assert power.power(5 / 1.2, 3) > 0.9
     assert power.averaged_power(5 / 1.2, 3, sample_size=3) < 0.7
-    # What many have shown is hardly open.
+    # An SD from many people leaves hardly any doubt.
     assert power.averaged_power(5 / 1.2, 3, sample_size=1000) == pytest.approx(
         power.power(5 / 1.2, 3), abs=0.005
     )

@@ -1,4 +1,4 @@
-"""Statistics against published examples, or values computed manually over all cases."""
+"""Statistics equal published examples, or values enumerated over all cases."""
 
 import itertools
 import math
@@ -61,7 +61,7 @@ def test_wilson(right, total, low, high):
 
 
 def exact(over: str) -> list[float]:
-    """The mean of every equally likely resample."""
+    """Return the mean of each equally likely resample."""
     people, examples = MATRIX.shape
     rows = [range(people)] if over == "examples" else itertools.product(range(3), repeat=people)
     columns = (
@@ -130,7 +130,7 @@ def coded() -> list[list[int]]:
 
 
 def test_alpha_of_krippendorffs_published_example():
-    """Krippendorff 2011, data C: nominal .743, interval .849."""
+    """Krippendorff (2011), data C: nominal .743, interval .849."""
     assert agreement.alpha(coded()) == pytest.approx(0.7434, abs=5e-5)
     squared = agreement.alpha(coded(), lambda a, b: (a - b) ** 2)
     assert squared == pytest.approx(0.8491, abs=5e-5)
@@ -155,7 +155,7 @@ def test_alpha_on_sets(name, expected):
 )
 def test_alpha_of_sets_equals_the_computation_over_all_pairs(units, name):
     distance = agreement.DISTANCES[name]
-    # Tuples go the long way over all pairs.
+    # Tuples don't take the shortcut for sets, but go through all pairs.
     long_way = agreement.alpha(
         [[tuple(sorted(answer)) for answer in unit] for unit in units],
         lambda a, b: distance(frozenset(a), frozenset(b)),
@@ -168,7 +168,7 @@ def test_alpha_of_sets_equals_the_computation_over_all_pairs(units, name):
     st.sampled_from(sorted(agreement.DISTANCES)),
 )
 def test_alpha_with_unanimous_examples_equals_the_definition(units, name):
-    """By the definitions, over every pair of answers."""
+    """Both are computed from their definitions, over every pair of answers."""
     distance = agreement.DISTANCES[name]
     paired = [unit for unit in units if len(unit) > 1]
     pooled = [answer for unit in paired for answer in unit]
@@ -206,8 +206,8 @@ def test_alpha_is_undefined_without_variation():
 
 @pytest.mark.parametrize(
     ("name", "first"),
-    # Two annotators say {Ekeus, Allawi}, one {Ekeus}: of the three pairs one is equal, and two are
-    # at distance 1; at 1 - 1/2; at 1 - 2/3 x 1/2; at 1 - 2/3.
+    # Two annotators answer {Ekeus, Allawi} and one {Ekeus}. Of the three pairs, one is equal; the
+    # other two are at distance 1, 1 - 1/2, 1 - 2/3 x 1/2 or 1 - 2/3.
     [("nominal", 2 / 3), ("Jaccard", 1 / 3), ("MASI", 4 / 9), ("1 - S1", 2 / 9)],
 )
 def test_the_disagreement_on_one_example(name, first):
@@ -218,7 +218,7 @@ def test_the_disagreement_on_one_example(name, first):
 
 
 def test_alpha_observed_disagreement_is_the_mean_over_examples():
-    # Nominal, D_o computed manually: 5 / 12. All four examples have three answers.
+    # By hand, the nominal D_o is 5 / 12. All four examples have three answers.
     disagreements = [agreement.observed_disagreement(unit) for unit in UNITS]
     assert sum(disagreements) / len(disagreements) == pytest.approx(0.4167, abs=5e-5)
 
@@ -266,7 +266,7 @@ def test_the_exact_permutation_reaches_its_floor():
 @pytest.mark.parametrize(("total", "seeming_to_vary"), [(200, 37), (210, 38), (600, 94)])
 def test_two_groups_that_each_tie_have_no_welch_p(total, seeming_to_vary):
     scores = [right / total for right in range(total + 1)]
-    # The variance of three equal scores is often not 0 in floating point.
+    # In floating point, the variance of three equal scores is often not 0.
     assert sum(np.var([score] * 3) > 0 for score in scores) == seeming_to_vary
     for score in scores:
         assert math.isnan(significance.welch([0.5] * 3, [score] * 3))
@@ -276,7 +276,7 @@ def test_two_groups_that_each_tie_have_no_welch_p(total, seeming_to_vary):
 @pytest.mark.filterwarnings("error")
 def test_welch_tests_a_group_that_ties_against_one_that_does_not():
     tied, other = [0.7] * 3, [0.5, 0.6, 0.7]
-    # Computed manually: t = 0.1 / (0.1 / sqrt(3)) with 2 degrees of freedom.
+    # By hand: t = 0.1 / (0.1 / sqrt(3)) with 2 degrees of freedom.
     assert significance.welch(tied, other) == pytest.approx(0.2254033)
 
 

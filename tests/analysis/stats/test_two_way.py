@@ -1,4 +1,4 @@
-"""The estimator of docs/statistics.md: worked numbers, and what must hold whatever the scores."""
+"""The estimator of docs/statistics.md: worked numbers, and properties that hold for all scores."""
 
 import math
 
@@ -14,7 +14,7 @@ MATRIX = np.array([[1, 1, 0, 1], [1, 0.5, 0, 1], [0, 1, 0, 1]])
 
 
 def scores(seed: int, people: int, examples: int) -> np.ndarray:
-    """Right or wrong, with people and examples that differ."""
+    """Draw scores of 0 or 1 that depend on both the person and the example."""
     draw = np.random.default_rng(seed)
     logits = 1 + draw.normal(0, 0.7, (people, 1)) + draw.normal(0, 1.5, (1, examples))
     return (draw.random((people, examples)) < 1 / (1 + np.exp(-logits))).astype(float)
@@ -25,23 +25,23 @@ SIZES = st.tuples(st.integers(2, 6), st.integers(2, 30))
 
 
 def test_the_worked_matrix_below_the_floor():
-    """Mean squares .0625, .576389 and .118056: their sum falls below the largest of them."""
+    """Mean squares .0625, .576389 and .118056: people + contexts - rest is below contexts."""
     estimate = two_way.of_mean(MATRIX)
     assert estimate.value == 0.625
     assert estimate.se**2 == pytest.approx(0.576389 / 12, abs=1e-6)
-    # Computed manually: .048032^2 / (.005208^2 / 2 + .048032^2 / 3 + .009838^2 / 6).
+    # By hand: .048032^2 / (.005208^2 / 2 + .048032^2 / 3 + .009838^2 / 6).
     assert estimate.df == pytest.approx(2.8885, abs=1e-4)
     assert estimate.people_se == pytest.approx(0.125 / math.sqrt(3))
     assert estimate.people_df == 2
     assert estimate.reach() == pytest.approx(stats.t.ppf(0.975, estimate.df) * 0.2191630)
-    # The same as variance components of which none may be negative.
+    # Variance components that may not be negative give the same.
     parts = two_way.components(MATRIX).variances(3, 4)
     assert estimate.se**2 == pytest.approx(parts.both()[0] ** 2)
 
 
 @given(SEEDS, SIZES)
 def test_the_standard_error_equals_that_of_the_mean_squares(seed, sizes):
-    """By the definitions, sum by sum, and Satterthwaite's degrees of freedom."""
+    """Both follow from sums of squares and Satterthwaite's degrees of freedom."""
     matrix = scores(seed, *sizes)
     a, b = sizes
     rows, columns, grand = matrix.mean(1), matrix.mean(0), matrix.mean()
@@ -63,7 +63,7 @@ def test_the_standard_error_equals_that_of_the_mean_squares(seed, sizes):
 
 @pytest.mark.parametrize("people_are_larger", [True, False])
 def test_the_degrees_of_freedom_are_continuous_at_the_floor(people_are_larger):
-    """Just above, at and just below it: MS_AC is the smaller of the two others, but for a hair."""
+    """The floor applies once the residual mean square exceeds the smaller of the other two."""
 
     def both(hair: float) -> tuple[float, float]:
         rest = 2.0 - hair
@@ -94,13 +94,13 @@ def test_a_shift_common_to_both_arms_does_not_change_the_se():
 
 
 def test_contexts_are_weighted_by_their_examples():
-    """Each annotator's mean over contexts is the mean over examples, unequal as they are."""
+    """Each annotator's mean over contexts equals the mean over examples, despite unequal sizes."""
     values = two_way.layout(MATRIX, list("aaab"))
     assert values.mean(1) == pytest.approx(MATRIX.mean(1))
     assert values.shape == (3, 2)
-    # Computed manually: .625 + 2 / 4 of the sum of deviations in the context.
+    # By hand: .625 + 2 / 4 of the sum of deviations in the context.
     assert values[0] == pytest.approx([0.625 + (2 - 3 * 0.625) / 2, 0.625 + 0.375 / 2])
-    # The SE of contexts is the clustered one of Miller 2024, but for its correction.
+    # The SE of contexts is Miller's (2024) clustered SE, apart from the correction 2 / 1.
     parts = two_way.variances(two_way.layout(MATRIX, list("aaab")))
     gaps = MATRIX.mean(0) - MATRIX.mean()
     clustered = (gaps[:3].sum() ** 2 + gaps[3] ** 2) / 4**2
@@ -192,12 +192,12 @@ def test_the_components_of_variance():
         0.048032, abs=1e-6
     )
     assert two_way.components(MATRIX[:1]) is None
-    # Over contexts, computed manually: mean squares .09375 and .03125 of three people.
+    # By hand, the mean squares over contexts are .09375 and .03125, with three people.
     assert two_way.components(MATRIX, list("aabb")).contexts == pytest.approx(0.0625 / 3)
 
 
 def test_hedges_g_is_corrected_exactly():
-    """Four degrees of freedom: J = .7979; d = 10 / 4 (pooled variance (13 + 19) / 2)."""
+    """J = .7979 for four degrees of freedom; d = 10 / 4, from pooled variance (13 + 19) / 2."""
     assert two_way.hedges_g([70, 71, 78], [80, 82, 87]) == pytest.approx(0.797885 * 2.5, abs=1e-5)
     assert math.isnan(two_way.hedges_g([0.7] * 3, [0.5] * 3))
     assert math.isnan(two_way.hedges_g([0.7], [0.5, 0.6]))
