@@ -1,4 +1,4 @@
-"""What a cross-task study found: gains, manipulation check, export, verify.py."""
+"""Results of a cross-task study: gains, manipulation check, export and verify.py."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ from tests.annotation.study.test_cross_task import arrive, make_cross_task
 
 pytestmark = pytest.mark.long
 
-WRONG = {"upstream": 1, "sham": 2, "direct": 3}  # of six test examples
+WRONG = {"upstream": 1, "sham": 2, "direct": 3}  # errors on six test examples
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def study(researcher, db):
 
 
 def answered_study(researcher, metrics=("S1", "S1"), hopeless=()):
-    """Two people in each arm of each of two unseen tasks: the more training, the fewer mistakes.
+    """Two people in each arm of each of two unseen tasks; more training leaves fewer mistakes.
 
-    Everything is wrong in the arm and task that are `hopeless`.
+    In the `hopeless` arm and task, every test answer is wrong.
     """
     study = make_cross_task(researcher, metrics=metrics)
     lifecycle.change_status(study, "open")
@@ -47,7 +47,7 @@ def answered_study(researcher, metrics=("S1", "S1"), hopeless=()):
 
         def answer(turn, wrong=wrong):
             right = turn.example.gold[0]
-            # By place in the test file: a metric of the test set depends on which are wrong.
+            # By their place in the file, because some metrics depend on which are wrong.
             is_wrong = (
                 turn.example.position < wrong if turn.step == "annotation" else turn.position < 1
             )
@@ -94,7 +94,7 @@ def test_manipulation_check_follows_the_order_of_each_annotator(study):
         "task 1", "task 2", "up-one", "up-two",
     }  # fmt: skip
     curve = {(row.arm, row.number): row.mean for row in upstream.curve(study, "person")}
-    assert curve["upstream", 1] == 50  # the first example of the first task was wrong
+    assert curve["upstream", 1] == 50  # only the first example of the first task is wrong
     assert curve["sham", 6] == 100
 
 
@@ -115,7 +115,7 @@ def test_a_refused_base_leaves_no_mean_on_page_file_and_report(
     assert whole.refused == "unseen-b: the base is at or below zero"
     assert math.isfinite(whole.difference)
     assert math.isfinite(rows["upstream", "sham", "unseen-a"].gain)
-    # The other contrasts have another base.
+    # The other contrasts have a different base.
     assert math.isfinite(rows["upstream", "direct", cross_task.ALL].gain)
     assert {row.base_arm for row in cross_task.plan(study, "person")} == {"direct"}
 
@@ -146,7 +146,7 @@ def test_the_page_and_its_files_show_the_same(study, researcher, client):
     page = client.get(reverse("cross_task", args=[study.name]), follow=True).content.decode()
     (whole, *_rest) = cross_task.gains(study, "person")
     assert f"Transfer: the upstream arm gains {whole.gain:+.1f} %" in page
-    assert "+35.1 %" in page  # the models of the paper, marked as published
+    assert "+35.1 %" in page  # the paper's models, marked as published
     assert "ARG, as published" in page
     for table, number in (("gains", 9), ("manipulation", 6), ("curve", 9), ("plan", 12)):
         text = client.get(reverse("cross_task_file", args=[study.name, table])).content.decode()
@@ -166,7 +166,7 @@ def test_the_documents_state_the_arms_the_plan_and_the_gains(study, researcher, 
     (whole, *_rest) = cross_task.gains(study, "person")
     assert "the sham arm completed 6 examples of sham" in report
     assert f"Transfer: the upstream arm gains {whole.gain:+.1f} %" in report
-    assert "as published" not in report  # of no partition
+    assert "as published" not in report  # the study has no partition
     study.partition = "random"
     captions = [block.caption for block in planned_analysis.results(study) if block.kind == "grid"]
     assert "ARG of models, as published (Ye et al., 2021)" in captions
@@ -182,7 +182,7 @@ def test_a_pilot_plans_as_many_people_as_its_own_interval_says(study):
 
 
 def corpus_scores(study, task: str, arm: str, metric: str) -> list[float]:
-    """Of each annotator of an arm the metric of all test answers, from texts and golds."""
+    """Return each annotator's metric over all test answers in an arm, from texts and golds."""
     people = study.participations.filter(scenario__task__name=task, scenario__arm=arm)
     scores = []
     for person in people.order_by("pseudonym"):
@@ -201,7 +201,7 @@ def test_each_task_counts_in_the_arg_by_the_metric_of_its_card(researcher, tmp_p
         (task, *(corpus_scores(study, task, arm, metric) for arm in ("sham", "upstream")))
         for task, metric in metrics.items()
     ]
-    assert tasks[0][1] != pytest.approx(tasks[1][1])  # the same mistakes under another metric
+    assert tasks[0][1] != pytest.approx(tasks[1][1])  # same mistakes, different metrics
     expected = arg.average_relative_gain(tasks, seed=7)
     whole = rows["upstream", "sham", cross_task.ALL]
     assert whole.gain == pytest.approx(100 * expected.arg)
@@ -209,7 +209,7 @@ def test_each_task_counts_in_the_arg_by_the_metric_of_its_card(researcher, tmp_p
     assert whole.metric == "Classification-F1; S1"
     assert rows["upstream", "sham", "unseen-a"].metric == "Classification-F1"
     by_place = {(row.arm, row.what): row for row in upstream.manipulation(study, "person")}
-    assert by_place["upstream", "task 1"].mean == pytest.approx(100 * 2 / 3)  # S1 as ever
+    assert by_place["upstream", "task 1"].mean == pytest.approx(100 * 2 / 3)  # always S1
 
     write_export(study, tmp_path / "export")
     export = Export(tmp_path / "export")
@@ -229,10 +229,10 @@ def test_the_pages_seen_show_what_each_arm_was_trained_on(study):
         assert f"Instructions of {name}." in pages[f"{name}-instructions"]
         assert "data-verdict" in pages[f"{name}-reveal"]
         assert "data-verdict" not in pages[f"{name}-question"]
-        assert f"{name} t" in pages[f"{name}-question"]  # a text of that task
+        assert f"{name} t" in pages[f"{name}-question"]  # a text of this task
     assert "4 of 10" in pages["up-two-question"]
     assert "10 examples" in pages["sham-instructions"]
-    assert "4 examples" in pages["unseen-a-instructions"]  # of the direct arm
+    assert "4 examples" in pages["unseen-a-instructions"]  # in the direct arm
 
 
 ALTERED = [
@@ -248,7 +248,7 @@ ALTERED = [
 
 
 def test_verify_recomputes_arms_and_upstream_answers(study, tmp_path, capsys):
-    """One export, whole and with one cell altered at a time; the sums are made to agree."""
+    """The export is verified as written, then with one altered cell and new checksums at a time."""
     write_export(study, tmp_path / "export")
     export = Export(tmp_path / "export")
     assert export.verify() == 0
@@ -269,7 +269,7 @@ def test_verify_recomputes_arms_and_upstream_answers(study, tmp_path, capsys):
 
 
 def test_attrition_by_arm_is_beside_the_gains(study, researcher, client):
-    """A second participant of one arm leaves after consent: page, CSV, API and report say so."""
+    """One of the two people in an arm withdraws, as page, CSV, API and report show."""
     left = Participation.objects.filter(scenario__arm="sham", scenario__task__name="unseen-a")
     withdrawal.withdraw(left.first().token)
     client.force_login(researcher)
@@ -278,7 +278,7 @@ def test_attrition_by_arm_is_beside_the_gains(study, researcher, client):
     row = rows["upstream", "sham", "unseen-a"]
     assert (row.completed_from, row.began_from) == (1, 2)
     assert (row.completed_to, row.began_to) == (2, 2)
-    # Half of the scores of the other arm are trimmed: its higher or its lower one.
+    # The bounds trim half of the other arm's two scores: the higher or the lower one.
     scores, other = [100 * s for s in score(1)], [100 * s for s in score(2)]
     assert row.lee_low == pytest.approx(min(scores) - other[1])
     assert row.lee_high == pytest.approx(max(scores) - other[1])

@@ -1,4 +1,4 @@
-"""Several numbers of shots of the unseen tasks in a cross-task study (CrossFit, section 5, Q4)."""
+"""Cross-task studies with several numbers of shots (CrossFit, section 5, Q4)."""
 
 import math
 
@@ -26,7 +26,7 @@ from tests.tasks import predictions
 pytestmark = pytest.mark.long
 
 TASKS = ("unseen-a", "unseen-b")
-# Of six test examples: the gain is lost with more shots.
+# Errors on six test examples: the gain is lost with more shots.
 WRONG = {
     (2, "upstream"): 0, (2, "sham"): 3, (2, "direct"): 3,
     (4, "upstream"): 1, (4, "sham"): 1, (4, "direct"): 1,
@@ -83,9 +83,9 @@ def test_a_change_with_more_shots_is_tested(study, researcher, client):
     )
     assert (row.from_shots, row.shots, row.task) == (2, 4, "all tasks")
     assert row.gain == pytest.approx(100 * (after.arg - before.arg))
-    assert row.high < 0  # the gain does not last
+    assert row.high < 0  # the gain is lost
     assert row.p < 0.05
-    assert row.p_holm == row.p  # the only change with this meaning
+    assert row.p_holm == row.p  # the only change in its family
     tests = upstream.arm_tests(study, "person")
     assert len(tests) == 2 * 3
     own = [row for row in tests if row.meaning == "transfer"]

@@ -1,4 +1,4 @@
-"""Gains of uploaded and seated models next to those of people: arms of uploads, tables, figure."""
+"""Gains of models, uploaded or in a seat, next to people's: arms of uploads, tables, figure."""
 
 import csv
 import io
@@ -121,7 +121,7 @@ RIGHT = {"upstream": (6, 5, 4), "sham": (4, 4, 4), "direct": (3, 3, 4)}  # of si
 
 
 def work(person, right: int) -> None:
-    """Answer `right` of the test examples and all others before them correctly."""
+    """Answer `right` test examples and all earlier examples correctly."""
     said = first_right(right)
     factories.work_through(
         person, lambda t: said(t.example) if t.step == "annotation" else t.example.gold
@@ -134,7 +134,7 @@ def answered(researcher, db):
 
 
 def answered_with_model(researcher):
-    """Two people in each arm of three tasks, and a model whose gains have the same order."""
+    """Two people in each arm of three tasks, and a model whose gains rank the tasks alike."""
     study = make_cross_task(
         researcher, targets=TARGETS, metrics=("S1",) * 3, ontology="cls/nli", annotators=2,
         sham_task=label_task("neutral", ontology="cls/topic"),
@@ -237,7 +237,7 @@ def test_spearman_equals_scipy(ties):
 
 
 def test_a_correlation_over_20_tasks_has_the_p_printed_in_crossfit():
-    """The paper prints 0.66 (p .0015); these ranks have the sum of squares 452."""
+    """CrossFit prints 0.66 (p .0015); these 20 ranks have a sum of squared differences of 452."""
     order = list(range(20))
     order[0], order[15], order[1], order[2] = 15, 0, 2, 1
     found = arg.spearman(range(20), order)

@@ -1,4 +1,4 @@
-"""One command from the files of the Gym over simulated annotators to the ARG table."""
+"""One command goes from the Gym's files through simulated annotators to the ARG table."""
 
 import io
 import re

@@ -21,7 +21,7 @@ from tests.tasks.test_gym import GYM
 pytestmark = pytest.mark.long
 
 ARMS = [{"name": "dose-1", "examples": 1}, {"name": "dose-3", "tasks": ["up-two"], "examples": 3}]
-WRONG = {"dose-3": 0, "dose-1": 1, "sham": 3, "direct": 3}  # of six test examples
+WRONG = {"dose-3": 0, "dose-1": 1, "sham": 3, "direct": 3}  # errors on six test examples
 PAIRS = {
     ("dose-1", "sham"): "transfer",
     ("dose-3", "sham"): "transfer",
@@ -187,7 +187,7 @@ def test_one_command_rehearses_a_study_of_doses(db, tmp_path):
     means = {
         (row.new_arm, row.base_arm): row.gain for row in upstream.arm_tests(study, Kind.SIMULATED)
     }
-    assert means["dose-1", "direct"] == -100  # the known gains
+    assert means["dose-1", "direct"] == -100  # the gains set by the policy
     assert means["dose-2", "direct"] > 40
     told = out.getvalue()
     assert "| Interpretation |" in told
