@@ -1,7 +1,7 @@
-"""A strict reader of the LaTeX that we write: what would stop an engine is said, line by line.
+"""A strict reader of our LaTeX that reports, line by line, what would stop an engine.
 
-It knows the environments and commands that our tables use and no others. Texts must be escaped:
-a special character that no command explains is a mistake.
+It knows only the environments and commands that our tables use. Text must be escaped: a special
+character that belongs to no command is an error.
 """
 
 import re
@@ -20,7 +20,7 @@ TOKEN = re.compile(r"\\([A-Za-z]+)\*?|\\(.)|([{}$&#%~^_])|\n", re.DOTALL)
 
 
 def problems(text: str) -> list[str]:
-    """What is wrong with it; [] if an engine would set it."""
+    """Return the problems of a LaTeX text; [] if an engine would typeset it."""
     body = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
     return [*_tokens(body), *_environments(body), *_rows(body)]
 

@@ -8,7 +8,7 @@ from tests import factories
 
 
 def make_study(researcher) -> Study:
-    """A study with 0 and 2 shots, three seats each, and a participant for each kind of outcome."""
+    """Four people complete at 0 and 2 shots, one declines, and a simulated annotator completes."""
     study = factories.make_study(
         researcher, factories.make_task(test_size=6), shots=[0, 2], annotators=3,
         title="A study", exit_questionnaire=True,
@@ -23,13 +23,13 @@ def make_study(researcher) -> Study:
 
 
 def block(study, section: str, kind, caption: str = ""):
-    """The block of that kind in the section, the one with the caption where there are several."""
+    """Return the first block of this kind in a section, or the one with this caption."""
     (blocks,) = [part.blocks for part in report.for_study(study).sections if part.title == section]
     fitting = [part for part in blocks if isinstance(part, kind)]
     return next(part for part in fitting if not caption or part.caption == caption)
 
 
 def items(study) -> dict:
-    """Number -> item of the checklist."""
+    """Return number -> item of the checklist."""
     part = block(study, "Checklist for human baselines", Form)
     return {item.number: item for item in part.entries}

@@ -1,4 +1,4 @@
-"""The checklists: every item of the form, and what the researcher answers in the short form."""
+"""The checklists have every item of the forms, and use the answers in the short form."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from tests import factories
 from tests.analysis.documents.latex_reader import problems
 from tests.analysis.documents.reports import items, make_study
 
-# The items of the authors' form in its order: 10, 12, 18, 13, 8 and 10. Its 5.1 is a heading.
+# The items of the published form in order (10, 12, 18, 13, 8 and 10); its 5.1 is a heading.
 FORM = """
 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 0.10
 1.1 1.2 1.2.1 1.3 1.4 1.5 1.6 1.7 1.8 1.8.1 1.9 1.10
@@ -24,7 +24,7 @@ FORM = """
 4.1 4.1.1 4.2 4.2.1 4.3 4.4 4.5 4.6
 5.1.1 5.1.2 5.1.3 5.1.4 5.1.5 5.2 5.2.1 5.2.2 5.3 5.4
 """
-# Where the form offers Yes, Partial, No, Unknown and N/A.
+# Items for which the form offers Yes, Partial, No, Unknown and N/A.
 STATUSES = """
 1.5 1.6 1.7 1.8 1.9 1.10 2.1 2.3 2.4 2.5 2.6 2.6.2 2.7 2.7.2 2.7.3
 3.2 3.3 3.3.2 3.4 3.4.1 3.5 3.5.1 3.6 4.1 4.2 4.3 4.4 4.5 4.6
@@ -45,7 +45,7 @@ def study(db, stored):
 
 
 def answer(study, **fields):
-    """Store answers of the short form as they are, by field; n19 is 1.9, n110 is 1.10."""
+    """Store answers of the short form, keyed by field: n19 is item 1.9, n110 is item 1.10."""
     for name, text in fields.items():
         item = f"{name[1]}.{name[2:].replace('_', '.')}" if name[1].isdigit() else name
         ReportAnswer.objects.update_or_create(

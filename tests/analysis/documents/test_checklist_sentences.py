@@ -1,6 +1,6 @@
-"""Each generated sentence of the checklists, in a study where it holds and one where it does not.
+"""Each generated sentence of the checklists appears only in studies where it is true.
 
-What a sentence says must come from the study: the five studies differ in what they have.
+What a sentence says comes from the study, and the five studies differ in what they have.
 """
 
 import json
@@ -35,7 +35,7 @@ def studies(db, five) -> dict[str, Study]:
 
 
 def wei(study, form="wei-2025", answers=NO_STUDY, **manifest) -> dict:
-    """Number -> item; `manifest` has keys of designs that are frozen later than these."""
+    """Return number -> item; `manifest` adds keys that only later designs have."""
     record = Facts(study)
     record.manifest |= manifest
     return {entry.number: entry for entry in for_study(record, answers)[form].entries}
@@ -45,7 +45,7 @@ def whole(entry) -> str:
     return f"{entry.answer} | {entry.evidence}"
 
 
-# Number of an item, the words, and the studies in which it has them.
+# Item number, words in it, and the studies whose checklists must have them.
 SAYS = [
     ("0.8", "own-choice, 4 of 10 test examples drawn with seed 3.", {"multiple choice"}),
     ("0.9", "Models with uploaded predictions: uploaded-model.", {"multiple choice"}),
@@ -355,7 +355,7 @@ def test_custom_questions_give_sample_facts_and_explanations(researcher):
     )
     before = wei(study)
     assert (before["3.6"].answer, "free text: why." in before["3.6"].evidence) == ("Partial", True)
-    assert before["5.1.1"].answer == "Partial"  # asked, and no cell can be shown
+    assert before["5.1.1"].answer == "Partial"  # asked, but no cell can be shown
     for _person in range(6):
         seat = factories.join(study)
         consent.record(seat, agree=True)
@@ -503,7 +503,7 @@ def test_added_seats_access_lists_and_ethics_board_are_reported(researcher):
     said = wei(study)
     assert "2 seats planned in 1 scenario;" in said["1.1"].evidence
     assert "The consent page names: Board 7" in said["1.9"].evidence
-    assert "least filled" not in said["2.2"].evidence  # there is one scenario
+    assert "least filled" not in said["2.2"].evidence  # there is only one scenario
     lifecycle.add_seats(study.scenarios.get(), 1, researcher)
     told = "2 seats planned in 1 scenario, 1 added after it was opened;"
     assert told in wei(study)["1.1"].evidence

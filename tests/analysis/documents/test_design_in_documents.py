@@ -1,7 +1,7 @@
-"""Each field of the design appears in the documents that must state it.
+"""Every field of the design appears in the documents that must state it.
 
-TABLE has every field of the form: a change of it, and the documents that differ by it. A field
-missing in the table fails, so that no new option is left out of the documents.
+For each field of the form, TABLE has a change and the documents that differ because of it. A
+field missing from the table fails, so that no new option is forgotten in the documents.
 """
 
 import re
@@ -27,9 +27,9 @@ OPTION = {PLAN, METHODS}
 
 
 class Row(NamedTuple):
-    """What a field is changed to, the documents that differ, and the design without the change.
+    """What a field is changed to, the documents that differ, and the design before the change.
 
-    `tasks` of the study, by their number in the fixture; of a cross-task study, its unseen ones.
+    `tasks` are the study's tasks, or its unseen tasks, by their number in the fixture.
     """
 
     after: dict[str, Any]
@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """The same for keys of the manifest, which a form cannot choose here."""
+    """The same for keys of the manifest that the form in this test can't set."""
 
     after: dict[str, Any]
     documents: set[str]
@@ -103,7 +103,7 @@ TABLE: dict[str, Row | Keys | Arms] = {
     "exit_questionnaire": Row({"exit_questionnaire": True}, STEPS),
     "consent_text": Row({"consent_text": "Be kind."}, {PLAN}),
     "hypotheses": Row({"hypotheses": "It helps."}, {PLAN, REPORT}),
-    # Stated by methods where the report has differences: test_true_documents.py.
+    # The methods state it only with differences: see test_true_documents.py.
     "equivalence_margin": Row({"equivalence_margin": 4}, {PLAN}),
     "metrics": Row({"metrics": ["ACC"]}, OPTION),
     "rehearsal": Row({"rehearsal": True}, OPTION),
@@ -121,9 +121,9 @@ TABLE: dict[str, Row | Keys | Arms] = {
         {"cross_task": {"pools": [], "upstream_examples": 2, "partition": "random"}}, OPTION,
         {"cross_task": {"pools": [], "upstream_examples": 2, "partition": ""}},
     ),
-    # Keys that a manifest may lack: the default then.
+    # A manifest may lack these keys, which means the default.
     "programs_as_people": Keys({"programs_as_people": True}, OPTION),
-    # The report goes by the studies that were created on Prolific: test_true_documents.py.
+    # The report depends on the studies created on Prolific: see test_true_documents.py.
     "participants_choose_scenario": Keys({"participants_choose_scenario": True}, {PLAN}),
     "prolific_reward": Row({"prolific_reward": "longest"}, {PLAN}),
     "audience": Keys({"audience": {"countries": ["GB"]}}, OPTION),
@@ -143,7 +143,7 @@ def tasks(module_researcher, tmp_path_factory) -> list[int]:
 
 @pytest.fixture
 def documents_of(db, researcher, tasks, settings):
-    """Open a design with these changes, and return its documents."""
+    """Return a function that opens a design with a row's changes and returns its documents."""
     settings.LANGUAGES = [("en", "English"), ("de", "Deutsch")]
     named = [Task.objects.get(pk=pk) for pk in tasks]
 
@@ -177,9 +177,9 @@ def documents_of(db, researcher, tasks, settings):
 
 
 def documents(study: Study, keys: dict[str, Any]) -> dict[str, str]:
-    """Return each document of a study without participants, without its hash and times.
+    """Return the documents of a study without participants, omitting its hash and times.
 
-    `keys` are changed in the manifest. The report excludes methods and checklist.
+    `keys` override keys of the manifest. Methods and checklist are separate from the report.
     """
     record = Facts(study)
     record.manifest |= keys
@@ -203,7 +203,7 @@ def _without_marks(study: Study, text: str) -> str:
 
 @pytest.fixture(scope="module")
 def unchanged() -> dict[str, dict[str, str]]:
-    """Documents without a change; many rows have the same."""
+    """Documents before a change, which many rows share."""
     return {}
 
 
@@ -213,10 +213,10 @@ def test_a_design_field_changes_the_documents_that_state_it(documents_of, unchan
     row = TABLE[name]
     start = repr((type(row), *row[2:]))
     before = unchanged.get(start) or unchanged.setdefault(start, documents_of(row, False))
-    Study.objects.update(name="")  # both have the same
+    Study.objects.update(name="")  # frees the name for the second study
     after = documents_of(row, True)
     changed = {document for document, text in before.items() if after[document] != text}
-    # An answer of the checklist may repeat what the other documents say.
+    # The checklist may repeat what the other documents say.
     assert changed - {CHECKLIST} == row.documents - {CHECKLIST}
     assert changed >= row.documents
 

@@ -1,4 +1,4 @@
-"""Every table as LaTeX: complete, escaped, the same by page, API and bundle."""
+"""Every table as LaTeX: complete, escaped, and the same from page, API and bundle."""
 
 import re
 
@@ -46,7 +46,7 @@ def latex(client, study, table, **query) -> str:
     return reply.content.decode()
 
 
-# No anchors, confidence, model sizes, seated models or questions here, and too short a training.
+# The study lacks anchors, confidence, model sizes, seated models, questions and long training.
 EMPTY = {"anchors", "confidence", "calibration", "plateau", "figure-sizes", "effort", "sample"}
 EMPTY |= {"question_alone"}
 
@@ -63,14 +63,14 @@ def test_every_table_is_latex_that_an_engine_sets(ada, study):
         assert r"\caption{" in text
         assert r"\item Recipe: s1\textbar{}match:exact" in text
         assert r"\input" not in text
-        assert "XeLaTeX" in text  # the title has a sign that pdfLaTeX does not know
+        assert "XeLaTeX" in text  # pdfLaTeX lacks a character of the title
         labels += re.findall(r"\\label\{(.*?)\}", text)
     assert len(labels) == len(set(labels))
     assert all(re.fullmatch(r"tab:[a-z0-9_-]+", label) for label in labels)
 
 
 def test_the_latex_of_inclusion_criteria_has_a_row_for_each(ada, study):
-    """The page lists criteria with the same cells in one row; files do not."""
+    """The page merges criteria with the same cells into one row, but files don't."""
     text = latex(ada, study, "sensitivity")
     rows = text.partition("\\midrule\n")[2].partition("\\bottomrule")[0].splitlines()
     criteria = [row.partition(" & ")[0] for row in rows]
@@ -81,7 +81,7 @@ def test_the_latex_of_inclusion_criteria_has_a_row_for_each(ada, study):
 
 def test_the_tables_of_a_cross_task_study_are_valid_latex(ada, researcher):
     study = answered_with_model(researcher)
-    # One upstream arm and one number of shots have no tests.
+    # These two need several upstream arms or numbers of shots.
     for table in paper_tables.OF_ARMS.keys() - {"arm-tests", "changes"}:
         text = latex(ada, study, table)
         assert problems(text) == []
@@ -122,7 +122,7 @@ def test_tables_offer_their_files_in_export_menus_only(ada, study, name, show):
 
 
 def test_the_list_of_tables_leaves_out_those_that_are_empty(ada, study, researcher):
-    """Of 30 tables, it offered some that said that they have no rows."""
+    """The list used to offer tables without any rows."""
 
     def listed(of) -> list[str]:
         page = ada.get(reverse("latex", args=[of.name]), follow=True).content.decode()

@@ -1,4 +1,4 @@
-"""The preregistration says what was frozen, from the manifest alone, and a draft has none."""
+"""The preregistration is generated from the frozen manifest alone; a draft has none."""
 
 import hashlib
 import json
@@ -59,7 +59,7 @@ def test_it_names_the_manifest_hash_and_the_opening_time(ada, study):
         "Consent text, version 1",
         "Taking part is voluntary.",
         "`s1|match:exact|empty:1|gold:set|mean:examples|sd:annotators|ddof:1|v:1`",
-        # Three against three: 20 splits, and a detectable difference of 3.51 SDs.
+        # Three against three have 20 permutations, so p is at least 0.1; 3.51 SDs are detectable.
         "| 3 and 3 | 3 | 0.1 | 3.51 SDs |",
     ],
 )
@@ -159,7 +159,7 @@ def test_ethics_board_and_custom_questions_are_in_it(ada, researcher):
     assert "Board 7 &lt;b@example.org&gt;" in page
     assert "before: First language?" in page
     assert "(choice, required: English, Other)" in " ".join(page.split())
-    assert "toy-places: " in page  # how many test examples
+    assert "toy-places: " in page  # followed by the number of test examples
     none = factories.make_study(researcher, study.tasks.get(), shots=[0])
     assert "Ethics board" not in markdown(ada, none)
 

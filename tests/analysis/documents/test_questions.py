@@ -1,4 +1,4 @@
-"""Every interval says which question it answers: page, figure, CSV, LaTeX, API, report."""
+"""Every interval states what it generalises to: page, figure, CSV, LaTeX, API and report."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from tests import factories
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Three annotators each at 0 and 2 shots, with small differences, and a model at 2 shots."""
+    """Three annotators at each of 0 and 2 shots, with small differences, and a model at 2 shots."""
     study = factories.make_study(
         module_researcher, factories.make_task(test_size=4), annotators=3, equivalence_margin=5
     )
@@ -79,7 +79,7 @@ def test_a_table_in_latex_carries_what_its_columns_mean(ada, study, table):
     assert inside.count(r"\item") > 2
     assert text.count("\\begin{") == text.count("\\end{") == 4
     columns = {line.count(" & ") for line in inside.splitlines() if line.endswith(r"\\")}
-    assert len(columns) == 1  # every row has as many cells as the heading
+    assert len(columns) == 1  # each row has as many cells as the heading
     if table in ("intervals", "contrasts"):
         assert BOTH in inside
     assert ada.get(reverse("table_latex", args=[study.name, "x"])).status_code == 404

@@ -1,4 +1,4 @@
-"""The report agrees with design and data, names no person and does not mix kinds."""
+"""The report agrees with design and data, names no person and doesn't mix kinds of annotators."""
 
 import csv
 import io
@@ -94,7 +94,7 @@ def test_both_versions_are_shown_after_an_exclusion(researcher, study):
 
 @pytest.mark.long
 def test_the_funnel_counts_each_stage(study):
-    # One declined, at the scenario that was emptier at that moment.
+    # Five people took a seat, and one of them declined.
     assert funnel_row(study, "Total") == [5, 4, 4, 4, 4, 4]
     assert left(study) == ["did not consent: 1"]
 
@@ -141,7 +141,7 @@ def test_the_funnel_says_how_people_left(researcher):
         "withdrew: 1",
         "still in progress: 1",
     ]
-    # A withdrawn participant had come as far as the tombstone says.
+    # The tombstone says how far a withdrawn participant had come.
     assert funnel_row(study, "Total") == [4, 4, 2, 1, 0, 0]
 
 

@@ -1,4 +1,4 @@
-"""The head of a report: what a paper's first page has; numbers of tables and figures; printing."""
+"""The head of a report, the numbering of its tables and figures, and printing."""
 
 import json
 import re
@@ -185,7 +185,7 @@ def test_the_report_prints_as_a4_with_numbered_pages(ada, study, tmp_path):
     for number, page in enumerate(pdf.pages, start=1):
         sides = [float(page.mediabox.width), float(page.mediabox.height)]
         assert sides == pytest.approx([595.3, 841.9], abs=1)  # A4, in points
-        # Two letters of a hash may be one glyph.
+        # Two letters of a hash may be printed as one ligature.
         text = unicodedata.normalize("NFKC", page.extract_text())
         assert f"{number} / {len(pdf.pages)}" in text
         assert f"{study.name} · design {study.manifest_hash[:12]} · Handful" in text

@@ -1,6 +1,6 @@
-"""A job computes the report of many answers once, with the same content as that of few.
+"""For a large study, a job computes the report once, with the same content as without a job.
 
-These tests set the limit to zero and do not check its value.
+These tests set the limit for large studies to zero and don't check its value.
 """
 
 import re
@@ -43,7 +43,7 @@ def upload(study, name: str) -> None:
 
 
 def shown(client, study) -> str:
-    """The page once its job has ended, as a browser without JavaScript reaches it."""
+    """Return the page after its job has ended, as a browser without JavaScript gets it."""
     address = reverse("report", args=[study.name])
     page = client.get(address).content.decode()
     for _ in range(10):
@@ -54,7 +54,7 @@ def shown(client, study) -> str:
 
 
 def told(page: str) -> str:
-    """All below the title, without the token of its forms."""
+    """Return the page below its title, without the CSRF tokens."""
     return re.sub(r'(?<=csrfmiddlewaretoken" value=")\w+', "", page.split("<h1>")[1])
 
 
@@ -71,7 +71,7 @@ def test_the_report_by_a_job_is_that_of_a_small_study(ada, study, monkeypatch):
     first = ada.get(reverse("report", args=[study.name])).content.decode()
     assert "<progress" in first
     assert "Human performance" not in first
-    assert not Job.objects.exists()  # no GET begins anything
+    assert not Job.objects.exists()  # a GET starts nothing
     page = shown(ada, study)
     assert Job.objects.get().is_done
     assert told(page) == told(at_once)
@@ -80,7 +80,7 @@ def test_the_report_by_a_job_is_that_of_a_small_study(ada, study, monkeypatch):
 
 def test_a_second_view_computes_nothing(ada, study, large, monkeypatch):
     shown(ada, study)
-    monkeypatch.setattr(results, "PARTS", dict.fromkeys(results.PARTS, None))  # callable no more
+    monkeypatch.setattr(results, "PARTS", dict.fromkeys(results.PARTS, None))  # any call fails
     monkeypatch.setattr("analysis.scores.sensitivity.given", None)
     assert "Differences between humans and models" in shown(ada, study)
 
@@ -117,7 +117,7 @@ def test_every_input_of_the_report_starts_another_job(ada, study, large, change)
     assert "<progress" in ada.get(reverse("report", args=[study.name])).content.decode()
     after = shown(ada, study)
     assert after != before
-    assert Job.objects.count() == 1  # that of before is forgotten
+    assert Job.objects.count() == 1  # the earlier one is deleted
     study = Study.objects.get(pk=study.pk)
     job = results.job_of(study)
     made = {name: list(make(results.StudyRecord(study))) for name, make in results.PARTS.items()}
@@ -128,7 +128,7 @@ def test_every_input_of_the_report_starts_another_job(ada, study, large, change)
 
 
 def test_a_job_part_fails_if_its_annotators_changed_meanwhile(study, large):
-    """Excluded while the job waits, included again later: the old job must not say otherwise."""
+    """An exclusion makes the waiting job fail; once it is undone, the job can be retried."""
     job = results.job_of(study, study.owner)
     person = study.participations.filter(kind=Kind.PERSON, status="completed").first()
     exclusion.decide(person, False, "asleep", study.owner)

@@ -1,4 +1,4 @@
-"""The table of the sample: what is counted, what is hidden, and that no person is stored."""
+"""The sample table: what it counts and hides; only counts are stored."""
 
 import csv
 import io
@@ -42,7 +42,7 @@ PEOPLE = 20
 
 
 def possible(counts, marks) -> list[set[int]]:
-    """Return the possible values of each hidden cell, given all visible cells and the sum."""
+    """Return the possible values of each hidden cell, given the visible cells and the total."""
     total = sum(n for n, mark in zip(counts, marks, strict=True) if mark)
     hidden = [mark for mark in marks if mark]
     unknown = len(set(marks)) == 1 and marks[0] == WITHHELD
@@ -80,7 +80,7 @@ def test_nothing_is_hidden_where_every_cell_has_five():
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """20 people: 9 Yes, 8 No, 2 rather not, 1 without an answer; ages 21 to 40."""
+    """20 people aged 21 to 40: 9 answer Yes, 8 No, 2 would rather not say, 1 doesn't answer."""
     study = factories.make_study(
         module_researcher, factories.make_task(), shots=[0], annotators=PEOPLE,
         own_questions=ASKED, title="Who they are",
@@ -113,7 +113,7 @@ def test_choices_have_n_and_share_and_numbers_have_quartiles(study):
     shown = cells(study)
     assert shown[NATIVE, "Yes"] == ["19", "9", "47%", "–", "–"]
     assert shown[AGE, ""] == ["20", "20", "100%", "30.5", "25.75 to 35.25"]
-    assert len(shown) == 4  # no row of the free text
+    assert len(shown) == 4  # no row for the free text
     assert "secret words" not in json.dumps([list(row) for row in shown.values()])
 
 
@@ -210,7 +210,7 @@ def export(rows, heads=HEADS) -> str:
 
 
 def line(number: int, **changes) -> list[str]:
-    """What Prolific writes of person n."""
+    """Return the row of person `number` in Prolific's export."""
     own = {
         "Submission id": f"s{number}", "Participant id": f"p{number}", "Status": "APPROVED",
         "Time taken": "600", "Age": str(20 + number), "Sex": "Female" if number % 2 else "Male",
@@ -252,7 +252,7 @@ def test_the_demographic_export_is_stored_only_as_counts(ada, from_prolific):
     shown = cells(study)
     assert shown["Sex", "Male"] == ["19", "10", "53%", "–", "–"]
     assert shown["Age", ""][:4] == ["19", "19", "100%", "30"]
-    # One person from elsewhere: neither the country nor the number can be read.
+    # One person lives elsewhere; neither the country nor the count can be inferred.
     assert shown["Country of residence", "other values"][1] == "<5"
     assert shown["Country of residence", "United Kingdom"][1] == "withheld"
     page = ada.get(reverse("report", args=[study.name])).content.decode()

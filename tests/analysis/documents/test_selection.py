@@ -1,4 +1,4 @@
-"""Selection by screening: pass rates of the arms, and warnings about its effect on a mean."""
+"""Selection by screening: pass rates of the arms, and warnings about its effect on means."""
 
 import csv
 import io
@@ -37,7 +37,7 @@ def test_zero_shots_warn_if_a_rule_judges_only_the_other_arm(
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """A study with the rule "training S1 of 60 or more of 4 examples"; it skips 0 shots."""
+    """A study that requires a training S1 of 60 over 4 examples; the rule skips 0 shots."""
     task = factories.make_task(shots=(4,), test_size=6)
     study = factories.make_study(
         module_researcher, task, shots=[0, 4], annotators=2,
@@ -72,7 +72,7 @@ def fail(study):
 
 
 def test_pass_rates_are_shown_with_the_contrasts(ada, study):
-    """The gain was simulated from those admitted, which gave half of the truth."""
+    """They replaced a simulated gain, which used only those admitted and was half the true one."""
     fail(study)
     zero, four = attrition.admissions(study, Kind.PERSON)
     assert (zero.judged_by, zero.judged, zero.admitted) == (0, 0, 0)
@@ -99,7 +99,7 @@ def test_page_report_and_preregistration_warn(ada, study):
     assert told in ada.get(reverse("analysis", args=[study.name])).content.decode()
     page = ada.get(reverse("study", args=[study.name])).content.decode()
     assert told in page
-    assert "add a screening set to the design" in page  # a way out
+    assert "add a screening set to the design" in page  # a remedy
     for document in (report.for_study(study), preregistration.for_study(study)):
         texts = [getattr(block, "text", "") for part in document.sections for block in part.blocks]
         assert told in texts

@@ -1,4 +1,4 @@
-"""Where people do several tasks each, what is said of people counts people."""
+"""If people do several tasks each, statements about people count people."""
 
 import pytest
 from django.urls import reverse
@@ -13,7 +13,7 @@ from tests import factories
 
 
 def do_task(study, person: str, complete: bool = True) -> None:
-    """This person takes the next task of the study."""
+    """Take the next task of the study as this person, and complete it if `complete`."""
     key = identities.worker_key("link", person)
     participation = seats.join(study.pk, key, "link", Kind.PERSON)
     consent.record(participation, agree=True)
@@ -25,7 +25,7 @@ def do_task(study, person: str, complete: bool = True) -> None:
 
 @pytest.fixture
 def study(db, researcher):
-    """Two people did two tasks each, and a third left in the first."""
+    """Two people did two tasks each, and a third left during the first."""
     tasks = [factories.make_task(name=name, test_size=2) for name in ("toy-one", "toy-two")]
     study = factories.make_study(
         researcher, *tasks, shots=[0], annotators=3, tasks_per_worker=2, exit_questionnaire=False

@@ -1,4 +1,4 @@
-"""The table of tasks in the layout of CLUES, Table 2, in the report and as LaTeX."""
+"""The table of tasks in the layout of Table 2 in CLUES, in the report and as LaTeX."""
 
 import pytest
 from django.core.management import call_command

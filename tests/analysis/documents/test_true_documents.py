@@ -1,8 +1,8 @@
-"""Every sentence of preregistration and report is true of its study.
+"""Every sentence in the preregistration and the report is true of its study.
 
-What is true of one kind of study is false of another: SENTENCES lists, for each possible sentence,
-the ones of the five studies whose documents must contain it; the others must not. A sentence
-missing in the table fails, too.
+A sentence true of one kind of study is false of another: for each possible sentence, SENTENCES
+lists which of the five studies' documents must contain it; the others must not. A sentence that
+is missing from the table fails too.
 """
 
 import re
@@ -40,7 +40,7 @@ def people(study: Study):
 
 
 def chose(study: Study) -> bool:
-    """Was a study on Prolific for some of the scenarios alone?"""
+    """Return whether a study on Prolific was for only some of the scenarios."""
     drafts = study.prolific_studies.annotate(of=Count("scenarios"))
     return any(draft.of < study.scenarios.count() for draft in drafts)
 
@@ -71,14 +71,14 @@ def has_left(study: Study) -> bool:
 
 
 def cells(study: Study) -> Counter[tuple[str, int]]:
-    """(task, shots) -> people in the analysis who had nothing before the task."""
+    """Return (task, shots) -> number of people in the analysis without upstream training."""
     rows = people(study).filter(in_analysis=True, status=Status.COMPLETED)
     rows = rows.filter(scenario__arm__in=["", "direct"])
     return Counter(rows.values_list("scenario__task__name", "scenario__shots"))
 
 
 def one_pair_is_tested(study: Study) -> bool:
-    """Is there one pair of shots, with two people or more on each side?"""
+    """Return whether there is one pair of shots, with two or more people on each side."""
     counts = cells(study)
     tasks = {task for task, _shots in counts}
     return len(tasks) == 1 and len(counts) == 2 and min(counts.values()) > 1
@@ -391,7 +391,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
 
 
 def sentences(document: blocks.Document) -> list[str]:
-    """The sentences of paragraphs and lists; not tables, their notes, and the checklist."""
+    """Return the sentences of paragraphs and lists, but not of tables, notes and the checklist."""
     found = []
     for section in document.sections:
         for block in section.blocks:
@@ -403,7 +403,7 @@ def sentences(document: blocks.Document) -> list[str]:
 
 @pytest.fixture(scope="module")
 def documents(five) -> dict[tuple[str, str], blocks.Document]:
-    """(document, name of the study) -> the document; made once, as all tests only read them."""
+    """Return (document, name of study) -> document, built once because tests only read them."""
     made = {}
     for name, pk in five.items():
         study = Study.objects.get(pk=pk)
@@ -476,7 +476,7 @@ def test_people_minus_models_is_reported_for_every_model_source(documents):
         }
 
 
-# Words of the preregistration -> (caption, heading) of what the report shows for it.
+# Words in the preregistration -> (caption, heading) of what the report must show for them.
 PLANNED = {
     "percentile bootstraps over contexts": ("Bootstrap intervals of the means", "Other examples"),
     "with at least 10 annotators, over annotators": (
@@ -514,7 +514,7 @@ def test_equivalence_is_judged_where_the_design_has_a_margin(documents):
 
 
 def captions(document: blocks.Document) -> dict[str, str]:
-    """Name of each figure -> its caption."""
+    """Return name -> caption of each figure."""
     pictures = [b for section in document.sections for b in section.blocks if b.kind == "picture"]
     return {picture.name: picture.caption for picture in pictures}
 
@@ -812,14 +812,14 @@ def test_annotators_with_two_tasks_are_counted_as_one_person(db, five):
 
 
 def plan(study: Study, **changes) -> str:
-    """The preregistration of a design with these keys of the manifest."""
+    """Return the preregistration of a study with these keys of the manifest changed."""
     manifest = StudyRecord(study).manifest | changes
     opening = preregistration.Opening("0" * 64, study.opened_at, 1, 0)
     return " ".join(sentences(preregistration.document(manifest, opening)))
 
 
 def reported(study: Study, **changes) -> str:
-    """The methods of such a design."""
+    """Return the methods of a study with these keys of the manifest changed."""
     record = StudyRecord(study)
     record.manifest |= changes
     return " ".join(paragraph.text for paragraph in methods.paragraphs(record, {}))
