@@ -1,4 +1,4 @@
-"""Comments of a team on an example: on its page, with author and time, and never changed."""
+"""A team's comments on an example: shown on its page with author and time, and never changed."""
 
 import pytest
 from django.db import DatabaseError, transaction
@@ -85,7 +85,7 @@ def listed(client, study, name: str, **query: str) -> str:
 def test_a_gold_marked_as_wrong_is_listed_until_marked_as_right(ada, study, example):
     assert "No gold answers have been marked as wrong." in listed(ada, study, "gold_audit")
     send(ada, study, example, f"It is the second place. {HOSTILE}", gold="wrong")
-    send(ada, study, example, "I agree.")  # says nothing of the gold
+    send(ada, study, example, "I agree.")  # gives no opinion on the gold
     score = study.participations.get().turns.get(example=example).answer.s1
     audit = listed(ada, study, "gold_audit")
     assert "It is the second place. &lt;script&gt;" in audit

@@ -1,4 +1,4 @@
-"""Pages of examples: the hardest first, and every answer to one of them."""
+"""The list of examples, hardest first, and the page with every answer to one example."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ QUERIES = 13
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """One always right, one always "no answer", at 0 and at 2 shots."""
+    """At 0 and 2 shots, one annotator is always right and one always answers "no answer"."""
     study = factories.make_study(module_researcher, factories.make_task(), annotators=2)
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
@@ -62,7 +62,7 @@ def test_the_hardest_come_first_with_their_means_by_shots(study):
     task = study.tasks.get()
     rows = hardest(study, task, Kind.PERSON)
     golds = {e.pk: e.gold for e in task.test_split.examples.all()}
-    # Two of the four examples have no answer: all four annotators are right there.
+    # All four annotators are right on the two of four examples that have no answer.
     assert [bool(golds[row.example]) for row in rows] == [True, True, False, False]
     assert [row.mean for row in rows] == [50, 50, 100, 100]
     assert rows[0].by_shots == [50, 50]
@@ -83,14 +83,14 @@ def address(study, example) -> str:
 
 
 def read(client, study, example, **query):
-    """The page of an example, parsed."""
+    """Return the parsed page of an example."""
     reply = client.get(address(study, example), query)
     assert reply.status_code == 200
     return lxml.html.fromstring(reply.content.decode())
 
 
 def stretches(box) -> list[tuple[str, int | None, bool]]:
-    """A layered text as (text, how many highlighted it or None, in a gold text)."""
+    """Return a layered text as (text, number who highlighted it or None, whether it is gold)."""
     parts = [(box.text or "", None, False)]
     for run in box:
         (text,) = run.find_class("layer-text")
@@ -105,7 +105,7 @@ def layers(page) -> list[list[tuple[str, int | None, bool]]]:
 
 
 def table(page, name: str) -> list[list[str]]:
-    """The cells of a table's body as text."""
+    """Return the text of each cell in a table's body."""
     return [
         [" ".join(cell.text_content().split()) for cell in row]
         for row in page.find_class(name)[0].findall("tbody/tr")
@@ -118,7 +118,7 @@ def facts(page) -> dict[str, str]:
 
 
 def one_example(researcher, text: str, gold: Sequence[str], **card):
-    """A study at 0 and 2 shots whose test is this text alone."""
+    """Return a study at 0 and 2 shots whose only test example has this text, and the example."""
     record = Record("it", (text,), "Which places?", tuple(gold), None)
     task = factories.make_task(test=[record], **card)
     study = factories.make_study(researcher, task, annotators=3)
@@ -126,7 +126,7 @@ def one_example(researcher, text: str, gold: Sequence[str], **card):
 
 
 def say(study, shots: int, *answers: Sequence[str], kind=Kind.PERSON) -> list[Participation]:
-    """Seat one annotator for each answer, who gives it in the test and the gold in training."""
+    """Seat an annotator for each answer, given to all test examples; training is answered right."""
     seats = []
     for texts in answers:
         seats.append(factories.seat(study.scenarios.get(shots=shots), kind))
@@ -169,7 +169,7 @@ def test_highlighted_markup_is_escaped_everywhere_on_the_page(ada, researcher):
     assert ("<b>Ann</b>", 1, True) in layers(read(ada, study, example))[0]
     html = ada.get(address(study, example)).content.decode()
     assert "<b>Ann" not in html
-    # The text, the gold (above and in both tables of lanes), the distinct answer, two lanes.
+    # Once in the text, three times as gold, once as a distinct answer, and in two lanes.
     assert html.count("&lt;b&gt;Ann") == 7
 
 
@@ -200,7 +200,7 @@ def test_a_question_that_can_be_highlighted_is_a_layer_too(ada, researcher):
 
 
 def test_distinct_answers_and_agreement_on_one_example(ada, researcher):
-    """{Ekeus, Allawi} twice and {Ekeus} once (docs/statistics.md#worked-examples)."""
+    """Two {Ekeus, Allawi} and one {Ekeus}, as in docs/statistics.md#worked-examples."""
     study, example = one_example(researcher, "Ekeus met Allawi.", ["Ekeus", "Allawi"])
     both = ["Allawi", "Ekeus"]
     first, second, third = say(study, 0, both, ["Ekeus"], both)
@@ -255,7 +255,7 @@ def test_unchosen_labels_are_listed_too(ada, researcher):
     ]
     assert page.xpath("//meter/@value") == ["0", "2"]
     assert facts(page)["Distinct answers"] == "1"
-    # Over single labels all distances are the same.
+    # For single labels, all distances are equal.
     assert [name for name in facts(page) if "Disagreement" in name] == ["Disagreement, nominal"]
     assert page.find_class("layer-run") == page.find_class("lane") == []
 
@@ -302,7 +302,7 @@ def test_gold_that_cannot_be_highlighted_is_reported(ada, researcher):
     text = " ".join(page.text_content().split())
     assert "Paris cannot be highlighted" in text
     assert "om cannot be highlighted" in text
-    # Inside a word, it is still shown in its place, as in the reveal.
+    # A gold inside a word is still shown in its place, as in the reveal.
     assert ("om", 0, True) in layers(page)[0]
 
 
@@ -339,7 +339,7 @@ def test_example_page_query_count_is_constant_in_annotators(
 @pytest.mark.long
 @pytest.mark.real_data
 def test_published_texts_stay_whole_in_layers(ada, researcher, clues):
-    """Every context with an ampersand, a quotation mark or a bracket, and all golds of it."""
+    """The twelve contexts contain ampersands, quotation marks or angle brackets."""
     card, files = read_clues(clues, "CoNLL03")
     tested = next(file.records for file in files if file.kind == "test")
     records = [record for record in tested if set(record.context[0]) & set("&<>'\"")][:12]
@@ -382,7 +382,7 @@ def test_a_study_without_answers_says_so(ada, researcher):
 def test_the_gold_audit_reads_texts_only_where_all_scores_are_equal(
     study, django_assert_num_queries
 ):
-    """Always right and always "no answer" differ, except on examples without an answer."""
+    """The two annotators' scores are equal only on the examples without an answer."""
     with django_assert_num_queries(2) as seen:
         tallies, doubts = gold_audit.doubts(study, Kind.PERSON)
     (tally,) = tallies

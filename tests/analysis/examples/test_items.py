@@ -33,7 +33,7 @@ def test_an_item_that_all_get_right_has_no_item_rest_correlation():
 
 @pytest.fixture
 def study(researcher):
-    """At 0 and 2 shots one always right and one always "no answer"; a model with two splits."""
+    """One is always right and one always answers "no answer", at 0 and 2 shots; a model ran too."""
     task = factories.make_task(splits=2, test_size=6)
     study = factories.make_study(researcher, task, annotators=2)
     for scenario in study.scenarios.all():
@@ -50,13 +50,13 @@ def test_people_and_models_are_respondents(study):
     task = study.tasks.get()
     golds = {e.pk: e.gold for e in task.test_split.examples.all()}
     rows = hardest(study, task, Kind.PERSON)
-    # Four people, and the model once: at two numbers of shots it would count as two.
+    # Four people, and one model that counts once although it ran at two numbers of shots.
     assert {row.respondents for row in rows} == {5}
     for row in rows:
         is_empty = not golds[row.example]
         assert row.right == (100 if is_empty else 50)
         assert row.right_models == pytest.approx(100 if is_empty else 100 / 3)
-        # Annotators who find one place find them all; where there is none, all are right.
+        # The same respondents are right on every example with places, and all on those without.
         assert math.isnan(row.item_rest) if is_empty else row.item_rest == pytest.approx(1)
 
 
