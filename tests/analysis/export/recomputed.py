@@ -1,4 +1,4 @@
-"""An exported study as pandas reads it, with its answers scored again: nothing here is of ours."""
+"""An exported study as read by pandas, its answers rescored without any code of the product."""
 
 import functools
 import json
@@ -12,7 +12,7 @@ import pandas as pd
 
 from tests.analysis.export.recomputed_scores import Judged, Texts, judge, s1, score, spread
 
-Run = tuple[str, str, str, str]  # of an uploaded model: its name, task, shots, split
+Run = tuple[str, str, str, str]  # (name, task, shots, split) of an uploaded model
 Expected = dict[tuple[str, ...], dict[str, Any]]  # key of a row -> its numbers
 CELL = ["kind", "task", "shots"]
 COUNTS = (
@@ -25,9 +25,9 @@ def texts_of(cell: str) -> Texts:
 
 
 class Exported:
-    """The files of a folder.
+    """The files of an export.
 
-    `further` has the metrics of a task in addition to that of its card.
+    `further` has each task's metrics in addition to the one on its card.
     """
 
     def __init__(self, folder: Path, further: Mapping[str, set[str]]):
@@ -60,11 +60,11 @@ class Exported:
 
     @functools.cache  # noqa: B019
     def __getitem__(self, file: str) -> pd.DataFrame:
-        """A file with its cells as they are written."""
+        """Return a file with its cells as they are written."""
         return pd.read_csv(self.folder / file, dtype=str, keep_default_na=False)
 
     def _given(self) -> pd.DataFrame:
-        """The given answers with their texts, S1 and times."""
+        """Return the given answers with their texts, S1 and times."""
         given = self["answers.csv"].query("submitted_at != ''").copy()
         given["texts"] = given["answer"].map(texts_of)
         given["own_s1"] = self.scored(given)
@@ -86,16 +86,16 @@ class Exported:
         return self.completed().query("in_analysis == '1'")
 
     def cells(self) -> dict[tuple[str, ...], list[str]]:
-        """(kind, task, shots) -> the annotators in the analysis."""
+        """Return (kind, task, shots) -> annotators in the analysis."""
         return {cell: list(own) for cell, own in self.counted().groupby(CELL)["annotator"]}
 
     def pairs(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-        """Two cells of a task and kind, the one with fewer shots first."""
+        """Return pairs of cells of the same task and kind, the one with fewer shots first."""
         cells = self.cells()
         return [(a, b) for a in cells for b in cells if a[:2] == b[:2] and int(a[2]) < int(b[2])]
 
     def models(self) -> dict[tuple[str, ...], list[Run]]:
-        """(model, task, shots) -> its runs."""
+        """Return (model, task, shots) -> its runs."""
         keys = {run[:3] for run in self.runs}
         return {key: [run for run in self.runs if run[:3] == key] for key in keys}
 
@@ -103,7 +103,7 @@ class Exported:
         return {"person", *self.annotators["kind"]}
 
     def seats(self) -> dict[tuple[str, ...], int]:
-        """(task, shots, split, arm) -> seats that the design gives people."""
+        """Return (task, shots, split, arm) -> number of seats for people in the design."""
         rows = self.design["scenarios"]
         keys = [(s["task"], s["shots"], s["split"] or "", s.get("arm", "")) for s in rows]
         return {tuple(map(str, key)): s["seats"] for key, s in zip(keys, rows, strict=True)}
@@ -113,7 +113,7 @@ class Exported:
 
     @functools.cache  # noqa: B019
     def judged(self, who: str | Run, metric: str = "") -> Judged:
-        """The test set of an annotator or run, under the metric of the task's card or another."""
+        """Score the test set of an annotator or run, by default with the metric of its card."""
         task = who[1] if isinstance(who, tuple) else self.annotators.at[who, "task"]
         return self.judge_texts(task, metric or self.metric[task], self.said[who])
 
@@ -127,11 +127,11 @@ class Exported:
         return np.array([self.judged(who, metric).value for who in whose])
 
     def matrix(self, whose: Iterable[str | Run], metric: str = "") -> np.ndarray:
-        """Annotators x test examples."""
+        """Return annotators x test examples."""
         return np.array([self.judged(who, metric).parts for who in whose])
 
     def as_one_set(self, whose: Iterable[str | Run], task: str) -> dict[str, float]:
-        """Mean and SDs of S1 against all alternatives together; none where golds are one set."""
+        """Return mean and SDs of S1 against all alternatives as one set, if the task has any."""
         golds = self.tests[task].set_index("example")["gold_texts"].map(frozenset)
         means = [
             np.mean([s1(texts, golds[example]) for example, texts in self.said[who].items()])
@@ -142,7 +142,7 @@ class Exported:
 
 
 def differences(table: pd.DataFrame, keys: list[str], expected: Expected) -> list[str]:
-    """What of a table is not as expected: rows, and cells by their column and key."""
+    """Return rows and cells of a table that differ from the expected ones, by key and column."""
     rows = {tuple(row[key] for key in keys): row for row in table.to_dict("records")}
     found = [f"row {key}" for key in rows.keys() ^ expected.keys()]
     if len(rows) < len(table):

@@ -1,4 +1,4 @@
-"""What the tables of models, metrics, items and other rules must hold, by the answers alone."""
+"""Expected tables of models, metrics, items and other criteria, computed from answers alone."""
 
 from collections import Counter, defaultdict
 
@@ -52,7 +52,7 @@ def metrics(export: Exported) -> Expected:
 
 
 def splits(export: Exported, task: str, shots: str) -> int:
-    """On how many a model can be trained; at zero shots it runs once."""
+    """Return the number of splits on which a model can be trained, or 1 at zero shots."""
     files = export.examples.query("task == @task and shots == @shots")
     return files["split"].nunique() if shots != "0" else 1
 
@@ -67,7 +67,7 @@ def model_scores(export: Exported) -> Expected:
 
 
 def seated(export: Exported) -> dict[tuple[str, ...], list]:
-    """The same of models in the annotator's seat."""
+    """Return the runs of models in the annotator's seat, by name, task and shots."""
     told, runs = export["model_annotators.csv"].set_index("annotator"), defaultdict(list)
     for row in export.counted().query("kind == 'model'").itertuples():
         model, revision, prompt = told.loc[row.annotator, ["model", "revision", "prompt_hash"]]
@@ -87,7 +87,7 @@ def model_differences(export: Exported) -> Expected:
 
 
 def _difference(export: Exported, task: str, names: list[str], runs: list) -> dict:
-    """Of each split there is one run here."""
+    """Return the expected row; in these studies, each split has one run."""
     contexts, people = export.contexts[task], export.matrix(names)
     model = export.matrix(runs).mean(axis=0)
     gaps = pd.Series((people - model).mean(axis=0), contexts)
@@ -146,7 +146,7 @@ def sensitivity(export: Exported) -> Expected:
     programs = export.answers.query("channel == 'api' and kind == 'person'")["annotator"]
     by_program = people["annotator"].isin(programs)
     clean = ~flagged & ~by_program & (seen != "yes") & (used != "yes")
-    # Rule -> annotators it keeps, and annotators without whom it has no rows.
+    # Rule -> the annotators it keeps, and those it needs at least one of to have a row.
     rules = {
         "reported": (counted, everyone), "with_excluded": (everyone, everyone),
         "seen_before!=yes": (counted & (seen != "yes"), is_asked),
@@ -202,7 +202,7 @@ def gains(export: Exported) -> Expected:
 
 
 def _gain(tasks: list[list[np.ndarray]]) -> dict[str, float]:
-    """ARG over tasks of (new, base): Fieller's interval of one, the delta method's of several."""
+    """Return ARG over tasks of (new, base); Fieller's interval for one task, else delta method."""
     new, base = np.array([[arm.mean() for arm in task] for task in tasks]).T
     squares = np.array([[stats.sem(arm) ** 2 for arm in task] for task in tasks])
     dfs = np.array([[len(arm) - 1 for arm in task] for task in tasks])
@@ -223,7 +223,7 @@ def _gain(tasks: list[list[np.ndarray]]) -> dict[str, float]:
 
 
 def _t(parts: np.ndarray, dfs: np.ndarray) -> float:
-    """The quantile with Satterthwaite's degrees of freedom; NaN where nothing varies."""
+    """Return the t quantile with Satterthwaite's degrees of freedom, or NaN without variation."""
     below = (parts**2 / dfs).sum() or np.nan
     return float(stats.t.ppf(0.975, parts.sum() ** 2 / below))
 
@@ -234,7 +234,7 @@ def _around(value: float, parts: np.ndarray, dfs: np.ndarray) -> tuple[float, fl
 
 
 def _fieller(new: float, base: float, squares: np.ndarray, t: float) -> tuple[float, float]:
-    """The ratios that a t test does not refuse: the roots of their square equation."""
+    """Return the lowest and highest gain that a t test accepts, from a quadratic equation."""
     leading = base**2 - t**2 * squares[1]
     if not leading > 0:
         return np.nan, np.nan

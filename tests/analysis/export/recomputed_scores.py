@@ -1,4 +1,4 @@
-"""Scores, intervals and tests recomputed by numpy, scipy, scikit-learn and rouge."""
+"""Scores, intervals and tests recomputed with numpy, scipy, scikit-learn and rouge."""
 
 import re
 import string
@@ -12,7 +12,7 @@ from rouge import Rouge
 from scipy import special, stats
 from sklearn.metrics import f1_score, matthews_corrcoef
 
-SAME = 1e-12  # scores that differ by less are the same
+SAME = 1e-12  # scores that differ by less are equal
 Texts = frozenset[str]
 
 
@@ -23,7 +23,7 @@ def s1(said: Texts, gold: Texts) -> float:
 
 
 def score(said: Texts, gold: Sequence[str], rule: str) -> float:
-    """S1 by the rule of the task: against all golds, or against the best of the alternatives."""
+    """Return S1 by the task's rule: against all golds, or against the best of the alternatives."""
     if rule == "any_of" and gold:
         return max(s1(said, frozenset([text])) for text in gold)
     return s1(said, frozenset(gold))
@@ -45,7 +45,7 @@ def shared_words(said: str, gold: str) -> float:
 
 def rouge_l(said: str, gold: str) -> float:
     if not said.translate(str.maketrans("", "", string.punctuation)) or not gold.replace(".", ""):
-        return 0.0  # the package refuses texts that say nothing
+        return 0.0  # the package refuses texts without words
     return float(Rouge().get_scores(said, gold)[0]["rouge-l"]["f"])
 
 
@@ -75,14 +75,14 @@ OF_TEST_SET: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 
 
 class Judged(NamedTuple):
-    """The score of a test set, and a part for each example; the mean of the parts is the score."""
+    """The score of a test set, and a part for each example; the score is the mean of the parts."""
 
     value: float
     parts: np.ndarray
 
 
 def judge(metric, said, golds, rule, no_answer, contexts) -> Judged:
-    """The answers to a test set (`said`: a set of texts each) under a metric."""
+    """Score the answers to a test set under a metric; `said` has a set of texts per example."""
     pairs = list(zip(said, golds, strict=True))
     if metric == "S1":
         parts = np.array([score(*pair, rule) for pair in pairs])
@@ -103,7 +103,7 @@ def judge(metric, said, golds, rule, no_answer, contexts) -> Judged:
 
 
 def _jackknifed(score_of, said, gold, contexts) -> Judged:
-    """The parts are pseudo-values without one context each (Busing and others 1999), centred."""
+    """Return centred pseudo-values without one context each as parts (Busing and others 1999)."""
     sides, (codes, known) = np.array([said, gold], dtype=object), pd.factorize(pd.Series(contexts))
     value = score_of(*sides)
     parts = np.full(len(said), value)
@@ -119,7 +119,7 @@ def _jackknifed(score_of, said, gold, contexts) -> Judged:
 class Estimate:
     """A mean or difference by the two-way t: `parts` are (variance, df) of people, contexts, rest.
 
-    `ses` and `dfs` are of other people on these contexts, then of other people and contexts.
+    `ses` and `dfs` are for other people on these contexts, then for other people and contexts.
     """
 
     def __init__(self, value: float, parts: list[tuple[float, float]] | None):
@@ -138,12 +138,12 @@ class Estimate:
         return float(stats.t.sf(distance / self.ses, self.dfs).max())
 
     def interval(self, lowest: float = 0.0) -> dict[str, float]:
-        """Of a score: cut at what a score can be."""
+        """Return the interval of a score, limited to possible scores."""
         low, high = np.clip([self.value - self.reach(), self.value + self.reach()], lowest, 1)
         return {"low_95": low, "high_95": high}
 
     def tested(self, margin: float) -> dict[str, float]:
-        """What every table of differences says of one."""
+        """Return the columns that every table of differences has."""
         gap, half, half_90 = self.value, self.reach(), self.reach(0.9)
         return {
             "difference": gap, "low_95": gap - half, "high_95": gap + half, "margin": margin,
@@ -155,7 +155,7 @@ class Estimate:
 
 
 def row_means(matrix: np.ndarray) -> np.ndarray:
-    """Of what is known in each row."""
+    """Return the mean of the known values in each row."""
     return pd.DataFrame(matrix).mean(axis=1).to_numpy()
 
 
@@ -166,7 +166,7 @@ def of_mean(matrix: np.ndarray, contexts: Sequence[str]) -> Estimate:
 
 
 def of_difference(first: np.ndarray, second: np.ndarray, contexts: Sequence[str]) -> Estimate:
-    """The second mean minus the first: other annotators (Welch), the same contexts."""
+    """Return the second mean minus the first: other annotators (Welch), the same contexts."""
     parts, arms = None, [_by_context(arm, contexts) for arm in (first, second)]
     if all(arm is not None for arm in arms):
         ((one, one_df), _, (rest, df)), ((two, two_df), _, (more, more_df)) = map(_anova, arms)
@@ -178,7 +178,7 @@ def of_difference(first: np.ndarray, second: np.ndarray, contexts: Sequence[str]
 
 
 def _by_context(matrix: np.ndarray, contexts: Sequence[str]) -> np.ndarray | None:
-    """Annotators x contexts, which weigh as their examples; None where nothing can be said."""
+    """Return annotators x contexts, weighted by their examples; None if too few or undefined."""
     of_context = pd.get_dummies(pd.Series(contexts)).to_numpy(float)
     if len(matrix) < 2 or of_context.shape[1] < 2 or np.isnan(matrix).any():
         return None
@@ -187,7 +187,7 @@ def _by_context(matrix: np.ndarray, contexts: Sequence[str]) -> np.ndarray | Non
 
 
 def _anova(values: np.ndarray) -> list[tuple[float, float]]:
-    """Mean squares of people, contexts and the rest over the number of values, with their df."""
+    """Return mean squares over the number of values, and df: people, contexts and the rest."""
     people, contexts = values.shape
     rows, columns = values.mean(axis=1), values.mean(axis=0)
     left = values - rows[:, None] - columns + values.mean()
@@ -205,7 +205,7 @@ def varies(values: np.ndarray) -> bool:
 
 
 def spread(values: Sequence[float], prefix: str = "") -> dict[str, float]:
-    """Mean and both SDs; none of them where a value is undefined."""
+    """Return mean and both SDs, all NaN if a value is undefined."""
     own = pd.Series(list(values), dtype=float)
     return {
         f"{prefix}mean": own.mean(skipna=False),
@@ -215,7 +215,7 @@ def spread(values: Sequence[float], prefix: str = "") -> dict[str, float]:
 
 
 def two_groups(first: np.ndarray, second: np.ndarray) -> dict[str, float]:
-    """Hedges' g with its exact correction, Welch's p, and the p of all permutations."""
+    """Return Hedges' g with its exact correction, Welch's p, and the p over all permutations."""
     sizes, df = (len(first), len(second)), len(first) + len(second) - 2
     smallest = (1 + (sizes[0] == sizes[1])) / special.comb(sum(sizes), sizes[0])
     row = {"n_from": sizes[0], "n_to": sizes[1], "smallest_p": min(1, smallest)}
@@ -231,11 +231,11 @@ def two_groups(first: np.ndarray, second: np.ndarray) -> dict[str, float]:
 
 
 def permuted(groups: tuple[np.ndarray, ...], kind: str) -> float:
-    """The two-sided p of a gap over all permutations: as a size, its one tail holds both."""
+    """Return the two-sided p over all permutations, as the upper tail of the gap's size."""
 
     def size(*groups: np.ndarray, axis: int) -> np.ndarray:
         means = [own.mean(axis=axis) for own in groups]
-        return np.round(abs(means[0] - sum(means[1:])), 11)  # ties, however they were added up
+        return np.round(abs(means[0] - sum(means[1:])), 11)  # keeps ties despite rounding errors
 
     if np.isnan(np.concatenate(groups)).any():
         return np.nan
@@ -244,7 +244,7 @@ def permuted(groups: tuple[np.ndarray, ...], kind: str) -> float:
 
 
 def lee(first: np.ndarray, second: np.ndarray, shares: Sequence[float]) -> tuple[float, float]:
-    """The difference without the best, and without the worst, of the arm that lost fewer."""
+    """Return the difference without the best, then the worst, of the arm that lost fewer."""
     trim = abs(shares[0] - shares[1]) / max(shares)
 
     def best(scores: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""Three exported studies that hold between them a value for each number of an export."""
+"""Three exported studies that together have a value for every number of an export."""
 
 import random
 
@@ -17,13 +17,13 @@ from tests.analysis.export.recomputed import Exported
 from tests.analysis.five_studies import take_part_as_a_model
 from tests.analysis.scores.test_metric_tables import stored as metrics_study  # noqa: F401, a fixture
 
-UNREACHABLE = "Nowhere"  # a gold within a longer word, which cannot be highlighted
-# Task -> the metrics of its study that fit it, in addition to that of its card.
+UNREACHABLE = "Nowhere"  # occurs only inside a longer word, so it can't be highlighted
+# Task -> the study's metrics that fit it, in addition to the one on its card.
 FURTHER = {"ratings": {"S1"}, "moods": {"S1", "EM"}, "places": {"S1", "EM", "Rouge-L"}}
 
 
 def visited(number: int) -> list[Record]:
-    """Two places, one or none of a sentence; each sentence is asked about twice."""
+    """Return questions whose gold is two places, one or none, with two questions per sentence."""
     records = []
     for n in range(number):
         first, second = factories.PLACES[n // 2 : n // 2 + 2]
@@ -34,7 +34,7 @@ def visited(number: int) -> list[Record]:
 
 
 def some_right(who: object):
-    """Answers that do not depend on the order, which is drawn from a random pseudonym."""
+    """Return answers that don't depend on the order, which a random pseudonym determines."""
 
     def answer(turn):
         rng = random.Random(f"{who} {turn.example.source_id}")
@@ -47,7 +47,7 @@ def some_right(who: object):
 
 
 def under_s1(owner, folder) -> Study:
-    """Spans and alternatives at 0, 2 and 4 shots of two splits; all ways to come, work and end."""
+    """Spans and alternatives at 0, 2 and 4 shots, with every way to arrive, work and finish."""
     places = factories.make_task(test=visited(7), splits=2)
     capitals = factories.make_kind("short text", name="capitals", test_size=5, splits=2)
     checks = folder / "checks.jsonl"

@@ -1,4 +1,4 @@
-"""What the tables of answers, annotators and cells must hold, by the answers alone."""
+"""Expected tables of answers, annotators and cells, computed from the answers alone."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ SCENARIO = ["task", "shots", "split", "arm"]
 
 
 def with_holm(rows: Expected) -> Expected:
-    """The rows with Holm's p; a family is the known p of one kind."""
+    """Add Holm's p to the rows; the known p values of a kind form a family."""
     for kind in {kind for kind, *_rest in rows}:
         family = [row for key, row in rows.items() if key[0] == kind and not np.isnan(row["p"])]
         adjusted = multipletests([row["p"] for row in family], method="holm")[1] if family else []
@@ -30,7 +30,7 @@ def with_holm(rows: Expected) -> Expected:
 
 
 def examples(export: Exported) -> Expected:
-    """`reachable`: S1 of those golds that are whole words of the text."""
+    """Return `reachable`: the S1 of those golds that are whole words of the text."""
     rows = {}
     for row in export.examples.to_dict("records"):
         golds, text = row["gold_texts"], row["segments"]
@@ -123,7 +123,7 @@ def human_performance(export: Exported) -> Expected:
 
 
 def _bounds(export: Exported, task: str) -> dict[str, float]:
-    """Baseline of a constant answer, what can be reached, and the score of a random label."""
+    """Return the scores of a constant answer, of all reachable golds, and of a random label."""
     tests, metric, labels = export.tests[task], export.metric[task], export.labels[task]
     bounds = dict.fromkeys(("baseline", "ceiling", "set_ceiling", "floor_random"), np.nan)
     if labels or export.cards[task]["no_answer"]:
@@ -134,12 +134,12 @@ def _bounds(export: Exported, task: str) -> dict[str, float]:
     if metric == "S1" or labels:
         reached = {key: row["reachable"] for key, row in examples(export).items()}
         bounds["ceiling"] = np.mean([reached[k] for k in reached if k[:2] == (task, "test")])
-    if export.rule[task] == "any_of":  # one text of all alternatives
+    if export.rule[task] == "any_of":  # one of the alternatives is given
         bounds["set_ceiling"] = np.mean([2 / (1 + len(gold)) for gold in tests["gold_texts"]])
     if labels and metric == "S1":
         bounds["floor_random"] = 1 / len(labels)
     elif labels:
-        del bounds["floor_random"]  # the mean of seeded draws of labels
+        del bounds["floor_random"]  # depends on seeded draws of labels
     return bounds
 
 
@@ -165,7 +165,7 @@ def training(export: Exported) -> Expected:
     return rows
 
 
-# How alike two different answers are.
+# Similarity of two different answers.
 ALIKE = {
     "nominal": lambda a, b: 0,
     "jaccard": lambda a, b: len(a & b) / len(a | b),
@@ -205,7 +205,7 @@ def pairwise_s1(unit: list[Texts]) -> float:
 
 
 def majority(unit: list[Texts], labels: list[str]) -> Texts | None:
-    """The texts that more than half chose, or the most frequent label (None: of two)."""
+    """Return the texts that more than half chose, or the most frequent label (None if tied)."""
     if not labels:
         votes = Counter(text for texts in unit for text in texts)
         return frozenset(text for text, times in votes.items() if 2 * times > len(unit))
@@ -286,7 +286,7 @@ def attrition(export: Exported) -> Expected:
 
 
 def stages(people: pd.DataFrame) -> pd.Series:
-    """How far each came; in the studies here people withdraw in the end alone."""
+    """Return how far each got; in these studies, people withdraw only at the end."""
     known = people["stage"].where(people["status"] != "withdrawn", STAGES[-1])
     return known.map(STAGES.index)
 

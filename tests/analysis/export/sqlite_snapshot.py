@@ -35,7 +35,7 @@ def main() -> None:
         connections.close_all()
 
     def answered() -> int:
-        at = list(COLUMNS["answers.csv"]).index("submitted_at") - 2  # without study and manifest
+        at = list(COLUMNS["answers.csv"]).index("submitted_at") - 2  # rows lack study and manifest
         return sum(row[at] != "" for row in answers_rows(study))
 
     with snapshot():

@@ -1,4 +1,4 @@
-"""Altered exports: tables as rows, and functions that make the other files agree."""
+"""Altered exports: tables as rows, and functions that make the other files consistent."""
 
 import csv
 import hashlib
@@ -13,11 +13,11 @@ from analysis.export import files, verify
 from analysis.export.columns import COLUMNS
 
 Row = dict[str, str]
-ROUNDS = 6  # a mean that was made to agree changes what is computed from it
+ROUNDS = 6  # each round can change numbers that depend on a corrected one
 
 
 class Export:
-    """The CSVs of a folder as rows that can be changed, and written back with their sums."""
+    """The CSVs of a folder as rows that can be changed and written back with new checksums."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -30,7 +30,7 @@ class Export:
         return self.tables[name]
 
     def keep(self, name: str, keeps: Callable[[Row], bool]) -> None:
-        """Delete the other rows of a file."""
+        """Delete the rows of a file that `keeps` rejects."""
         self.tables[name] = [row for row in self[name] if keeps(row)]
 
     def delete(self, annotator: str) -> None:
@@ -44,7 +44,7 @@ class Export:
         return design
 
     def freeze(self, design: dict[str, Any]) -> None:
-        """Write another design, with its hash in every row."""
+        """Replace the design, and its hash in every row."""
         manifest = json.dumps(design, sort_keys=True, ensure_ascii=False).encode()
         (self.folder / "manifest.json").write_bytes(manifest)
         digest = hashlib.sha256(manifest).hexdigest()
@@ -54,7 +54,7 @@ class Export:
                     row["manifest"] = digest
 
     def write(self, *names: str) -> None:
-        """Write these files, or all, and all sums."""
+        """Write these files, or all files, and all checksums."""
         for name in names or COLUMNS:
             with (self.folder / name).open("w", encoding="utf-8", newline="") as file:
                 writer = csv.DictWriter(file, COLUMNS[name], lineterminator="\r\n")

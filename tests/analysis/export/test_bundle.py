@@ -1,4 +1,4 @@
-"""The release bundle in the browser: made in parts, kept while it holds, never in pieces."""
+"""The release bundle in the browser: made in parts, reused while valid, never incomplete."""
 
 import io
 import json
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(autouse=True)
 def no_browser(monkeypatch, request):
-    """A machine without Chromium, except in the test of the report as a PDF."""
+    """The server has no Chromium, except in the test of the report as a PDF."""
     if "with_a_browser" not in request.node.name:
         monkeypatch.setenv("PATH", "")
 
@@ -43,7 +43,7 @@ def var(settings, tmp_path):
 
 @pytest.fixture
 def study(researcher):
-    """A study with a completed simulated annotator, so without figures, and a person at work."""
+    """A completed simulated annotator and a person at work, so the bundle has no figures."""
     study = factories.make_study(
         researcher, factories.make_task(test_size=4), shots=[2], annotators=3
     )
@@ -54,13 +54,13 @@ def study(researcher):
 
 @pytest.fixture
 def one_by_one(monkeypatch):
-    """Each press does one part."""
+    """Each press runs one part."""
     monkeypatch.setattr(jobs, "POLL", 0)
 
 
 @pytest.fixture
 def ada(client, researcher, django_capture_on_commit_callbacks):
-    """Signed in; what waits for the end of a request's transaction is done after it."""
+    """A signed-in client whose requests also run what waits for the commit."""
     client.force_login(researcher)
     post = client.post
 
@@ -88,7 +88,7 @@ def go_on(client, study) -> None:
 
 
 def finish(client, study) -> Job:
-    """Prepare it and press "Continue" until it is there."""
+    """Prepare the bundle and press "Continue" until it is ready."""
     prepare(client, study)
     for _ in bundle_job.PARTS:
         if bundle_job.job_of(study).is_done:
@@ -149,7 +149,7 @@ def test_changed_rounding_of_times_rebuilds_the_bundle(ada, study, var):
     while not bundle_job.job_of(study).is_done:
         go_on(ada, study)
     assert "Annotators’ times are rounded down to the hour." in shown(ada, study)
-    assert len(kept(var)) == 1  # the other one is not kept
+    assert len(kept(var)) == 1  # the earlier one is deleted
     files = downloaded(ada, study)
     assert json.loads(files[f"{study.name}/versions.json"])["times_rounded_to"] == "hour"
     ada.post(address, {"round_times": "hour"})
@@ -321,7 +321,7 @@ def test_every_part_of_a_job_can_be_repeated(ada, study, researcher, one_by_one,
     job = prepare(ada, study)
     for number in range(len(bundle_job.PARTS)):
         job.refresh_from_db()
-        bundle_job.chunk(job, number)  # done, but stopped before that was stored
+        bundle_job.chunk(job, number)  # done, but stopped before this was stored
         if number == 0:
             answers(study, researcher)
         go_on(ada, study)
@@ -371,7 +371,7 @@ def test_a_withdrawal_deletes_finished_and_unfinished_bundles(
         withdrawal.withdraw(seats(study).get(status="working").token)
     assert kept(var) == []
     assert "Prepare the bundle" in shown(ada, study)
-    # A page that still waits for the old one gets a message and starts nothing.
+    # A page that still waits for the old bundle gets a message and starts nothing.
     waiting = ada.post(
         reverse("release_run", args=[study.name, job.pk]), headers={"HX-Request": "true"}
     )
@@ -386,7 +386,7 @@ def test_a_withdrawal_deletes_finished_and_unfinished_bundles(
 
 
 def test_the_next_preparation_deletes_old_files_without_a_job(ada, study, var):
-    for name, age in (("77", 3700), ("88", 60)):  # the job of the second may yet be committed
+    for name, age in (("77", 3700), ("88", 60)):  # the second one's job may not be committed yet
         (var / "jobs" / name).mkdir(parents=True)
         os.utime(var / "jobs" / name, (time.time() - age,) * 2)
     prepare(ada, study)

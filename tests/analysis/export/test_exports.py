@@ -1,4 +1,4 @@
-"""The journey from import to a CSV compared byte for byte, and the program that verifies it."""
+"""Exports: a journey from import to a CSV compared byte for byte, and verify.py."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ OF_CROSS_TASK = ("upstream_pool.csv", "upstream.csv", "gains.csv")
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Two tasks; people and a simulated annotator: finished, at work and never begun."""
+    """Two tasks; people and a simulated annotator who completed, are working or never began."""
     places = factories.make_task()
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
     study = factories.make_study(
@@ -101,7 +101,7 @@ def verify(export) -> subprocess.CompletedProcess:
 @pytest.mark.long
 @pytest.mark.engines
 def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_path):
-    """Over HTTP, as a person without JavaScript; then annotators.csv as a literal."""
+    """A person without JavaScript takes part over HTTP; annotators.csv equals a literal."""
     task = factories.make_task(shots=[1], test_size=2)
     study = factories.make_study(researcher, task, shots=[1], annotators=1, name="journey", seed=3)
     client.post(reverse("start", args=[study.link_code]))
@@ -116,7 +116,7 @@ def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_
     call_command("export_study", "journey", str(tmp_path / "out"), verbosity=0)
     study.refresh_from_db()
     written = (tmp_path / "out" / "annotators.csv").read_bytes().decode()
-    # Times that no run repeats: all seconds, active and paid ones, the longest absence.
+    # Times differ between runs: total, active, paid and elapsed seconds, and the longest absence.
     written = re.sub(
         r",1,[0-9.e-]+,[0-9.e-]+,[0-9.e-]+,0.0,[0-9.e-]+,B1,",
         ",1,SECONDS,ACTIVE,WORKED,0.0,ELAPSED,B1,",
@@ -328,7 +328,7 @@ def test_the_table_can_be_had_as_markdown_and_latex(study):
     assert r"\toprule" in latex
     assert r"$\pm$" in latex
     assert "±" not in latex.split(r"\begin{tabular}")[1]
-    # Recipe and notes are set with the table, so that a pasted one has them.
+    # The recipe and notes are inside the table, so they are pasted with it.
     inside = latex.split(r"\begin{threeparttable}")[1].split(r"\end{threeparttable}")[0]
     below = inside.split(r"\begin{tablenotes}")[1]
     assert below.count(r"\item ") == len(notes(table, with_intervals=True))
@@ -359,7 +359,7 @@ def test_the_training_table_distinguishes_examples_by_content(study):
 
 @pytest.mark.engines
 def test_training_table_has_means_and_sds_of_sets_and_additions(study, exported):
-    """Tables 8 and 9: recomputed from answers.csv alone, by content, for each group."""
+    """Tables 8 and 9 are recomputed from answers.csv, with training examples matched by content."""
     files = {}
     for example in rows(exported, "examples.csv"):
         if example["file_kind"] == "train":
@@ -430,7 +430,7 @@ def test_training_table_counts_completed_unexcluded_annotators(researcher):
 
 @pytest.mark.engines
 def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_queries):
-    """Equal to verify.py's to the last digit, in whatever order the database gives the answers."""
+    """They equal verify.py's to the last digit, whatever order the database returns answers in."""
     study = factories.make_study(
         researcher, factories.make_task(test_size=40), shots=[0], annotators=1
     )
@@ -438,7 +438,7 @@ def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_que
     factories.work_through(participation, lambda turn: ["went", "home", *turn.example.gold][-3:])
     with django_assert_num_queries(2) as seen:
         frame = frames.annotators(study)
-    # Completed participations store the numbers.
+    # Completed participations store these numbers.
     assert not any('FROM "annotation_answer"' in query["sql"] for query in seen.captured_queries)
     s1 = [a.s1 for a in Answer.objects.filter(turn__participation__scenario__study=study)]
     assert len(set(s1)) > 2

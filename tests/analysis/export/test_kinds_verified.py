@@ -1,4 +1,4 @@
-"""A study of every kind of answer: its export verifies, and an altered cell of each is found."""
+"""An export with every kind of answer verifies, and an altered cell of each kind is found."""
 
 import json
 import shutil
@@ -19,13 +19,13 @@ from tests.annotation.study.test_cross_task import arrive, make_cross_task
 pytestmark = pytest.mark.long
 
 KINDS = [*factories.KINDS]
-# What an answer of a kind may hold instead of what it holds; a text of no example.
+# Replacements for answers of these kinds; no example has them.
 OTHER = {"number": ["4.75"], "label": ["neither"]}
 
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Two annotators of each kind, right and wrong in turn, and a model that is sometimes wrong."""
+    """Two annotators per kind of answer, who err in turn, and a model that is sometimes wrong."""
     tasks = [factories.make_kind(kind) for kind in KINDS]
     study = factories.make_study(module_researcher, *tasks, shots=[2], annotators=2)
     for scenario in study.scenarios.order_by("pk"):

@@ -1,6 +1,6 @@
-"""export_study --as: answers in the formats of other tools, read by our own readers of them.
+"""`export_study --as` writes answers in the formats of other tools, which our readers can read.
 
-The tools' own libraries read them in `make test-tools`.
+In `make test-tools`, the tools' own libraries read them.
 """
 
 import importlib.util
@@ -72,7 +72,7 @@ def test_harness_samples_hold_every_test_answer_of_every_kind(study, tmp_path):
 
 
 def test_exported_samples_can_be_imported_with_the_same_score(study, tmp_path):
-    """Exported, then imported: as if a model had answered so."""
+    """A person's samples are imported as if a model had given the answers."""
     folder = export(study, tmp_path / "out", "lm-eval")
     participation, rows = people(study)[0]
     own = folder / f"{participation.kind}_{participation.pseudonym}"
@@ -134,7 +134,7 @@ def test_the_hf_folder_has_a_split_for_each_step_and_a_card(study, tmp_path):
 
 
 @pytest.mark.django_db
-# The second has a character that is newer than the Unicode of Python 3.11.
+# Python 3.11's version of Unicode lacks the character in the second title.
 @pytest.mark.parametrize("title", ['Ünter \U0001f642: # | "a" \\b', "\U0001fae8"])
 def test_the_card_keeps_every_character_of_the_title(researcher, tmp_path, title):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], title=title)

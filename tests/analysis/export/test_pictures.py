@@ -1,4 +1,4 @@
-"""The pictures of what annotators saw: whole pages as on a desktop and on a phone, by a browser."""
+"""Screenshots of what annotators saw: whole pages as on a desktop and on a phone."""
 
 import io
 import struct
@@ -16,14 +16,14 @@ from tests.annotation.protocol.test_no_gold_leaks import GOLDS, records
 
 pytestmark = pytest.mark.long
 
-# The line below a right answer (--right of tokens.css).
+# The underline of a right answer (--right in tokens.css).
 GREEN = bytes.fromhex("11693a")
 NAMES = ("instructions", "question", "reveal")
 
 
 @pytest.fixture
 def study(researcher):
-    """A task of spans at 0 and 2 shots, with a question about the instructions."""
+    """A span task at 0 and 2 shots, with a question about the instructions."""
     return factories.make_study(
         researcher, factories.make_task(test_size=2),
         comprehension_questions="What is wanted?\n* places\n- people",
@@ -31,7 +31,7 @@ def study(researcher):
 
 
 def released(study, target: Path, *options: str) -> tuple[Path, str]:
-    """The bundle and what the command said about problems."""
+    """Release the study; return the folder and the errors that the command printed."""
     errors = io.StringIO()
     call_command(
         "release_study", study.name, str(target), *options, stdout=io.StringIO(), stderr=errors
@@ -44,7 +44,7 @@ def readme(bundle: Path) -> str:
 
 
 def pixels(path: Path) -> tuple[int, int, list[bytes]]:
-    """(width, height, every pixel's three bytes) of a PNG: eight bits a channel, no alpha."""
+    """Return (width, height, three bytes per pixel) of a PNG with eight bits and no alpha."""
     content = path.read_bytes()
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
     width, height, *kind = struct.unpack(">IIBBBBB", content[16:29])
@@ -65,7 +65,7 @@ def pixels(path: Path) -> tuple[int, int, list[bytes]]:
 
 
 def unfiltered(kind: int, line: bytes, above: bytes) -> bytes:
-    """A row of a PNG with three bytes a pixel, as PNG (W3C, section 9) says."""
+    """Undo the filter of a row with three bytes per pixel (PNG specification, section 9)."""
     row = bytearray(line)
     for i, value in enumerate(line):
         left, up = row[i - 3] if i > 2 else 0, above[i]
@@ -97,7 +97,7 @@ def test_the_bundle_has_desktop_and_phone_pictures_of_each_page(study, tmp_path)
     }
     for name, path in pictures.items():
         width, height = struct.unpack(">II", path.read_bytes()[16:24])
-        # On a phone each pixel of the page is two by two dots.
+        # A phone has two by two dots per pixel of the page.
         assert width == (1280 if name.endswith("desktop") else 780)
         assert height >= (800 if name.endswith("desktop") else 1688)
     listed = (bundle / "SHA256SUMS.bundle").read_text()
@@ -124,7 +124,7 @@ def test_a_picture_of_a_long_page_covers_all_of_it(researcher, tmp_path):
     bundle, _said = released(study, tmp_path / "out")
     width, height, colours = pixels(bundle / "seen" / "toy-places-instructions-desktop.png")
     assert height > 2000
-    # The end of the page, the start button and the link are in its last part.
+    # The last part isn't blank: it shows the end of the page with the start button and the link.
     assert len(set(colours[-400 * width :])) > 20
 
 

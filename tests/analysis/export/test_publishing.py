@@ -1,4 +1,4 @@
-"""A bundle as a data set: citation, licence, Croissant, dataset card; names only on request."""
+"""A bundle as a dataset: citation, licence, Croissant and dataset card; names only on request."""
 
 import csv
 import hashlib

@@ -1,6 +1,6 @@
-"""Every number of an export, recomputed from its answers with third-party libraries.
+"""Every number of an export is recomputed from its answers with third-party libraries.
 
-`verify.py` does a part of this from an export only.
+From an export alone, `verify.py` recomputes only some of them.
 """
 
 import functools
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 PAIR = ["kind", "task", "from_shots", "to_shots"]
 RUN = ["model", "task", "shots", "split"]
-# File -> the columns that name a row, and what computes the others.
+# File -> its key columns, and the function that computes the other columns.
 TABLES = {
     "examples.csv": (["task", "file_kind", "shots", "split", "example"], tables.examples),
     "answers.csv": (["annotator", "step", "example"], tables.answers),
@@ -51,14 +51,14 @@ TABLES = {
     "wages.csv": (["study"], models.wages),
     "gains.csv": (["kind", "task", "new_arm", "base_arm"], models.gains),
 }
-# Numbers that name a row's place, or that verify.py draws again, slices and sums up.
+# Positions of rows, and numbers that verify.py redraws, slices or adds up.
 IN_VERIFY = {
     "examples.csv": "position", "answers.csv": "position", "upstream.csv": "position",
     "upstream_pool.csv": "position", "annotators.csv": "arrival", "allocations.csv": "arrival",
     "spans.csv": "start end", "decisions.csv": "outcome", "pay.csv": "cents",
     "pay_totals.csv": "entries cents",
 }  # fmt: skip
-# Numbers that follow from no other cell of an export, and why.
+# Numbers that don't follow from other cells of an export, and why.
 NOT_RECOMPUTED = {
     ("answers.csv", "noted as it happened"): "active_seconds reveal_seconds blurs away_seconds"
     " pastes copies left_after_copy automated no_input narrow jumps confidence",

@@ -1,4 +1,4 @@
-"""The release bundle is complete, consistent, readable elsewhere, and names no person."""
+"""The release bundle is complete, consistent, readable by other tools, and names no person."""
 
 import csv
 import hashlib
@@ -339,7 +339,7 @@ def test_texts_that_look_like_formulas_or_na_are_unchanged(researcher, tmp_path)
     factories.work_through(factories.seat(study.scenarios.get()))
     bundle = tmp_path / "out"
     assert "Consistent" in release.write_release(study, bundle)
-    # As README.md says it is read.
+    # Read as README.md recommends.
     read = pd.read_csv(bundle / "spans.csv", keep_default_na=False, na_values=[""])
     assert sorted(read["text"]) == sorted(texts)
     assert set(pd.read_parquet(bundle / "parquet" / "spans.parquet")["text"]) == set(texts)
@@ -394,7 +394,7 @@ def test_without_pyarrow_a_bundle_lacks_parquet_files_and_says_nothing_of_them(
 
 
 def as_text(value, like: str) -> str:
-    """A value of Parquet as the CSV writes it; a number as `like` where that is the same one."""
+    """Return a Parquet value as in the CSV; a number as `like` if they are equal."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     if isinstance(value, float) and like and float(like) == value:
@@ -474,7 +474,7 @@ def key(tmp_path_factory):
 
 
 def test_a_signature_reveals_a_change_that_sums_cannot(study, tmp_path, key, capsys):
-    """Seconds away from the page made up, and all sums made to agree."""
+    """Time away from the page is falsified, and all checksums agree."""
     target = tmp_path / "signed"
     call_command(
         "release_study", study.name, str(target), "--no-pictures", "--sign", str(key),
@@ -482,7 +482,7 @@ def test_a_signature_reveals_a_change_that_sums_cannot(study, tmp_path, key, cap
     )  # fmt: skip
     signers = ["--signers", str(key.with_name("allowed_signers"))]
     assert verify.main(target, signers) == 0
-    assert csv.field_size_limit() == 131_072  # Python's default, also for other readers
+    assert csv.field_size_limit() == 131_072  # other readers still have Python's default
     printed = capsys.readouterr().out
     for name in ("SHA256SUMS", "SHA256SUMS.bundle"):
         assert f"the signature of {SIGNER} on {name}" in printed.splitlines()[-1]
@@ -494,7 +494,7 @@ def test_a_signature_reveals_a_change_that_sums_cannot(study, tmp_path, key, cap
         write_csv(file, list(rows[0]), (row.values() for row in rows))
     files.write_data_sums(target)
     files.write_bundle_sums(target)
-    assert verify.main(target) == 0  # away_seconds: nothing inside can expose them
+    assert verify.main(target) == 0  # nothing inside the bundle exposes a false away_seconds
     capsys.readouterr()
     assert verify.main(target, signers) == 1
     printed = capsys.readouterr().out
@@ -517,7 +517,7 @@ def test_nothing_is_made_where_verify_does_not_agree(study, tmp_path):
     tests = task.test_split.examples.order_by("position")
     contexts = [(example.pk, tuple(example.context)) for example in tests]
     seed = f"{study.seed}:{shots}:{task.name}"
-    # Another pseudonym usually means another order of the examples, but not always.
+    # Another pseudonym usually gives another order of the examples, but not always.
     for name in map("nobody-{}".format, range(50)):
         drawn = training_step.order_examples(
             contexts, study.annotation_order, f"{seed}:{name}:annotation"

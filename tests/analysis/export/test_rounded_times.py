@@ -1,4 +1,4 @@
-"""A bundle with rounded times reveals no exact time, verifies, and shows alterations."""
+"""A bundle with rounded times reveals no exact time and verifies; alterations are found."""
 
 import re
 import shutil
@@ -60,7 +60,7 @@ def test_no_text_in_it_shows_a_persons_time_to_the_minute(study, bundle):
     for path in bundle.folder.rglob("*"):
         if path.suffix not in (".csv", ".md", ".html", ".json", ".txt", ".cff"):
             continue
-        if path.stem == "preregistration":  # says when the design was opened
+        if path.stem == "preregistration":  # states when the design was opened
             continue
         for found in TIME.finditer(path.read_text(encoding="utf-8")):
             assert found[0] in opened or re.search(r":00:00(\.0+)?(Z|\+| UTC)", found[0]), path

@@ -1,4 +1,4 @@
-"""Exports of a study with a screening set, and what verify.py finds where they are altered."""
+"""Exports of a study with a screening set, and the alterations that verify.py finds."""
 
 import json
 
@@ -18,7 +18,7 @@ NOT_GOLD = "home"
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """0 and 2 shots, four screening examples: some pass, some fail, one withdraws, one is at it."""
+    """Some pass four screening examples, some fail, one withdraws and one is still answering."""
     task = factories.make_task(test_size=6, train={
         2: factories.place_records("train", 2), 8: factories.place_records("train", 8),
     })  # fmt: skip
@@ -38,7 +38,7 @@ def stored(module_researcher):
 
         return answer
 
-    for number in (0, 1, 3):  # of four: two pass
+    for number in (0, 1, 3):  # errors on four examples: two people pass
         factories.work_through(factories.seat(zero), wrong_in("screening", number))
     factories.work_through(factories.seat(two))
     failed = factories.seat(two)

@@ -1,6 +1,6 @@
-"""An altered export is found by its content, or by a hash or signature from outside.
+"""An altered export is found by its content, or by an external hash or signature.
 
-README.md of an export says which changes need the published hash or key.
+The README.md of an export says which changes need the published hash or key.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ ARRIVALS, DECLINE = 20, (5, 14)
 
 @pytest.fixture(scope="module")
 def stored(module_researcher, tmp_path_factory):
-    """Two tasks at 0, 2 and 4 shots, through the annotators' pages: some decline, one withdraws."""
+    """People work on two tasks at 0, 2 and 4 shots; some decline, and one withdraws."""
     places = factories.make_task(test_size=9, shots=[2, 4])
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, test_size=8)
     folder = tmp_path_factory.mktemp("checks")
@@ -109,7 +109,7 @@ def test_the_fixture_has_all_kinds_of_rows(export, capsys):
 
 
 def another_gold(export):
-    """Of a test example, wherever it is written, with its hash."""
+    """Replace the gold of a test example, and its hash, wherever they are written."""
     example = next(
         row
         for row in export["examples.csv"]
@@ -142,7 +142,7 @@ def a_right_answer(export):
 
 
 def one_answer_twice(export):
-    """At the same place: the second row would replace the first one."""
+    """Add a right answer in the same position as a wrong one, which it could replace."""
     row = next(row for row in export["answers.csv"] if row["s1"] == "0.0")
     export["answers.csv"].append(row | {"answer": row["gold"], "s1": "1.0"})
 
@@ -174,7 +174,7 @@ def deleted(export):
 
 
 def deleted_with_the_allocation(export):
-    """The arrivals after it are numbered again: the draws of ties and the seats do not fit."""
+    """Renumber later arrivals too; the draws of ties and the seats then don't match."""
     worst = analysed(export)[-1]
     export.delete(worst["annotator"])
     export.keep("allocations.csv", lambda row: row["arrival"] != worst["arrival"])
@@ -241,7 +241,7 @@ BY_CONTENT = {
 
 
 def failed(export, capsys, *arguments) -> set[str]:
-    """The titles of the checks that fail, up to the first colon or comma."""
+    """Return the titles of the failed checks, up to the first colon or comma."""
     capsys.readouterr()
     status = export.verify(*arguments)
     lines = capsys.readouterr().out.splitlines()
@@ -295,7 +295,7 @@ def invented_reason(export):
 
 
 def a_wider_margin(export):
-    """A change of the design, with its hash in every row."""
+    """Widen the margin in the design, and write the new hash into every row."""
     design = export.design()
     design["equivalence_margin"] = 25
     export.freeze(design)
@@ -329,7 +329,7 @@ def test_hash_and_signature_reveal_what_content_cannot(
 
 
 def hashes(export, capsys) -> tuple[str, str]:
-    """Of the design and of the sums, as verify.py prints them."""
+    """Return the hashes of the design and of the checksums, as verify.py prints them."""
     assert export.verify() == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "Consistent; not anchored: no external hash was given."
@@ -364,7 +364,7 @@ def test_missing_sums_are_reported(export, capsys):
 
 # Cell by cell -------------------------------------------------------------------------------------
 
-# What verify.py recomputes or compares, as README.md of an export lists it.
+# What verify.py recomputes or compares, as listed in the README.md of an export.
 CHECKED = {
     "examples.csv": "segments question gold hash",
     "answers.csv": "task shots split step position annotator kind status in_analysis example hash"
@@ -387,7 +387,7 @@ CHECKED = {
 @pytest.mark.long
 @pytest.mark.parametrize("name", CHECKED)
 def test_an_altered_cell_of_what_is_checked_is_found(export, capsys, name):
-    """In the first, a middle and the last row that has one, with sums that fit."""
+    """It alters the first, a middle and the last row with a value, and rewrites the checksums."""
     for column in CHECKED[name].split():
         rows = [row for row in export[name] if row[column] and row.get("n") != "0"]
         if name == "annotators.csv":  # no other file names those who withdrew
@@ -404,7 +404,7 @@ def test_an_altered_cell_of_what_is_checked_is_found(export, capsys, name):
 
 
 def other(value: str) -> str:
-    """Another value that looks like one of its kind."""
+    """Return another value of the same kind."""
     try:
         return json.dumps(["Elsewhere"]) if value[0] == "[" else repr(float(value) * 1.01 + 0.01)
     except ValueError:
