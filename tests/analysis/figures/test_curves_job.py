@@ -1,6 +1,6 @@
-"""Jobs compute figures and inclusion criteria of many answers, with the content of few answers.
+"""For a large study, jobs compute figures and inclusion criteria, with the same content.
 
-These tests set the limit to zero and do not check its value.
+These tests set the limit for large studies to zero and don't check its value.
 """
 
 import re
@@ -66,13 +66,13 @@ def files(client, study) -> dict[tuple, bytes]:
 
 
 def page(client, study, name: str) -> str:
-    """The page below its title, without the token of its forms."""
+    """Return the page below its title, without the CSRF tokens."""
     shown = client.get(reverse(name, args=[study.name]), follow=True).content.decode()
     return re.sub(r'(?<=csrfmiddlewaretoken" value=")\w+', "", shown.split("<h1>")[1])
 
 
 def finished(client, study, name: str) -> str:
-    """The page once its job has ended, as a browser without JavaScript reaches it."""
+    """Return the page after its job has ended, as a browser without JavaScript gets it."""
     address = f"{reverse('analysis_run', args=[study.name])}?work={WORK[name]}"
     for _ in range(10):
         shown = page(client, study, name)
@@ -97,7 +97,7 @@ def test_a_page_by_a_job_is_that_of_a_small_study(ada, study, monkeypatch, name)
     at_once = page(ada, study, name)
     monkeypatch.setattr(findings, "SMALL", 0)
     assert "<progress" in page(ada, study, name)
-    assert not Job.objects.exists()  # no GET begins anything
+    assert not Job.objects.exists()  # a GET starts nothing
     assert finished(ada, study, name) == at_once
     assert Job.objects.get().is_done
 
@@ -112,7 +112,7 @@ def test_files_are_the_same_with_and_without_the_jobs(ada, study, large):
 def test_only_the_jobs_read_answers(ada, study, large, monkeypatch):
     for name in WORK:
         finished(ada, study, name)
-    monkeypatch.setattr(findings.frames, "answers_in_order", None)  # callable no more
+    monkeypatch.setattr(findings.frames, "answers_in_order", None)  # any call fails
     monkeypatch.setattr("analysis.scores.sensitivity.given", None)
     monkeypatch.setattr(findings, "answers_of", None)
     monkeypatch.setattr("analysis.examples.gold_audit._answered", None)
@@ -197,7 +197,7 @@ def test_every_input_of_a_page_starts_another_job(ada, study, large, name, chang
     change(study)
     assert "<progress" in page(ada, study, name)
     after = finished(ada, study, name)
-    assert Job.objects.count() == 1  # that of before is forgotten
+    assert Job.objects.count() == 1  # the earlier one is deleted
     made = files(ada, study)
     Job.objects.all().delete()
     assert files(ada, study) == made

@@ -1,4 +1,4 @@
-"""The page of figures: what it draws is what was answered, and it says why it draws nothing."""
+"""Figures show the data that was answered, or a reason why nothing is drawn."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ NAMES = ["shots", "learning", "drift"]
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Two annotators at each of 0 and 10 shots: one always right, one always "no answer"."""
+    """At 0 and 10 shots, one annotator is always right and one always answers "no answer"."""
     task = factories.make_task(shots=(2, 10), test_size=6)
     study = factories.make_study(module_researcher, task, shots=[0, 10], annotators=2)
     for scenario in study.scenarios.all():
@@ -41,7 +41,7 @@ def rows_of(client, study, figure: str, **asked) -> list[dict[str, str]]:
 
 
 def annotators_of(client, study, **asked) -> list[dict[str, str]]:
-    """The rows of single annotators behind the shot curve."""
+    """Return the rows behind the shot curve that are about single annotators."""
     return [row for row in rows_of(client, study, "shots", **asked) if row["annotator"]]
 
 
@@ -64,9 +64,9 @@ def test_the_shot_curve_shows_the_means_of_the_table(ada, study):
         assert float(row["score"]) == pytest.approx(cell.mean / 100)
         assert row["metric"] == "S1"
         assert int(row["n"]) == cell.n
-        # Two of the six examples have no answer.
+        # "No answer" is right on two of the six examples.
         assert float(row["baseline"]) == pytest.approx(1 / 3)
-        # Means of 100 and 33.3 leave everything possible: cut at what S1 can be.
+        # The interval around 100 and 33.3 is wider than the possible range of S1, so it is cut.
         assert (float(row["low_95"]), float(row["high_95"])) == (0, 1)
 
 
@@ -89,7 +89,7 @@ def test_one_annotator_has_no_interval(ada, researcher):
 def test_the_learning_curve_follows_each_annotators_order(ada, researcher):
     task = factories.make_task(shots=(10,))
     study = factories.make_study(researcher, task, shots=[10], annotators=1)
-    # Five mistakes, then everything right.
+    # The first five answers are wrong, and the rest are right.
     seat = factories.seat(study.scenarios.get())
     factories.work_through(
         seat, lambda turn: ["train"] if turn.position < 5 else list(turn.example.gold), limit=10
@@ -139,9 +139,9 @@ def test_the_figures_page_reads_no_answers_for_deferred_content(
         assert ada.get(page).status_code == 200
     read = [query["sql"] for query in seen.captured_queries if "annotation_answer" in query["sql"]]
     counted = [sql for sql in read if "COUNT(*)" in sql and "LIMIT 3001" in sql]
-    assert len(counted) == 1  # are there few?
+    assert len(counted) == 1  # are there few answers?
     assert len(read) <= 5
-    assert all("LIMIT 1" in sql for sql in read if sql not in counted)  # is there one?
+    assert all("LIMIT 1" in sql for sql in read if sql not in counted)  # is there any answer?
 
 
 @pytest.mark.parametrize("figure", ["learning", "drift"])
@@ -155,7 +155,7 @@ def test_groups_are_distinguishable_without_colour(ada, study, figure):
 
 
 def test_a_group_has_the_same_style_in_every_figure(ada, study):
-    # The learning curve has no participants at 0 shots; those at 10 keep their look.
+    # The learning curve omits the group at 0 shots, but the group at 10 keeps its style.
     looks = [
         next(layer["shape"]["scale"] for layer in marks(spec) if "shape" in layer)
         for spec in (spec_of(ada, study, name) for name in ("learning", "drift"))
@@ -230,7 +230,7 @@ def test_an_excluded_annotator_is_in_no_figure(ada, study):
 
 
 def test_swapping_two_exclusions_changes_the_figures(ada, study):
-    """As many annotators and as many answers, but other ones."""
+    """The swap keeps the numbers of annotators and answers, so counting would miss it."""
     first, second = study.participations.filter(scenario__shots=0)
     shown = []
     for out, back in ((first, second), (second, first)):
@@ -271,7 +271,7 @@ def test_attention_checks_are_in_no_figure(ada, researcher, tmp_path):
     study = factories.make_study(researcher, task, shots=[0], annotators=1, attention_checks=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     tenths = [row for row in rows_of(ada, study, "drift") if row["what"] == "annotator"]
-    # Twenty examples in ten parts of two, wherever the check stood.
+    # The twenty examples are in ten parts of two, wherever the check was placed.
     assert [(row["part"], row["n"]) for row in tenths] == [(str(k), "2") for k in range(1, 11)]
 
 

@@ -1,4 +1,4 @@
-"""Humans and models in the widths of a paper, and several studies in one figure and table."""
+"""Humans and models at the column widths of a paper; several studies in a figure and table."""
 
 import csv
 import io
@@ -17,11 +17,11 @@ from tests.analysis.documents.latex_reader import problems
 
 pytestmark = pytest.mark.long
 
-SMALLEST = 6.0  # points of a letter in print
+SMALLEST = 6.0  # points, in print
 
 
 def smallest_letter(drawn: str) -> float:
-    """Points of the smallest letters of such an SVG in print."""
+    """Return the size of the smallest letters of such an SVG, in points on paper."""
     width = re.search(r'<svg[^>]*? width="([\d.]+)in"', drawn)
     box = re.search(r'viewBox="0 0 ([\d.]+) ', drawn)
     sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)px"', drawn)]
@@ -181,7 +181,7 @@ def test_a_foreign_study_cannot_be_added_to_a_comparison(
     mine = factories.make_study(researcher, task)
     reply = client.get(
         reverse("api_compare"), {"study": [study.name, mine.name]}, headers=one
-    )  # a token of one study opens no other
+    )  # a token for one study gives access to no other
     assert reply.status_code == 404
 
 

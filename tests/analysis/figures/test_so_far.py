@@ -1,4 +1,4 @@
-"""The result so far on the overview: an inline picture of the numbers that the table has."""
+"""Results so far on the overview: an inline chart of the numbers in the table."""
 
 import re
 
@@ -46,7 +46,7 @@ def test_the_panel_has_table_means_and_a_band_from_five_people(ada, study):
     table = performance(study)
     assert people.texts == [f"{table.cells['toy-places', shots].mean:.1f}" for shots in (0, 2)]
     assert people.counts == ["5", "4"]
-    # Hollow, and without an interval, below five people: one point makes no band.
+    # Points of fewer than five people are hollow, without an interval; one interval isn't a band.
     assert [dot.is_few for dot in people.dots] == [False, True]
     assert panel.band == ""
     shown = overview(ada, study)
@@ -91,7 +91,7 @@ def test_models_are_shown_with_people_under_their_names(study, researcher):
     (panel,) = so_far.for_study(study).panels
     assert [series.name for series in panel.series] == ["People", "toy"]
     assert panel.series[1].texts == ["–", "100.0"]
-    assert panel.drawn[-1] is panel.series[0]  # people are above models
+    assert panel.drawn[-1] is panel.series[0]  # people are drawn above models
     assert "toy –, 100.0" in panel.description
 
 
