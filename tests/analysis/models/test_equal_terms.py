@@ -121,7 +121,7 @@ def test_a_run_on_the_split_of_the_people_is_the_equal_pairing(researcher, db):
 
 
 def split_2_differs(researcher, task, **stated):
-    """Predictions after splits 1 and 2: the one always right, the other always empty."""
+    """Import predictions that are always right on split 1 and always empty on split 2."""
     for number, predict in ((1, None), (2, lambda _example: [])):
         factories.predict(researcher, "toy", task, 2, number, predict)
     PredictionFile.objects.update(**stated)
@@ -154,7 +154,7 @@ def test_differences_pair_people_with_runs_on_their_own_splits(researcher, db):
 def test_a_number_of_another_split_is_not_an_equal_pairing(
     researcher, db, renumbered, numbering, is_equal
 ):
-    """Where --rechain gave the people's split another number than its file has."""
+    """After --rechain, the people's split can have a different number from its file."""
     task = factories.make_task(splits=2)
     if renumbered:
         Task.objects.filter(pk=task.pk).update(rechained=True)
@@ -202,7 +202,7 @@ def test_people_on_several_splits_have_a_spread_over_splits(researcher, db):
 @pytest.mark.long
 @pytest.mark.engines
 def test_aggregate_sd_includes_the_covariance_between_tasks(researcher, db):
-    """Against a sum over tasks of each person: where all did both, its SD is exactly that."""
+    """If everyone does both tasks, it equals the SD of each person's sum over the tasks."""
     tasks = [factories.make_task(name=name, test_size=6) for name in ("one", "two")]
     study = factories.make_study(
         researcher, *tasks, shots=[0], annotators=3, tasks_per_worker=2, exit_questionnaire=False

@@ -34,7 +34,7 @@ def study(researcher):
 
 
 def rows(client, study) -> dict[str, dict[str, str]]:
-    """Model -> its row of the CSV of the page."""
+    """Return model -> its row in the CSV of the page."""
     address = reverse("study_models_file", args=[study.name, "differences"])
     text = client.get(address + "?kind=person").content.decode()
     return {row["model"]: row for row in csv.DictReader(io.StringIO(text))}

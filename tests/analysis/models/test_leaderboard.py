@@ -1,4 +1,4 @@
-"""The leaderboard holds to the rules of the CLUES repository."""
+"""The leaderboard follows the rules of the CLUES repository."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
 
 
 def wrong(share: int):
-    """Predictions of which every `share`th is wrong."""
+    """Return predictions of which every `share`th is wrong."""
     count = iter(range(10_000))
     return lambda example: ["x"] if next(count) % share == 0 else example.gold
 
@@ -32,7 +32,7 @@ def predict_all(owner, name: str, task: Task, size_class: str, share: int) -> No
 
 @pytest.fixture
 def study(researcher):
-    """One task of 2 and 4 shots, five splits of each; two people at 4 shots."""
+    """One task at 2 and 4 shots, with five splits each; two people at 4 shots."""
     task = factories.make_task(test_size=6, splits=5, shots=(2, 4))
     study = factories.make_study(researcher, task, shots=[4], annotators=2)
     factories.work_through(factories.seat(study.scenarios.get()))

@@ -1,4 +1,4 @@
-"""Humans and models under one scorer: worked numbers, the page, and the CSVs behind it."""
+"""Humans and models scored alike: worked numbers, the page, and the CSVs behind it."""
 
 import csv
 import io
@@ -82,9 +82,9 @@ def test_clustered_standard_errors_use_sums_of_clusters():
     values = [1.0, 0.0, -1.0, 0.5]
     assert differences.cluster_sums(values, list("aabb")) == [1, -0.5]
     plain = differences.clustered_se(values, list("abcd"))
-    # SD with ddof 0 over the root of n.
+    # SD with ddof 0, divided by the square root of n.
     assert plain == pytest.approx(math.sqrt(2.1875 / 4) / 2)
-    # Deviations from .125 sum to .75 and -.75.
+    # The clusters' deviations from .125 sum to .75 and -.75.
     assert differences.clustered_se(values, list("aabb")) == pytest.approx(0.75 * math.sqrt(2) / 4)
 
 
@@ -93,9 +93,9 @@ def test_clustered_standard_errors_use_sums_of_clusters():
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Two annotators at each of 0 and 2 shots: one always right, one always "no answer".
+    """At 0 and 2 shots, one annotator is always right and one always answers "no answer".
 
-    Examples 1, 2, 4 and 5 of the six have one or two places, the others none.
+    Four of the six examples (1, 2, 4 and 5) have one or two places, and the others none.
     """
     study = factories.make_study(
         module_researcher,
@@ -116,9 +116,9 @@ def study(db, stored):
 
 @pytest.fixture
 def toy(researcher, study):
-    """A model with two of five splits: one always empty, one right where there is one place.
+    """A model with two of five splits: always empty on one, wrong only for two places on the other.
 
-    Neither is the split of the people, which is the first.
+    Neither is the first split, which people have.
     """
     task = study.tasks.get()
     factories.predict(researcher, "toy", task, 2, 3, lambda _example: [])
@@ -151,7 +151,7 @@ def test_people_and_models_share_a_table_each_over_its_own_units(study, toy):
 
 
 def test_an_answer_scores_the_same_from_a_person_and_a_model(researcher, study):
-    """Of two annotators one is always right, the other answers as the model does."""
+    """One of the two annotators is always right, and the other answers like the model."""
     factories.predict(researcher, "empty", study.tasks.get(), 2, 1, lambda _example: [])
     (people,) = rows_of(study)[2, "People, this study"].scores
     (model,) = rows_of(study)[2, "empty, uploaded"].scores
@@ -232,11 +232,11 @@ def test_differences_are_paired_by_example(study, toy):
     )
     assert (difference.training, difference.split_numbers) == ("other splits", "3; 4")
     assert (difference.human_mean, difference.model_mean) == pytest.approx((200 / 3, 50))
-    # Humans .5 and the model .5 at one place, .5 and 0 at two: 0, 0, .5, 0, 0, .5.
+    # Humans score .5 and the model .5 with one place, .5 and 0 with two, and equally with none.
     assert difference.difference == pytest.approx(100 / 6)
-    assert difference.p_sign_flip == pytest.approx(0.5)  # both signs alike: 2 of 4
+    assert difference.p_sign_flip == pytest.approx(0.5)  # 2 of 4 flips are as extreme
     assert difference.floor == difference.p_sign_flip
-    # The two people minus the model: at one place, at two, and where there is none.
+    # Each person minus the model: with one place, with two, and with none.
     gaps = [[0.5, 0.5, 1, 1, 0, 0], [-0.5, -0.5, 0, 0, 0, 0]]
     people = two_way.of_mean(np.array(gaps))
     low, high = people.interval()
@@ -246,7 +246,7 @@ def test_differences_are_paired_by_example(study, toy):
 
 
 def test_people_are_a_sample_when_compared_with_a_model(study, toy):
-    """Two people with very different scores say little, however many examples agree."""
+    """Two people with very different scores give a wide interval, however many examples agree."""
     (difference,) = differences.differences(study, Kind.PERSON)
     assert difference.low < difference.difference - 200 < difference.difference
     assert difference.se > difference.se_clustered
@@ -448,7 +448,7 @@ def test_models_page_query_count_is_constant_in_models(ada, researcher, study, t
         return len(asked)
 
     factories.predict(researcher, "a", study.tasks.get(), 2, 1)
-    queries()  # what is asked once, whatever the page
+    queries()  # caches what is queried only once
     factories.predict(researcher, "b", study.tasks.get(), 2, 1)
     of_few = queries()
     for name in ("c", "d", "e"):

@@ -32,7 +32,7 @@ def study(researcher, db):
 
 
 def run(folder, study, model, *names, **stated):
-    """Import predictions that are right, with these names after the task's name."""
+    """Import correct predictions from files named after the task plus these names."""
     task = study.tasks.get()
     place = folder / model
     place.mkdir()

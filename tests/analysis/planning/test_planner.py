@@ -28,7 +28,7 @@ WANTED = {
 
 @pytest.fixture
 def study(researcher):
-    """At 0 and 2 shots each: two annotators who are always right and one who is always wrong."""
+    """At 0 and 2 shots, two annotators are always right and one is always wrong."""
     task = factories.make_task(test_size=6)
     pilot = factories.make_study(researcher, task, shots=[0, 2], annotators=3, title="A pilot")
     for scenario in pilot.scenarios.all():
@@ -83,7 +83,7 @@ def test_a_plan_uses_the_published_sds():
     assert (row.mean, row.sd, row.n) == pytest.approx((83.5, 0.6, 3))
     # t(.975, 2) = 4.303 times 0.6 / sqrt(3).
     assert row.half_width == pytest.approx(1.4905, abs=1e-3)
-    # Downwards a little more, upwards a little less, as the SD follows the mean.
+    # The SD changes with the mean, so a loss must be slightly larger than a gain to be found.
     below, above = row.detectable
     assert above < 3.51 * 0.6 < below
     assert (below, above) == pytest.approx((2.15, 2.06), abs=0.05)
@@ -98,13 +98,13 @@ def test_the_widest_published_spread_shows_only_28_points():
     assert max(row.power) < 0.1
     assert row.annotators_needed == power.annotators_needed(0.03, 0.08)
     assert (row.sd_low, row.sd_high) == pytest.approx((4.17, 50.3), abs=0.05)
-    # Not a label task: its scores are not all right or wrong.
+    # It isn't a label task, so its scores aren't all 0 or 1.
     assert math.isnan(row.wilson_low)
 
 
 @pytest.mark.long
 def test_about_half_of_studies_reach_a_planned_width(ada):
-    """A share above half is due to rounding up and to the skew of small SDs; no share is below."""
+    """The share exceeds half because n is rounded up and SDs of small samples are skewed."""
     draw = np.random.default_rng(1)
     for sd, width, at_most in ((3.0, 3.0, 0.72), (5.0, 2.0, 0.6), (8.0, 3.0, 0.6)):
         n = power.annotators_needed(width, sd)
@@ -131,7 +131,7 @@ def test_pilot_components_predict_other_people_on_other_examples():
     known = planner.measured_by("toy", 10, part, labelled=False)
     assert (known.mean, known.sd, known.n) == pytest.approx((0.625, 0.125, 3))
     row = planner.plan(known, WANTED | {"examples": 4})
-    # Annotators differ by less than the rest: their part is that of the rest, .118056 / 12.
+    # Annotators vary less than the rest, so their part is raised to the rest's, .118056 / 12.
     df = 0.048032**2 / (0.009838**2 / 2 + 0.048032**2 / 3 + 0.009838**2 / 6)
     quantile = stats.t.ppf(0.975, df)
     assert row.half_width_both == pytest.approx(100 * quantile * math.sqrt(0.048032), abs=0.01)
@@ -158,7 +158,7 @@ def test_a_single_annotator_gives_no_plan_for_annotators():
 )
 @settings(max_examples=40)
 def test_the_numbers_of_a_plan_are_consistent(parts, sd, people, examples, each):
-    """The wider question has the wider interval; what is called enough is enough."""
+    """The more general interval is never narrower, and the planned numbers just suffice."""
     cell = planner.Known("toy", 0, 0.8, sd, 3, two_way.Components(*parts), False, each)
     wanted = WANTED | {"annotators": people, "examples": examples}
     row = planner.plan(cell, wanted)
@@ -170,7 +170,7 @@ def test_the_numbers_of_a_plan_are_consistent(parts, sd, people, examples, each)
         if math.isfinite(least):
             assert (power_of >= planner.POWER - 1e-9) == (least <= wanted["difference"] + 1e-7)
     assert row.sd_low < row.sd < row.sd_high
-    # More examples, more people: never a wider interval.
+    # More examples or more people never widen an interval.
     for more in ({"examples": 2 * examples}, {"annotators": 2 * people}):
         wider = planner.plan(cell, wanted | more)
         assert wider.half_width <= row.half_width + 1e-9
@@ -184,8 +184,8 @@ def test_annotators_who_tie_give_no_plan():
     assert all(map(math.isnan, (*row.power, *row.detectable)))
 
 
-# How often the primary test finds a difference, simulated: answers right or wrong, annotators and
-# examples normal on the logit scale, 200 examples, the first cell with an SD of 2.7 or 4.5 points.
+# Mean, SD, difference, people, and power with one SD for both arms. In the simulations, answers are
+# right or wrong on 200 examples; annotators and examples are normal on the logit scale.
 FOUND = [
     (0.90, 2.7, -10, 3, 0.84), (0.90, 2.7, -8, 5, 0.98), (0.90, 2.7, -5, 10, 0.98),
     (0.82, 4.5, 10, 3, 0.43), (0.82, 4.5, 8, 5, 0.65), (0.82, 4.5, 5, 10, 0.63),
@@ -195,7 +195,7 @@ FOUND = [
 @pytest.mark.long
 @pytest.mark.parametrize(("mean", "sd", "points", "people", "before"), FOUND)
 def test_planned_power_matches_simulated_studies_both_ways(mean, sd, points, people, before):
-    """Within .06 of 1,000 simulated studies (SE .015); with one SD for both it was `before`."""
+    """Power is within .06 of 1,000 simulated studies (SE .015); one SD for both gave `before`."""
     draw = np.random.default_rng(people)
     noise = _scores(draw, _logit(mean, 0.0), 0.0, 400, 400)
     within = two_way.components(noise).rest / 200
@@ -215,7 +215,7 @@ def test_planned_power_matches_simulated_studies_both_ways(mean, sd, points, peo
         ]
         found.append(two_way.of_difference(*arms).p() < 0.05)
     assert promised == pytest.approx(np.mean(found), abs=0.06)
-    # With the same SD in both arms it is promised too much downwards and too little upwards.
+    # One SD for both arms promises too much power for a loss and too little for a gain.
     same = power.power(abs(points) / sd, people)
     assert same == pytest.approx(before, abs=0.04)
     assert same > np.mean(found) + 0.02 if points < 0 else same < np.mean(found) - 0.02
@@ -240,7 +240,7 @@ def _logit(mean, spread):
 
 
 def _spread_for(mean, wanted):
-    """The SD on the logit scale of annotators whose true means have that SD."""
+    """Return the SD on the logit scale at which annotators' true means have the SD `wanted`."""
 
     def of(spread):
         abilities = smoothed(_logit(mean, spread) + spread * NODES, 1.5)
@@ -304,7 +304,7 @@ def test_my_study_is_a_source_for_the_planner(ada, study):
     wanted = WANTED | {"source": f"person:{study.name}"}
     page = ada.get(reverse("planner"), wanted).content.decode()
     assert "Source: A pilot: people." in page
-    # Means of 100, 100 and 0.
+    # The three means are 100, 100 and 0.
     cells = '<td class="list-number">3</td><td class="list-number">66.7</td>'
     assert f'{cells}<td class="list-number">57.7</td>' in re.sub(r"<td\s+", "<td ", page)
 
@@ -378,7 +378,7 @@ STATED = {
 
 
 def stated_rows(page: str) -> list[list[str]]:
-    """The cells of the plan of a gain: by t, then by the normal quantile."""
+    """Return the cells of the plan for a gain: by t, then by the normal quantile."""
     part = page[page.index('id="arg"') :]
     rows = re.findall(r'<tr><th scope="row">(t|normal)</th>(.*?)</tr>', part, re.DOTALL)
     return [[name, *re.findall(r"<td[^>]*>(.*?)</td>", cells)] for name, cells in rows]
@@ -386,17 +386,17 @@ def stated_rows(page: str) -> list[list[str]]:
 
 @pytest.mark.long
 def test_a_stated_sd_gives_the_people_needed_in_an_arm(ada):
-    """Base 70, SD 6, no gain: ± 7.5 % with 10 people an arm, 23 for ± 5 % (24 by t)."""
+    """With base 70, SD 6 and no gain, 10 people give ± 7.5 %; ± 5 % takes 23 (24 by t)."""
     page = unescape(ada.get(reverse("planner"), STATED).content.decode())
-    # The change of a gain between two numbers of shots needs twice the people at each number.
+    # A change of the gain between two numbers of shots needs twice the people at each number.
     assert stated_rows(page) == [
         ["t", "24", "48", "8.1", "46", "184"], ["normal", "23", "46", "7.5", "46", "184"],
     ]  # fmt: skip
     assert 'href="/help/statistics/#average-relative-gain"' in page
-    # Four tasks halve the interval, and so quarter the people of each task.
+    # Four tasks halve the interval, so each task needs a quarter of the people.
     page = ada.get(reverse("planner"), STATED | {"arg-targets": 4}).content.decode()
     assert stated_rows(page)[1] == ["normal", "6", "48", "3.8", "12", "192"]
-    # A gain makes the base's noise weigh more.
+    # With a gain, the noise of the base counts more.
     page = ada.get(reverse("planner"), STATED | {"arg-gain": 30}).content.decode()
     assert int(stated_rows(page)[1][1]) == math.ceil((1.959964 * 6 / 70 / 0.05) ** 2 * (1 + 1.3**2))
 
