@@ -1,7 +1,7 @@
-"""Five closed studies with people, of five kinds: what is true of one is false of another.
+"""Five closed studies of different kinds: what is true of one is false of another.
 
-Each is made through the real steps and is small. The fixture `five` stores them once for a module
-(tests/analysis/conftest.py has it).
+Each is small and made through the real steps. The fixture `five` stores them once for a module
+(see tests/analysis/conftest.py).
 """
 
 import hashlib
@@ -53,7 +53,7 @@ def close(study: Study, owner) -> Study:
 
 
 def come(study: Study, name: str = "") -> Participation:
-    """A person takes the seat that the study gives them, and is at the first example."""
+    """Seat a person and take them to the first example."""
     person = factories.join(study, identity=name)
     consent.record(person, agree=True)
     if study.comprehension_questions:
@@ -64,7 +64,7 @@ def come(study: Study, name: str = "") -> Participation:
 
 
 def complete(study: Study, name: str = "") -> Participation:
-    """A person completes the study; the people of a cell differ in their number of mistakes."""
+    """Let a person complete the study; people in a cell differ in their number of mistakes."""
     person = come(study, name)
     factories.work_through(person, mistakes((person.seat_number + person.scenario.shots) % 4))
     person.refresh_from_db()
@@ -72,7 +72,7 @@ def complete(study: Study, name: str = "") -> Participation:
 
 
 def clues(owner) -> Study:
-    """A: a label task and a span task at 0 and 30 shots, 3 a cell; one declined, one returned."""
+    """A: a label task and a span task at 0 and 30 shots, 3 per cell; one declined, one returned."""
     labels = factories.make_task(name="SST-2", labels=factories.LABELS, shots=[30], test_size=6)
     spans = factories.make_task(name="CoNLL03", shots=[30], test_size=6)
     study = factories.make_study(
@@ -87,7 +87,7 @@ def clues(owner) -> Study:
 
 
 def multiple_choice(owner) -> Study:
-    """B: an own task, 4 of 10 test examples, scored by ACC; 12 a cell, one excluded, one model."""
+    """B: own task, 4 of 10 test examples, scored by ACC; 12 per cell, one excluded, one model."""
     task = factories.make_kind(
         "option", name="own-choice", title="Trains", shots=[5], test_size=4, metric="ACC",
         test_of=10, test_seed=3,
@@ -124,7 +124,7 @@ def cross_task(owner) -> Study:
 
 
 def models_as_annotators(owner) -> Study:
-    """D: two tasks at 0 and 2 shots, both by each of 6 people; a model in a seat of each cell."""
+    """D: two tasks at 0 and 2 shots, each done by 6 people; a model has a seat in each cell."""
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, test_size=6)
     spans = factories.make_task(name="toy-spans", test_size=6)
     study = factories.make_study(
@@ -152,7 +152,7 @@ def take_part_as_a_model(scenario: Scenario, token: dict[str, str]) -> None:
 
 
 def on_prolific(owner) -> Study:
-    """E: people from Prolific, 2 a cell; one of them was rejected there after completing it."""
+    """E: people from Prolific, 2 per cell; one of them was rejected there after completing it."""
     fake = FakeProlific(token="t")
     server = fake.serve()
     with override_settings(
@@ -202,7 +202,7 @@ BUILDERS: dict[str, Callable[..., Study]] = {
 
 @pytest.fixture(scope="module")
 def five(module_researcher) -> dict[str, int]:
-    """Name -> key of each study."""
+    """Return the key of each study, by name."""
     keys = {name: build(module_researcher).pk for name, build in BUILDERS.items()}
     if connection.vendor == "postgresql":
         # Statistics from rolled-back rows can lead to query plans that take minutes.

@@ -98,7 +98,7 @@ def test_a_study_without_answers_has_no_pending_job(client, researcher, by_token
 
 
 def as_json(rows) -> list[dict]:
-    """Rows of a CSV as JSON has them, by what each text can be read as."""
+    """Return the rows of a CSV as in JSON, with texts that look like numbers as numbers."""
 
     def value(text: str):
         for read in (int, float):
@@ -124,7 +124,7 @@ def empty_is_null(rows: list[dict]) -> list[dict]:
 
 @pytest.fixture
 def full(client, researcher):
-    """People and simulated annotators with mistakes, a finished job, a model; owner signed in."""
+    """People, simulated annotators and a model, with mistakes; a finished job; owner signed in."""
     study = factories.make_study(
         researcher, factories.make_task(shots=[2, 4], test_size=7), shots=[0, 2, 4], annotators=3
     )
@@ -179,7 +179,7 @@ def test_the_tables_have_the_digits_of_their_csvs(client, full):
                 assert expected, figure
                 rows = [{"kind": entry["kind"]} | row for row in entry[part]]
                 assert empty_is_null(rows) == expected, figure
-    # Two addresses, one interval: both are cut at what S1 can be.
+    # Both addresses have the same intervals, limited to the range of S1.
     for entry, figure in zip(read("api_analysis"), read("api_figure", "shots"), strict=True):
         ends = [(row["low_95"], row["high_95"]) for row in entry["intervals"]]
         assert ends == [(row["low_95"], row["high_95"]) for row in figure["numbers"]]
@@ -255,7 +255,7 @@ def test_the_index_names_the_top_addresses(client, by_token):
     index = client.get("/api/v1/", headers=by_token).json()
     assert {"studies", "tasks", "models", "planner", "document", "explorer"} <= set(index)
     for name, address in index.items():
-        wanted = 400 if name == "compare" else 200  # it takes names of studies
+        wanted = 400 if name == "compare" else 200  # it requires the names of studies
         assert client.get(address, headers=by_token).status_code == wanted, name
 
 
@@ -275,7 +275,7 @@ def test_the_schema_is_valid_and_names_every_address(client, researcher, tmp_pat
 
 @pytest.mark.engines
 def test_a_task_name_with_u0000_is_unknown(researcher):
-    """PostgreSQL refuses a query for it; multipart fields and TOML can hold it."""
+    """PostgreSQL refuses U+0000 in a query, but multipart fields and TOML can contain it."""
     program = Client(headers=factories.bearer(researcher, "read", "run"))
     file = SimpleUploadedFile("toy_0.jsonl", b"{}")
     sent = {"name": "toy", "task": "a\0b", "shots": "0", "files": file}
@@ -311,7 +311,7 @@ LISTS = ("api_answers", "api_spans", "api_events", "people", "audit_log")
 
 
 def all_csvs(client, study, folder):
-    """Name -> header and rows of each CSV that a bundle, a page or the API gives of the study."""
+    """Yield name, header and rows of each CSV of the study, from a bundle, a page or the API."""
     release.write_data(study, folder)
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.csv")}
     addresses = [reverse(name, args=[study.name, *more]) for name, *more in FILES]
@@ -333,11 +333,11 @@ def all_csvs(client, study, folder):
 
 
 def is_on_scale(column, cell):
-    """Scores, shares, their SDs, intervals and differences are not x 100; other numbers may be."""
+    """Check that scores, shares, their SDs, intervals and differences aren't multiplied by 100."""
     is_plateau = column in ("plateau", "plateau_low", "plateau_high")  # a number of examples
     if type_of(column) == "integer" or is_plateau or re.search(OTHER_UNITS, column):
         return True
-    # A difference's interval, or a slope over more examples than there are, may pass what can be.
+    # Intervals of differences, and slopes over more examples than there are, can exceed 1.
     most = 2 if re.search("low|high|^per_", column) else 1
     return not re.fullmatch(r"-?\d+(\.\d+)?", cell) or abs(float(cell)) <= most
 

@@ -1,4 +1,4 @@
-"""The five studies are what the tests of the documents take them for."""
+"""The five studies have the features that the tests of documents rely on."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.analysis import five_studies
 
 pytestmark = pytest.mark.long
 
-# Study -> of people: participations that completed, of which in the analysis; workers; a cell.
+# Study -> completed participations, those in the analysis, workers, and people per cell.
 PEOPLE = {
     "clues": (12, 12, 12, 3),
     "multiple choice": (25, 24, 25, 12),

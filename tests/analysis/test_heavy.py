@@ -1,4 +1,4 @@
-"""A server process that serves annotators alone loads neither numpy, pandas nor Altair."""
+"""A server process that serves only annotators loads neither numpy, pandas nor Altair."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 HEAVY = {"numpy", "pandas", "altair"}
-# What a server process does: an annotator from the invitation to the end; then a researcher's page.
+# In one server process: a participation from invitation to end, then a researcher's page.
 SERVED = """
 import io, json, sys
 from config.wsgi import application
@@ -61,11 +61,11 @@ def test_a_whole_participation_loads_no_heavy_library(tmp_path):
     states, before, status, after, has_scipy = json.loads(done.stdout)
     assert states == ["completed"]
     assert HEAVY & set(before) == set()
-    assert {"qrcode", "PIL"} & set(before) == set()  # for researchers' pages
-    # The control: the same process does load them for a table.
+    assert {"qrcode", "PIL"} & set(before) == set()  # only researchers' pages need them
+    # Control: the same process loads them for a table.
     assert status == 200
     assert HEAVY & set(after) >= {"numpy", "pandas"}
-    # A server does not install it.
+    # Servers don't install it.
     assert not has_scipy
 
 

@@ -1,4 +1,4 @@
-"""What a page of a study weighs at the first visit, compressed: all but Figures below 100 kB."""
+"""The compressed size of a study's pages at the first visit: all but Figures below 100 kB."""
 
 import gzip
 import re
@@ -30,11 +30,11 @@ def study(researcher, settings, tmp_path):
 
 
 def weight(client, address: str) -> int:
-    """Return the bytes of the page and of every own file that it names, each compressed."""
+    """Return the compressed size of a page and of every own file that it names."""
     html = client.get(address).content
     named = set(re.findall(r'(?:href|src)="/static/([^"]+\.(?:css|js|svg))"', html.decode()))
     assert named
-    # A browser test of this process may have collected the files under hashed names.
+    # An earlier browser test in this process may have given the files hashed names.
     files = [found for name in named if (found := finders.find(HASH.sub("", name)))]
     assert len(files) == len(named)
     return len(gzip.compress(html)) + sum(
