@@ -42,7 +42,7 @@ def send(client, contents, card: str = "", address: str = ""):
 
 
 def settle(client, page):
-    """Press "Continue" until the page waits for nothing."""
+    """Press "Continue" until the page no longer waits for a job."""
     for _ in range(100):
         if page.context is None or page.context.get("job") is None:
             return page
@@ -52,7 +52,7 @@ def settle(client, page):
 
 
 def act(client, page, name: str, **fields):
-    """Press a button of this page, which need not be the newest one."""
+    """Press a button on this page, which may have been loaded before a later change."""
     upload = page.context["upload"]
     address = reverse(f"task_upload_{name}", args=[upload.pk])
     return client.post(address, {"revision": upload.revision, **fields}, follow=True)

@@ -1,4 +1,4 @@
-"""A small task with images: files made here, with the metadata of a camera."""
+"""A small task with images, made here with the metadata of a camera."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from tests.factories import LABELS, card_data
 
 SIZE = (160, 120)
 CAMERA = Image.Exif()
-CAMERA[0x0112], CAMERA[0x010F] = 6, "A camera"  # turned by 90 degrees
+CAMERA[0x0112], CAMERA[0x010F] = 6, "A camera"  # orientation: turned by 90 degrees
 
 
 def picture(number: int = 0, kind: str = "PNG", **options: Any) -> bytes:
@@ -42,7 +42,7 @@ def files(train: int = 2, test: int = 4, **card: Any) -> dict[str, bytes]:
     for number in range(train + test):
         ending, kind = kinds[number % 3]
         made[f"images/{number}.{ending}"] = picture(number, kind, exif=CAMERA)
-        # All have the same alternative text: examples must differ by their images.
+        # All have the same alternative text, so only their images distinguish the examples.
         lines.append(line(number, {"image": f"{number}.{ending}", "alt": "A disc (and a frame)."}))
     made[f"captions_train_{train}_1.jsonl"] = "".join(lines[:train]).encode()
     made["captions_test.jsonl"] = "".join(lines[train:]).encode()

@@ -29,7 +29,7 @@ def upload(task, *, shots=2, number=1, name="", data=None, predict=None) -> Pred
 
 
 def lines_of(task, *predicted) -> bytes:
-    """A file with these predictions, for the test examples in turn."""
+    """Return a file that cycles through these predictions for the test examples."""
     wanted = itertools.cycle(predicted)
     return factories.prediction_lines(task, lambda _example: next(wanted))
 

@@ -1,4 +1,4 @@
-"""Each kind of answer is read strictly: valid answers are normalised, others get an error."""
+"""Each kind of answer is read strictly: valid answers are normalised, others cause an error."""
 
 import json
 import tempfile
@@ -17,7 +17,7 @@ from tests import factories
 
 @dataclass
 class Asked:
-    """An example as its form knows it."""
+    """The parts of an example that a form needs."""
 
     context: tuple[str, ...] = ("Lima and Oslo are far.",)
     question: str = "Which?"
@@ -114,7 +114,7 @@ def test_a_number_respects_range_and_step():
     assert refusal("number", {"number": "5.5"}, lowest=None) == "out_of_range"
     assert refusal("number", {"number": "-1"}, highest=None) == "out_of_range"
     assert refusal("number", {"number": "0.3"}) == "off_step"
-    assert values("number", {"number": "0.3"}, step=0.1) == ("0.3",)  # not by binary fractions
+    assert values("number", {"number": "0.3"}, step=0.1) == ("0.3",)  # no binary fractions
     assert refusal("number", {"number": ""}) == "nothing_chosen"
     free = {"lowest": None, "highest": None, "step": None}
     assert values("number", {"number": "-12345678901234567890.25"}, **free) == (
@@ -124,7 +124,7 @@ def test_a_number_respects_range_and_step():
 
 @pytest.mark.parametrize(("kind", "longest"), [("short text", 40), ("long text", 300)])
 def test_the_length_of_a_text_is_limited_in_characters(kind, longest):
-    # Characters, not bytes or halves of surrogate pairs.
+    # Limits count characters, not bytes or halves of surrogate pairs.
     text = "\U0001f469" * longest
     assert values(kind, {"text": text}) == (text,)
     assert refusal(kind, {"text": text + "a"}) == "too_long"

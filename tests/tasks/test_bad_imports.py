@@ -1,4 +1,4 @@
-"""What cannot be imported in the browser is named at its place, and nothing of it is kept."""
+"""Import in the browser: each error is named with its place, and nothing faulty is kept."""
 
 import json
 from pathlib import Path
@@ -147,7 +147,7 @@ def small_limit(monkeypatch):
 
 
 def test_a_zip_that_would_unpack_to_too_much_is_refused(ada, var, small_limit):
-    """A bomb: a few hundred bytes that say what they become."""
+    """This zip of under 1,000 bytes honestly declares the size of its contents."""
     bomb = zipped({"toy_test.jsonl": b" " * 200_000})
     assert len(bomb) < 1000
     reply = send(ada, {"bomb.zip": bomb})
@@ -194,7 +194,7 @@ def test_files_beyond_the_total_limit_are_refused_singly(ada, small_limit):
     (refusal,) = page.context["not_taken"]
     assert refusal.startswith("toy_train_1_1.jsonl: not accepted.")
     assert "200 MB in total" in refusal
-    # The same file again takes the place of itself, and fits.
+    # The same file replaces its earlier version, so it fits.
     page = settle(ada, act_files(ada, page, {"toy_test.jsonl": long}))
     assert page.context["not_taken"] == []
 
@@ -230,7 +230,7 @@ def test_all_mistakes_of_all_files_are_reported_together(ada):
 
 @pytest.mark.long
 def test_a_wrong_card_does_not_hide_other_problems(ada):
-    """Two keys are wrong, one is misspelt, and a line of a file is not JSON."""
+    """Two keys are wrong, one is misspelt, and a line of a file isn't JSON."""
     card = card_text(title=" ", family="parsing", source=None, sourc="here")
     page = settle(ada, send(ada, GOOD | {"task.toml": card, "toy_test.jsonl": "no JSON\n"}))
     problems = page.context["problems"]

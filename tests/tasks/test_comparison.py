@@ -1,4 +1,4 @@
-"""The reveal compares by text: right, missed, extra, partly right (docs/protocol.md#the-reveal)."""
+"""The reveal compares texts: right, missed, extra, partly right (docs/protocol.md#the-reveal)."""
 
 import pytest
 from hypothesis import given

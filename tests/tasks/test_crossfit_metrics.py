@@ -1,4 +1,4 @@
-"""The metrics of the NLP Few-shot Gym equal the authors' code and other people's packages."""
+"""The metrics of the NLP Few-shot Gym equal the authors' code and other packages."""
 
 import json
 import math
@@ -33,7 +33,7 @@ def test_every_metric_equals_the_authors_code_on_their_175_cases():
 
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3))
 def test_rouge_l_equals_the_package(prediction, golds):
-    """Where the package knows an answer: it refuses texts without a sentence."""
+    """They are compared where the package gives a score: it refuses texts without a sentence."""
     golds = [gold for gold in golds if gold.replace(".", "")]
     said = prediction.strip()
     value = METRICS["Rouge-L"].example(prediction, golds)

@@ -1,4 +1,4 @@
-"""What a reveal says of an answer: coupled sentences in the order of the text."""
+"""The sentences of a reveal about an answer, in the order of the text."""
 
 import pytest
 from hypothesis import given
@@ -25,12 +25,12 @@ def said(typed: str, gold: list[str], rule: str = "set", text: str = TEXT, **mor
 
 
 def kinds(found: tuple[Finding, ...]) -> list[tuple[str, str, str]]:
-    """(kind, given, first gold) of each, in order."""
+    """Return (kind, given, first gold) of each finding, in order."""
     return [(one.kind, one.given, one.gold[0] if one.gold else "") for one in found]
 
 
 def conll(clues, identity: str):
-    """One row of the first training file of ten contexts; its text stays in the shared data."""
+    """Read one row of a published training file, whose text stays out of the repository."""
     card, _files = read_clues(clues, "CoNLL03")
     path = clues / "CoNLL2003" / "conll_train_10_1.jsonl"
     return next(record for record in read_records(path, card) if record.id == identity)

@@ -1,4 +1,4 @@
-"""A full disk is named, leaves nothing behind, and is over when there is room again."""
+"""An error names a full disk, nothing is left behind, and work continues once there is space."""
 
 import subprocess
 from datetime import timedelta
@@ -44,7 +44,7 @@ def test_a_chunk_on_a_full_disk_fails_and_can_be_retried(
 
 @pytest.fixture
 def disk(settings, tmp_path):
-    """var/ on a disk of 1 MB."""
+    """Put var/ on a disk of 1 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]

@@ -1,4 +1,4 @@
-"""Files of the NLP Few-shot Gym are read as the Gym reads them, and their quirks are reported."""
+"""Files of the NLP Few-shot Gym are read as in the Gym, and their quirks are reported."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ from tasks.metrics import METRICS
 from tests.conftest import SHARED
 
 GYM = SHARED / "data" / "gym"
-# How the manifest of the real files calls each kind of answer.
+# Kind of answer in the manifest of the real files -> our kind of answer.
 KINDS = {
     "choice": "label",
     "sentence": "label",
@@ -32,7 +32,7 @@ def report(*arguments: str) -> str:
 
 
 def write(folder: Path, name: str, files: dict[str, str | bytes]) -> Path:
-    """A task of K = 2 with two seeds, where `files` says otherwise than "a<TAB>yes", "b<TAB>no"."""
+    """Write a task of K = 2 with two seeds; `files` can replace "a<TAB>yes", "b<TAB>no"."""
     (folder / name).mkdir()
     for seed in (13, 21):
         for part in reader.PARTS:
@@ -140,7 +140,7 @@ def test_people_can_do_most_tasks_of_every_partition():
             len(offered.held_out) / len(partition.held_out),
         )
     few = {name: share for name, share in shares.items() if share < 0.9}
-    # NLI lists one of eight tasks twice; an eighth of the non-classification tasks are formal.
+    # NLI lists one of eight tasks twice; an eighth of non-classification has formal answers.
     assert set(few) == {"train_non_nli_test_nli", "train_nonclassification_test_classification"}
     told = catalogue.why_not("wikisql"), catalogue.why_not("squad-no_context")
     assert told == ("its answers are in SQL", "")

@@ -1,4 +1,4 @@
-"""Tasks of the Few-shot Gym become tasks in the browser: files, how they are answered, confirm."""
+"""Few-shot Gym tasks are imported in the browser: files, kind of answer, confirmation."""
 
 import io
 import re

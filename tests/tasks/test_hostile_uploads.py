@@ -1,4 +1,4 @@
-"""Files made to keep the server busy are read in linear time, or refused with their place."""
+"""Files made to keep the server busy are read in linear time or refused with their place."""
 
 import io
 import json
@@ -23,7 +23,7 @@ from tests.tasks.browser_import import GOOD, act, act_files, send, settle, text,
 from tests.tasks.test_importing import card_text, line
 
 KEYS = "{" + ", ".join(f'"k{n}": 1' for n in range(60_000)) + ', "k0": 1}\n'  # 0.9 MB
-# Found at half a million places, of which none begins and ends with a word.
+# Golds that occur half a million times, but never as whole words.
 SLOW = line(context="a" * 450_000, answer=["a" * n for n in range(1, 201)])
 
 
@@ -34,7 +34,7 @@ def var(settings, tmp_path):
 
 @pytest.fixture
 def one_second(monkeypatch):
-    """So that a test of the limit need not last for all of it."""
+    """Lower the limit of a check, so that a test needn't wait for it."""
     monkeypatch.setattr(checking, "SECONDS", 1)
 
 
@@ -162,7 +162,7 @@ def test_predictions_are_read_under_the_same_limits(ada):
 
 
 def follow(ada, reply) -> str:
-    """The page of a job that is done after it was pressed often enough."""
+    """Continue the job until it is done; return the address of its page."""
     while not (job := Job.objects.get(kind="predictions")).is_done:
         ada.post(reverse("model_upload", args=[job.pk]))
     return reply.url
@@ -189,7 +189,7 @@ def test_too_complex_predictions_are_named_and_others_accepted(ada, monkeypatch)
 
 @pytest.fixture
 def busy():
-    """Another thread of this server is checking something."""
+    """Another thread of this server is running a check."""
     assert checking.one_at_a_time.acquire(timeout=1)
     yield
     checking.one_at_a_time.release()
@@ -297,4 +297,4 @@ def test_a_sheet_with_a_cell_in_its_last_corner_is_refused_fast(tmp_path, last):
     began = time.process_time()
     with pytest.raises(DatasetError):
         spreadsheet.read(tmp_path / "wide.xlsx")
-    assert time.process_time() - began < 8  # 20 s are all that a check may take
+    assert time.process_time() - began < 8  # a check may take 20 s

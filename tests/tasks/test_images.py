@@ -1,4 +1,4 @@
-"""Images as segments: what is stored, what is refused and where, and what annotators receive."""
+"""Images as segments: what is stored, what is refused and where, and what annotators get."""
 
 import io
 import json
@@ -127,7 +127,7 @@ def chunk(name: bytes, data: bytes) -> bytes:
 
 
 def of_size(width: int, height: int) -> bytes:
-    """Return a PNG that claims a size and holds few bytes."""
+    """Return a PNG that claims this size but holds few bytes."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     pixels = chunk(b"IDAT", zlib.compress(bytes(1000)))
     return images.PNG + chunk(b"IHDR", header) + pixels + chunk(b"IEND", b"")

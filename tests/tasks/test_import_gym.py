@@ -1,4 +1,4 @@
-"""Tasks of the NLP Few-shot Gym are imported as they are published, and nothing silently."""
+"""Tasks of the NLP Few-shot Gym are imported as published, and every omission is reported."""
 
 import io
 
@@ -41,7 +41,7 @@ def test_k_shots_are_k_of_each_label_and_seeds_are_splits():
         == f"sentence 1: {third[4].context[0]} [SEP] sentence 2: {third[4].context[1]}\t"
         + (third[4].gold[0])
     )
-    # A label of which the corpus has fewer than K.
+    # The corpus has fewer than K examples of one label.
     assert Task.objects.get(name="superglue-cb").train_split(16, 1).examples.count() == 37
 
 
@@ -59,14 +59,14 @@ def test_development_files_belong_to_their_training_files(researcher, tmp_path):
         for part in [*context, *gold]
     )  # fmt: skip
     assert task.training_sizes == [16]
-    # What annotators are shown, and the announced minutes, are the training and the test file.
+    # The announced minutes and the annotators' examples leave out the development file.
     study = factories.make_study(researcher, task, shots=[16], splits=[2])
     (load,) = minutes.workloads(study, [task])
     assert (load.training, load.test) == (37, 56)
     seat = factories.seat(study.scenarios.get())
     shown = {*seat.training_order, *seat.annotation_order}
     assert shown.isdisjoint(Example.objects.filter(split__in=dev).values_list("pk", flat=True))
-    # Exported and imported again, the task has the same content.
+    # Exporting the task and importing it again gives the same content.
     folder = tmp_path / "superglue-cb"
     exporting.export(task, folder)
     assert (folder / "superglue-cb_dev_16_2.jsonl").exists()
@@ -101,7 +101,7 @@ def test_a_drawn_test_depends_on_the_seed_and_states_the_total():
     assert "the test set has 20 of 60 examples, drawn with seed 5" in out
     assert "cls/nli, scored there by ACC; answered by label" in out
     assert Task.objects.get().test_split.examples.count() == 20
-    # Fewer than asked for: all of them, and no sample.
+    # If fewer exist than are asked for, all are used, and the card states no sampling.
     made = making.make(making.read_source(GYM / "glue-rte"), making.Sample(61, 5))
     assert made.card.test_of is None
 

@@ -1,4 +1,4 @@
-"""Import in the browser: real tasks come in as from the terminal, and nothing else comes in."""
+"""Import in the browser: real tasks become the same as from the terminal; the rest is refused."""
 
 import os
 import time
@@ -335,7 +335,7 @@ def test_the_clean_up_does_not_delete_arriving_files(researcher):
     came = []
 
     def somebody_comes(execute, sql, *arguments):
-        """Right after the uploads that there are were looked up."""
+        """Add an upload right after the clean-up has looked up the existing ones."""
         result = execute(sql, *arguments)
         if TaskUpload._meta.db_table in sql and "WHERE" not in sql and not came:
             came.append(TaskUpload(owner=researcher))

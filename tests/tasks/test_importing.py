@@ -1,4 +1,4 @@
-"""Import of the real files, what the report says of them, and everything that must be refused."""
+"""The real files are imported and reported on; everything invalid is refused."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ def test_all_96_files_are_imported_with_the_published_baselines(imported):
     assert Split.objects.count() == 96
     assert Example.objects.count() == 5020
     baselines = {name: task.report["baseline"] for name, task in imported.items()}
-    assert baselines.pop("ReCoRD") is None  # it accepts no empty answer
+    assert baselines.pop("ReCoRD") is None  # it allows no empty answer
     assert baselines == pytest.approx(
         {"SST-2": 56.19, "MNLI": 33.33, "CoNLL03": 51.33, "WikiANN": 62.83, "SQuADv2": 49.5},
         abs=0.005,
@@ -98,7 +98,7 @@ def test_the_cards_of_clues_ship_with_the_project(name):
 
 
 def card_text(**changes) -> str:
-    """The toy card as TOML (every value of it is TOML as well as JSON)."""
+    """Return the toy card as TOML; all its values are valid as TOML and as JSON."""
     return "\n".join(f"{k} = {json.dumps(v)}" for k, v in factories.card_data(**changes).items())
 
 
@@ -317,7 +317,7 @@ UNSPACED = line(context="東京都庁で小池百合子知事が記者会見を�
 
 
 def test_a_text_without_spaces_needs_granularity_char(tmp_path, db):
-    """Words would not match the name in this text; the error names the line and the solution."""
+    """Words don't match the name in this text, so the error names the line and the solution."""
     folder = folder_of(tmp_path, line() + UNSPACED.replace('"1"', '"2"'))
     with pytest.raises(CommandError) as refused:
         call_command("import_task", str(folder))

@@ -1,4 +1,4 @@
-"""One folder var/ for one database: an id in both, and another database's folder is refused."""
+"""A folder var/ belongs to one database: both have an id, and other databases are refused."""
 
 import os
 import sqlite3
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def var(db, settings, tmp_path) -> Path:
-    """A folder that this database has taken."""
+    """A folder that this database has taken over."""
     settings.VAR_DIR = tmp_path / "var"
     installation.bind()
     return settings.VAR_DIR
@@ -66,7 +66,7 @@ def test_a_server_reports_that_its_folder_is_not_the_shared_one(settings, tmp_pa
 
 
 def start(var: Path, name: str) -> subprocess.CompletedProcess:
-    """Load the server on that folder, with a database that has an id and nothing else."""
+    """Load the server on this folder, with a database that contains only an id."""
     path = var.with_name(f"{name}.sqlite3")
     database = sqlite3.connect(path)
     database.execute("CREATE TABLE IF NOT EXISTS tasks_installation (id, only, folder_id)")

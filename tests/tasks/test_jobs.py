@@ -1,4 +1,4 @@
-"""Jobs: cut into chunks, resumable, no chunk twice, failures that say what to do."""
+"""Jobs run in chunks and can be resumed; no chunk runs twice; a failure says what to do."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.engines
 
 @pytest.fixture
 def ran(monkeypatch):
-    """A kind of job for the tests; the list of the chunks that were run."""
+    """Register a kind of job for the tests; return the list of chunks that have run."""
     numbers: list[int] = []
 
     def chunk(job: Job, number: int):
@@ -117,7 +117,7 @@ def test_a_keyboard_interrupt_leaves_the_chunk_free(db, ran):
 
 
 def abandoned(job: Job, until: timedelta) -> None:
-    """As a killed process leaves it: leased for a while."""
+    """Leave the job leased for that long, as a killed process does."""
     Job.objects.filter(pk=job.pk).update(
         state="running", lease="f" * 32, leased_until=timezone.now() + until, attempts=1
     )
@@ -135,7 +135,7 @@ def test_a_claimed_chunk_is_not_run_until_the_claim_expires(db, ran):
 
 
 def test_a_result_after_the_claim_expired_is_not_stored(db, ran, monkeypatch):
-    """Another process took over the chunk and is still running it."""
+    """Another process has taken over the chunk and is still running it."""
     job = squares()
 
     def slow(job, number):
@@ -202,7 +202,7 @@ def test_the_database_refuses_an_invalid_job(db, ran, wrong):
 
 
 def renewing(job: Job, *, times: int):
-    """Simulate a process that renews its lease `times` times, at each query of the job."""
+    """Simulate a process that renews its lease whenever the job is queried, up to `times` times."""
     left = [times]
 
     def look(execute, sql, *arguments):
@@ -265,7 +265,7 @@ def test_many_polls_at_once_run_a_chunk_once(ran):
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_condition_the_chunk_runs_many_times(ran, monkeypatch):
-    """What is stored is right all the same: the name of the lease sees to that."""
+    """The stored result is still right, because only the holder of the lease can store it."""
     monkeypatch.setattr(jobs, "free_at", lambda now: Q())
     monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 10 * THREADS)
     for attempt in range(10):
@@ -284,7 +284,7 @@ def test_simultaneous_requests_for_the_same_work_get_one_job(ran):
 
 
 def held_until(job: Job, condition) -> None:
-    """Return once the lease in the database is as wanted; the limit of a test ends it otherwise."""
+    """Wait until the lease in the database meets the condition, or the test times out."""
     while not condition(Job.objects.get(pk=job.pk).leased_until):
         time.sleep(0.01)
 
@@ -353,17 +353,17 @@ def test_the_chunk_of_a_killed_process_is_taken_after_its_claim(ran):
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     jobs.advance(job)
     assert (job.state, job.done, ran) == ("running", 1, [])
-    # Its limit is a minute, but the test does not wait that long.
+    # The limit of a chunk is a minute, but the test ends the lease earlier.
     assert job.leased_until <= timezone.now() + jobs.LEASE
     Job.objects.filter(pk=job.pk).update(leased_until=timezone.now())
-    until = time.monotonic() + 30  # the server may still be at ending the session of the dead
+    until = time.monotonic() + 30  # the server may still be ending the dead process's session
     while job.state != "done" and time.monotonic() < until:
         jobs.advance(job)
     assert (job.state, job.result, ran) == ("done", [0, 1, 4], [1, 2])
 
 
 def database_address() -> str:
-    """The address of the database of this test, for another process."""
+    """Return the address of this test's database for another process."""
     database = connection.settings_dict
     user = f"{database['USER']}:{database['PASSWORD']}@{database['HOST']}"
     host = database["OPTIONS"].get("host")

@@ -1,4 +1,4 @@
-"""Lists: search, choice, order, page and CSV come from the address, alike everywhere."""
+"""The address of a list determines search, filter, order, page and CSV, the same everywhere."""
 
 from dataclasses import dataclass
 
@@ -41,7 +41,7 @@ def names(query: str) -> list[str]:
         ("q=nothing", []),
         ("sort=name", ["apple", "Fig", "Pear", "Plum"]),
         ("sort=-name", ["Plum", "Pear", "Fig", "apple"]),
-        # Numbers as numbers, not as text; those without a value last, either way.
+        # Numbers are sorted as numbers; rows without a value come last in both directions.
         ("sort=weight", ["Plum", "Pear", "apple", "Fig"]),
         ("sort=-weight", ["apple", "Pear", "Plum", "Fig"]),
         ("show=heavy", ["Pear", "apple"]),
@@ -57,7 +57,7 @@ def test_page_links_retain_sort_and_search():
     second = seen("sort=name&q=p&page=2", per_page=2)
     assert [fruit.name for fruit in second.page] == ["Plum"]
     assert second.queries["previous"] == "?sort=name&q=p&page=1"
-    # Another order, or another choice, begins at the first page.
+    # A different order or filter starts at the first page.
     assert second.headings[1].query == "?sort=-weight&q=p"
     assert [choice.query for choice in second.filters] == [
         "?sort=name&q=p",

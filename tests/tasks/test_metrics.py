@@ -1,4 +1,4 @@
-"""S1 equals the benchmark's own scorer, and has the properties that it must have."""
+"""S1 equals the benchmark's own scorer and has the required properties."""
 
 import json
 

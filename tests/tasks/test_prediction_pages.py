@@ -1,4 +1,4 @@
-"""Models and their predictions, from the terminal and on the pages."""
+"""Models and their predictions, in the terminal and on pages."""
 
 import csv
 import io
@@ -205,7 +205,7 @@ def test_scores_can_be_had_as_csv_with_all_digits(ada, researcher, task):
         text = ada.get(reverse(name, args=args)).content.decode()
         (row,) = csv.DictReader(io.StringIO(text, newline=""))
         assert (row["model"], row["task"], row["shots"]) == ("toy", "toy-places", "2")
-        # 8/9 and 1.
+        # The two means are 8/9 and 1.
         assert float(row["mean"]) == pytest.approx(17 / 18)
         assert float(row["sd_ddof0"]) == pytest.approx(1 / 18)
         assert (row["n"], row["of"]) == ("2", "5")

@@ -1,4 +1,4 @@
-"""Large uploads of predictions: scored file by file, stored all or none."""
+"""Large uploads of predictions are scored file by file, and stored together or not at all."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -13,7 +13,7 @@ from tests import factories
 
 @pytest.fixture(autouse=True)
 def var(settings, tmp_path, monkeypatch):
-    """Every upload is large, each file a part, and each press does one part."""
+    """Every upload counts as large, each file is a part, and each press runs one part."""
     monkeypatch.setattr(prediction_upload, "SMALL", 0)
     monkeypatch.setattr(prediction_store, "PART", 0)
     monkeypatch.setattr(jobs, "POLL", 0)
@@ -69,7 +69,7 @@ def test_files_are_scored_one_by_one_and_stored_together(ada, researcher, task, 
     assert reverse("model", args=["toy"]) in page
     assert LanguageModel.objects.get().title == "A model"
     assert not list((var / "jobs").iterdir())
-    # The same as in one request.
+    # An upload in one request stores the same.
     stored = PredictionFile.objects.with_scores().get(split_number=2)
     data = files(task, 2)[0].read()
     upload = prediction_store.PredictionUpload(stored.filename, data, task, 2, 2)
@@ -169,7 +169,7 @@ def test_a_conflict_during_the_upload_is_reported_at_the_end(ada, researcher, ta
 def test_every_part_of_a_job_can_be_repeated(ada, task):
     send(ada, files(task, 1, 2))
     for number in range(3):
-        # Done, but stopped before that was stored.
+        # Done, but stopped before this was stored.
         prediction_upload.chunk(Job.objects.get(), number)
         go_on(ada)
     assert "2 files stored." in shown(ada)

@@ -1,4 +1,4 @@
-"""Predictions are read strictly, stored whole or not at all, and scored like answers."""
+"""Predictions are read strictly, stored as a whole or not at all, and scored like answers."""
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -104,7 +104,7 @@ def test_each_prediction_is_scored_like_an_answer(researcher, task):
     golds = {e.pk: e.gold for e in task.test_split.examples.all()}
     scores = {p.example_id: p.s1 for p in Prediction.objects.filter(file=file)}
     assert scores == {pk: s1(gold[:1], gold) for pk, gold in golds.items()}
-    # One place, two places and none, twice each: 1, 2/3 and 1.
+    # Two examples each have one place, two places and none, and score 1, 2/3 and 1.
     assert file.mean_s1 == pytest.approx((1 + 2 / 3 + 1) / 3)
     assert file.examples == 6
 
@@ -208,7 +208,7 @@ def test_a_model_of_another_researcher_cannot_be_extended(researcher, other_rese
 @pytest.mark.long
 @pytest.mark.real_data
 def test_always_no_answer_reproduces_the_published_rows(researcher, db, clues):
-    """BERT's 51.3 and 62.8 in Table 6: docs/statistics.md#worked-examples."""
+    """They are BERT's 51.3 and 62.8 in Table 6 (docs/statistics.md#worked-examples)."""
     call_command("import_clues", str(clues), "--task", "CoNLL03", "WikiANN", verbosity=0)
     for name, score in (("CoNLL03", 51.33), ("WikiANN", 62.83)):
         task = Task.objects.get(name=name)
@@ -256,7 +256,7 @@ def labels(db) -> Task:
     ],
 )  # fmt: skip
 def test_a_model_may_predict_only_one_label_per_example(researcher, labels, predicted, problems):
-    """A prediction of every label at once scored 66.7, where guessing people score 50."""
+    """Predicting both labels for every example used to score 66.7, where guessing gives 50."""
     good = upload(labels, number=1, name="good.jsonl")
     bad = upload(labels, shots=4, name="bad.jsonl", data=lines_of(labels, *predicted))
     with pytest.raises(PredictionsError) as refused:

@@ -1,4 +1,4 @@
-"""Payloads and typed answers; the server accepts only offsets of its tokens."""
+"""Highlighted and typed answers; the server accepts only offsets of its own tokens."""
 
 import json
 
@@ -145,7 +145,7 @@ def test_a_typed_line_takes_a_free_place_in_any_order(typed):
 
 
 @pytest.mark.parametrize(("typed", "places"), [
-    ("the cat", [(0, 3), (8, 15)]),  # not the first one, which overlaps the highlight
+    ("the cat", [(0, 3), (8, 15)]),  # the first "the cat" overlaps the highlight
     ("the\nmet", [(0, 3), (16, 19)]),  # a highlighted text counts once
 ])  # fmt: skip
 def test_a_typed_line_takes_a_place_beyond_the_highlights(typed, places):
@@ -203,5 +203,5 @@ def test_by_characters_any_range_can_be_highlighted_and_typed():
     assert is_reachable("小池", [ASIAN], granularity="char")
     assert not is_reachable("小池", [ASIAN])
     assert ceiling(["小池", "東京"], [ASIAN], "set", granularity="char") == 1
-    # The mark above belongs to the letter: นำ does not occur in น้ำ.
+    # The vowel mark belongs to its letter: นำ does not occur in น้ำ.
     assert not is_reachable("น", ["น้ำ"], granularity="char")

@@ -119,7 +119,7 @@ def test_the_link_of_a_version_selects_it_in_a_new_study(ada, task):
 
 @pytest.fixture
 def leaking(researcher):
-    """A task whose test has both training examples and a gold answer missing in its text."""
+    """A task whose test set repeats training examples and has a gold missing from its text."""
     records = factories.place_records("same", 4)
     return factories.make_task(train={2: records[:2]}, test=records, shots=(2,))
 

@@ -1,4 +1,4 @@
-"""Tasks belong to a team, which alone changes them."""
+"""Tasks belong to a team, and only the team can change them."""
 
 import re
 
@@ -46,7 +46,7 @@ def test_only_the_team_attaches_checks_and_adds_members(ada, task, researcher):
     assert ada.post(team, {"username": "unknown"}).status_code == 422
     assert ada.post(team, {"username": "ada"}).status_code == 302
     get_user_model().objects.update(is_superuser=False)
-    assert ada.post(checks, {}).status_code == 422  # no file, but admitted
+    assert ada.post(checks, {}).status_code == 422  # allowed, but without a file
 
 
 def test_only_colleagues_are_added_so_names_cannot_be_guessed(ada, researcher, other_researcher):

@@ -1,4 +1,4 @@
-"""A whole test set under each metric: its score, and parts that the two-way t can take."""
+"""A test set's score under each metric, and the parts of it that the two-way t uses."""
 
 import math
 import random
@@ -19,14 +19,14 @@ TEXTS = ("S1", "EM", "ACC", "QA-F1", "Rouge-L")
 
 
 def answers(said, gold, contexts=None, rule="set", no_answer=False) -> Answers:
-    """One text for each, or a list of texts."""
+    """Return answers of one text or a list of texts per example."""
     as_list = [[text] if isinstance(text, str) else text for text in said]
     golds = [[text] if isinstance(text, str) else text for text in gold]
     return Answers(as_list, golds, rule, no_answer, contexts or list(range(len(golds))))
 
 
 def test_pseudo_values_of_classification_f1_in_a_worked_example():
-    # Labels pos, neg, neg; said pos, neg, pos: F1 of pos and neg 2/3 each.
+    # The gold is p, n, n and the answers are p, n, p, so both F1 are 2/3.
     score = over_test_set("Classification-F1", answers(["p", "n", "p"], ["p", "n", "n"]))
     assert score.value == pytest.approx(2 / 3)
     # Without the first: p 0, n 2/3, mean 1/3. Without the second: p 2/3, n 0. Without the third: 1.
@@ -40,7 +40,7 @@ def test_contexts_are_weighted_by_their_number_of_examples():
     sets = answers(["p", "n", "p", "p"], ["p", "n", "n", "p"], ["a", "a", "b", "c"])
     score = over_test_set("Classification-F1", sets)
     full = (2 / 3 + 4 / 5) / 2
-    # Without a: said p p, gold n p: p 2/3, n 0. Without b: all right. Without c: as above.
+    # Without a: answers p p, gold n p, so p 2/3, n 0. Without b: all right. Without c: as above.
     pseudo = {"a": 2 * full - 1 / 3, "b": 4 * full - 3, "c": 4 * full - 3 * 2 / 3}
     values = [pseudo[context] for context in sets.contexts]
     moved = statistics.fmean(values) - full
@@ -69,13 +69,13 @@ def test_leaving_out_a_context_equals_the_metric_of_the_rest(metric, data):
             right = METRICS[metric].corpus(
                 [said[place] for place in kept], [golds[place] for place in kept]
             )
-        except ValueError:  # nothing is left, or too little
+        except ValueError:  # too few are left
             right = math.nan
         assert value == pytest.approx(right, abs=1e-9, nan_ok=True)
 
 
 def test_jackknife_and_examples_give_a_mean_the_same_interval():
-    """So one estimator serves all metrics: pseudo-values of a mean are its contexts' values."""
+    """So one estimator serves all metrics: a mean's pseudo-values are its contexts' values."""
     rng = random.Random(4)
     contexts = [place // 2 if place < 10 else place for place in range(20)]
     matrix, linear = [], []
@@ -115,7 +115,7 @@ def test_an_unscorable_test_set_is_undefined_with_a_reason():
 
     assert of(["3", "3"], ["1", "2"]).remark == "undefined: constant prediction"
     assert of(["3", "2,5"], ["1", "2"]).remark.startswith("undefined: example 2: '2,5' is not")
-    # Without the third only constants are left.
+    # Without the third example, both sides are constant.
     score = of(["1", "1", "2"], ["1", "1", "2"])
     assert (score.value, score.why_no_values) == (1, "undefined without one context")
     assert score.values == pytest.approx([1, 1, math.nan], nan_ok=True)

@@ -1,4 +1,4 @@
-"""`manage.py tick`: every part, each on one machine at a time, none stopped by another."""
+"""`manage.py tick` runs every part, on one machine at a time; a failing part stops no other."""
 
 import threading
 from datetime import timedelta
@@ -16,7 +16,7 @@ from tests.annotation.races import race
 
 @pytest.fixture
 def parts(monkeypatch):
-    """What runs, in order, and parts that note it."""
+    """Replace the parts by three that record their runs; return the record."""
     ran: list[str] = []
 
     def note(name):
@@ -69,7 +69,7 @@ def test_a_failing_part_stops_no_other_and_is_reported(db, parts):
 
 
 def test_a_part_of_a_killed_process_is_taken_after_its_limit(db, parts):
-    assert periodic.take("one", periodic.PARTS["one"]) == ""  # and never given back
+    assert periodic.take("one", periodic.PARTS["one"]) == ""  # it is never given back
     assert "another process is running it" in tick("one")
     PeriodicPart.objects.update(busy_until=timezone.now() - timedelta(seconds=1))
     assert "one: done" in tick("one")
@@ -79,7 +79,7 @@ def test_a_run_beyond_its_limit_does_not_release_anothers_claim(db, parts, monke
     def outlive():
         late = timezone.now() - timedelta(seconds=1)
         PeriodicPart.objects.filter(name="slow").update(busy_until=late)
-        assert periodic.take("slow", periodic.PARTS["slow"]) == ""  # the other's
+        assert periodic.take("slow", periodic.PARTS["slow"]) == ""  # another process's claim
 
     monkeypatch.setitem(periodic.PARTS, "slow", periodic.Part(outlive))
     tick("slow")
@@ -90,7 +90,7 @@ def test_a_run_beyond_its_limit_does_not_release_anothers_claim(db, parts, monke
 
 
 def collide(monkeypatch) -> list[list[periodic.Outcome]]:
-    """Two ticks at the same moment, each of which would take half a second for the part."""
+    """Return the outcomes of four simultaneous ticks of a part that takes half a second."""
     inside = threading.Semaphore(0)
     part = periodic.Part(lambda: inside.acquire(timeout=0.5) and None)
     monkeypatch.setattr(periodic, "PARTS", {"slow": part})
@@ -109,7 +109,7 @@ def test_of_simultaneous_ticks_one_runs_the_part(monkeypatch):
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_row_lock_two_ticks_run_the_part(monkeypatch):
-    """The control."""
+    """Without the lock, all four ticks claim the part."""
     gate = threading.Barrier(4)
 
     def unlocked(self, **_options):
@@ -119,7 +119,7 @@ def test_control_without_the_row_lock_two_ticks_run_the_part(monkeypatch):
 
     def save(self, *args, **kwargs):
         if not self._state.adding:
-            gate.wait(timeout=20)  # all have looked before any has written
+            gate.wait(timeout=20)  # every tick has read before any writes
         original(self, *args, **kwargs)
 
     monkeypatch.setattr(QuerySet, "select_for_update", unlocked)

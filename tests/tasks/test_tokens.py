@@ -1,4 +1,4 @@
-"""Where an answer may begin and end: whole words, or whole characters, never a part of one."""
+"""An answer may begin and end only at whole words or whole characters."""
 
 import pytest
 from hypothesis import given

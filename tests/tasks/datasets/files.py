@@ -1,4 +1,4 @@
-"""The same rows as files of every format, as the programs that make them write them."""
+"""The same rows as files of every format, written as the usual programs write them."""
 
 import csv
 import json
@@ -53,7 +53,7 @@ def write_parquet(path: Path, rows: Rows, features: dict[str, Any] | None = None
 
 
 def write_datasets(path: Path, rows: Rows, features: dict[str, Any] | None = None) -> Path:
-    """What `Dataset.save_to_disk` leaves behind, in two files."""
+    """Write what `Dataset.save_to_disk` writes, in two files."""
     path.mkdir(parents=True)
     names = [f"data-{number:05}-of-00002.arrow" for number in range(2)]
     half = len(rows) // 2
@@ -70,7 +70,7 @@ def write_datasets(path: Path, rows: Rows, features: dict[str, Any] | None = Non
 
 
 def write_all(folder: Path, rows: Rows) -> dict[str, Path]:
-    """The rows in each format that holds any rows."""
+    """Write the rows in every format; return format -> path."""
     folder.mkdir(exist_ok=True)
     (folder / "rows.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
     (folder / "all").mkdir()

@@ -1,4 +1,4 @@
-"""A dataset becomes a task in the browser: file, columns, report and examples, confirm."""
+"""A dataset becomes a task in the browser: file, columns, report and examples, confirmation."""
 
 import io
 import json
@@ -257,7 +257,7 @@ def test_a_changed_answer_column_proposes_a_kind_of_answer(ada, tmp_path):
     sent = {**ROLED, "kind": "choice", "role": ["text", "gold", ""], "example": "1"}
     shown = ada.post(columns_of(page), sent)
     assert shown.context["form"]["kind"].value() == "short-text"
-    # A kind that was chosen remains.
+    # A kind that the user chose is kept.
     chosen = {**sent, "kind": "number", "role": ["text", "", "gold"]}
     assert ada.post(columns_of(page), chosen).context["form"]["kind"].value() == "number"
 
@@ -305,7 +305,7 @@ def test_columns_can_be_changed_until_the_task_is_confirmed(ada, tmp_path):
     assert len(page.context["files"]) == 4
     page = act(ada, page, "files", remove="moods_train_2_1.jsonl")
     act(ada, settle(ada, page), "confirm")
-    # Not what was drawn any more: the report does not say that it is.
+    # The files have changed since they were drawn, so the report doesn't say how they were made.
     assert "made_from" not in Task.objects.get().report
 
 
@@ -361,7 +361,7 @@ def test_errors_are_shown_at_the_fields_they_name(ada, tmp_path):
 def test_every_option_named_in_an_error_is_a_field():
     sources = Path(datasets.__file__).parent.glob("*.py")
     named = {f"--{option}" for file in sources for option in OPTION.findall(file.read_text())}
-    # Of a folder, which the browser does not take; and of lm-evaluation-harness itself.
+    # --part is for a folder, which browsers can't send; --log belongs to lm-evaluation-harness.
     assert {each for each in named if with_field_labels(each) == each} == {"--part", "--log"}
 
 

@@ -1,4 +1,4 @@
-"""Whatever the bytes are: rows, or an error that names the file. Nothing else comes out."""
+"""Any bytes give either rows or an error that names the file, and nothing else."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ from tests.tasks.datasets import files
 OTHERS = ("data", "annotations", "doc_id", "doc", "target", "arguments", "filtered_resps")
 ENDINGS = ("csv", "tsv", "json", "jsonl", "conll", "parquet", "xlsx")
 FEW = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
-# Values as JSON has them, also those that no column of texts should have.
+# JSON values, including those that a column of texts should never have.
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4)

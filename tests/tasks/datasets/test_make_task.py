@@ -1,4 +1,4 @@
-"""From a file to a task and out again, by the commands."""
+"""Commands make a task from a file and export it again."""
 
 import json
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_a_csv_becomes_a_task_with_a_card_and_a_report(moods, db, capsys):
     assert card.labels[1].definition == "It praises."
     assert card.source.startswith("moods.csv (SHA-256 ")
     in_files = {example.context[0] for example in Example.objects.all()}
-    for label in card.labels:  # an example that is in no file
+    for label in card.labels:  # its example comes from a row outside all files
         assert label.example.strip("“”") in {row["text"] for row in MOODS} - in_files
     assert task.training_sizes == [2, 4]
     assert task.split_numbers(4) == [1, 2, 3]
@@ -102,7 +102,7 @@ def test_every_format_makes_the_same_task(tmp_path, db, case):
 
 
 def test_the_order_of_labels_does_not_depend_on_their_frequency(tmp_path, db):
-    """The same task with the labels the other way round asks the same question."""
+    """Exchanging the labels of all rows leaves the question unchanged."""
     other = {"good": "bad", "bad": "good"}
     turned = [{**row, "mood": other[row["mood"]]} for row in MOODS]
     for name, rows in (("a", MOODS), ("b", turned)):
@@ -283,7 +283,7 @@ def test_lists_in_cells_are_read_as_json(tmp_path, db):
 
 
 def test_letters_are_the_option_labels_of_the_file(tmp_path, db):
-    """ARC names some options 1 to 4 and others A to D."""
+    """ARC labels the options of some questions 1 to 4 and those of others A to D."""
     rows = [
         {"q": f"Question {n}", "o": {"text": ["x", f"y{n}"], "label": list(signs)}, "g": signs[1]}
         for n, signs in enumerate(["AB", "12"] * 30)
@@ -351,7 +351,7 @@ def test_numbers_have_the_declared_range(tmp_path, db):
 def test_a_number_with_a_decimal_comma_is_refused(tmp_path, db):
     rows = [{"text": f"Pair {n}", "mood": "1,5" if n == 9 else "2.5"} for n in range(60)]
     path = files.write_csv(tmp_path / "x.csv", rows)
-    told = refusal(path, kind="number", test=56, shots=[4], splits=1)  # all of them
+    told = refusal(path, kind="number", test=56, shots=[4], splits=1)  # uses all 60 rows
     assert "x.csv, line 11, column mood: '1,5' is not a number in plain digits" in told
 
 
@@ -365,7 +365,7 @@ def test_typed_answers_have_alternatives_and_a_sufficient_length(tmp_path, db):
     task = make(path, name="long", kind="long-text", text=["q"], gold=["a"])
     train = Example.objects.filter(split__task=task, split__kind="train")
     lengths = [len(example.gold[0].split()) for example in train]
-    assert task.card.words == (min(lengths), max(lengths))  # of training examples alone
+    assert task.card.words == (min(lengths), max(lengths))  # only training examples count
     assert task.card.gold_rule == "set"
     assert task.card.metric == "S1"
     path = files.write_jsonl(tmp_path / "z.jsonl", words)
@@ -377,7 +377,7 @@ def test_typed_answers_have_alternatives_and_a_sufficient_length(tmp_path, db):
 
 def test_an_unnamed_task_is_named_after_its_file(tmp_path, db):
     path = files.write_csv(tmp_path / "my moods.csv", MOODS)
-    assert make(path, name="") is None  # none is called ""
+    assert make(path, name="") is None  # no task is called ""
     assert Task.objects.get().name == "my-moods"
 
 
@@ -415,7 +415,7 @@ REFUSED = {
 def test_unusable_data_are_refused_with_their_place(tmp_path, db, case):
     options, more, sentence = REFUSED[case]
     rows = MOODS
-    if case == "without spaces":  # it has to be drawn to be checked
+    if case == "without spaces":  # the error is found only if its row is drawn
         options = {**options, "shots": [1], "splits": 1, "test": 60}
     path = files.write_csv(tmp_path / "moods.csv", [*rows, *more])
     assert sentence in refusal(path, **options)

@@ -1,4 +1,4 @@
-"""Every format gives the same rows; every bad file is refused with its place and what to do."""
+"""Every format gives the same rows; a bad file is refused with its place and what to do."""
 
 import io
 import json
@@ -48,7 +48,7 @@ def test_published_examples_are_unchanged_by_every_format(tmp_path, clues, name,
     path = files.write_all(tmp_path / "f", rows)[case]
     read_table = read(path, Reading(**files.OPTIONS.get(case, {})))
     columns = ("id", "context", "question", "answer")
-    # An empty cell of a spreadsheet means a missing text; in other formats an empty text.
+    # An empty cell is a missing text in a spreadsheet, and an empty text in other formats.
     given = [tuple(row.values[c] or "" for c in columns) for row in read_table.rows]
     assert given == [tuple(row[c] for c in columns) for row in rows]
 
@@ -337,7 +337,7 @@ def test_tags_are_read_as_iob1_bio_and_bioes(tags, spans):
 
 @pytest.mark.real_data
 def test_names_of_conll03_survive_conversion_to_tags(tmp_path, clues):
-    """Tags made from gold that occurs once in its text yield the same gold."""
+    """Tags made from the gold give the same gold when they are read."""
     card = load_card(CARDS / "conll03.toml")
     from_file = read_records(clues / "CoNLL2003" / "conll_test.jsonl", card)
     sentences: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -364,7 +364,7 @@ def test_names_of_conll03_survive_conversion_to_tags(tmp_path, clues):
         for row, golds in zip(rows, expected, strict=True)
     ]
     same = sum(a == b for a, b in zip(given, expected, strict=True))
-    assert same >= 195  # of 199: two golds of one sentence may overlap, which tags cannot say
+    assert same >= 195  # of 199: tags can't express two overlapping golds
 
 
 def test_spans_are_read_in_every_format_and_checked():
@@ -375,7 +375,7 @@ def test_spans_are_read_in_every_format_and_checked():
         [{"start": 2, "end": 6, "label": "LOC"}],
         [{"start_offset": 2, "end_offset": 6, "label": "LOC", "id": 4}],
         [{"start": 2, "end": 6, "labels": ["LOC"], "text": "Oslo"}],
-        [{"start": 3, "end": 7, "labels": ["LOC"], "text": "Oslo"}],  # halves are counted
+        [{"start": 3, "end": 7, "labels": ["LOC"], "text": "Oslo"}],  # in UTF-16 code units
     ]
     for gold in spellings:
         assert tagged.are_spans(gold)

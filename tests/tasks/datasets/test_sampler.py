@@ -1,4 +1,4 @@
-"""What is drawn: nested, disjoint, stratified, and the same for the same texts and seed."""
+"""Drawn sets are nested, disjoint, stratified, and the same for the same texts and seed."""
 
 import itertools
 import subprocess
@@ -17,7 +17,7 @@ SIZES = st.lists(st.integers(1, 12), min_size=1, max_size=4, unique=True)
 
 @st.composite
 def drawings(draw_from):
-    """Items of up to five labels, and a plan that they suffice for."""
+    """Draw items of up to five labels, and a plan for which they suffice."""
     sizes = draw_from(SIZES)
     splits, test = draw_from(st.integers(1, 4)), draw_from(st.integers(1, 30))
     number = splits * max(sizes) + test + draw_from(st.integers(0, 20))
@@ -59,7 +59,7 @@ def test_sets_do_not_depend_on_the_order_of_the_texts(drawing, random):
 @pytest.mark.long
 @given(drawings())
 def test_every_set_is_stratified_as_closely_as_possible(drawing):
-    """Where no label is used up, each count is within one of its share and a rounding."""
+    """Until a label is used up, each count is within one of its share, plus rounding."""
     items, plan = drawing
     population = Counter(label for _key, label, _stratum in items)
     drawn = draw(items, plan)
@@ -94,8 +94,8 @@ def test_strata_have_equal_numbers_in_every_set_and_nested_part():
         counts = Counter(items[p][2] for p in places)
         assert max(counts.values()) - min(counts[stratum] for stratum in sizes) <= 1
     tested = Counter(items[p][1:] for p in drawn.test)
-    assert all(abs(tested["b", stratum] - 5) <= 1 for stratum in sizes)  # a quarter are b
-    # The seed decides which stratum has one more.
+    assert all(abs(tested["b", stratum] - 5) <= 1 for stratum in sizes)  # a quarter are labelled b
+    # The seed decides which stratum gets one more.
     counts = [Counter(items[p][2] for p in drawn.trains[4, n]) for n in range(1, 6)]
     assert len({of_set.most_common(1)[0] for of_set in counts}) > 1
 
@@ -110,7 +110,7 @@ def test_another_seed_draws_other_sets_and_draws_never_change():
     items = [(f"{n}", "", "") for n in range(100)]
     plans = [Plan((2, 4), 2, 5, seed) for seed in (1, 2)]
     assert draw(items, plans[0]).test != draw(items, plans[1]).test
-    # What was drawn once must be drawn by every later version (or METHOD gets another name).
+    # Every later version must draw the same sets, unless METHOD gets another name.
     assert draw(items, plans[0]).test == [60, 94, 31, 57, 36]
     code = (
         "from tasks.datasets.making import Plan, draw;"
