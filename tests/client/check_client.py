@@ -188,7 +188,7 @@ def test_lists_are_read_from_every_page(client):
     some = list(client.connection.rows("studies/pilot/answers/", page_size=7))
     assert len(some) == len(list(study.answers())) > 7
     assert {row["kind"] for row in study.answers(kind="simulated")} == {"simulated"}
-    # Other tests may have taken seats of the study.
+    # Other tests may have taken seats in this study.
     assert {row["kind"] for row in study.answers(kind="person")} <= {"person"}
 
 

@@ -7,7 +7,7 @@ from handful import ApiError, Participation
 
 @pytest.fixture(scope="module")
 def draft():
-    """A design from which each test creates a study."""
+    """A design from which each test creates its study."""
     return {
         "tasks": ["demo-sentiment"], "shots": [0], "annotators": 1, "hide_test_scores": False,
         "programs_as_people": True,
@@ -28,7 +28,7 @@ def test_seats_can_be_added(study):
 
 
 def somebody_finishes(server, study) -> str:
-    """Complete a seat for a person by program; return its pseudonym."""
+    """Complete a person's seat by program; return the pseudonym."""
     with Participation.join(server[0], study.link) as seat:
         assert go_through(seat)[-1] == "finished"
     (one,) = study.participations(kind="person", status="completed")

@@ -7,7 +7,7 @@ import pytest
 from conftest import KINDS, latest_question, mock_output
 from inspect_ai.log import list_eval_logs, read_eval_log
 
-SCENARIOS = 3  # of each task: zero shots, and two shots on two splits
+SCENARIOS = 3  # per task: zero shots, and two shots on two splits
 
 
 def of_models(files, name):
@@ -51,7 +51,7 @@ def test_a_broken_reply_is_retried_and_invalid_output_is_counted(serve):
     files = served.exported()
     told = files["model_annotators.csv"]
     assert {row["examples"] for row in told} == {"shown"}
-    assert {row["answers"] for row in told} == {"4"}  # training examples ask nothing
+    assert {row["answers"] for row in told} == {"4"}  # a shown training example isn't a question
     assert {row["invalid"] for row in told} == {"2"}
     given_up = [
         row for row in of_models(files, "answers.csv")
