@@ -29,7 +29,7 @@ def compose() -> dict:
 
 
 def lost(given, kept, place: str = "") -> list[str]:
-    """Return the keys of `given` missing in `kept`: keys that the specification does not define."""
+    """Return the keys of `given` that are missing from `kept`, as the specification lacks them."""
     if not isinstance(given, dict) or not isinstance(kept, dict):
         return []
     return [
@@ -80,7 +80,7 @@ def test_every_service_exists_and_is_read_only():
 
 @pytest.fixture
 def units(tmp_path) -> list[str]:
-    """Copy the units and create the programs of a clone, so that systemd can load the units."""
+    """Copy the units, and create a clone's programs, so that systemd can load the units."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("celery", "python"):
@@ -100,7 +100,7 @@ def test_systemd_finds_nothing_wrong_with_the_units(units):
 
 def test_systemd_calls_each_service_well_protected(units):
     for unit in (unit for unit in units if unit.endswith(".service")):
-        # systemd's exposure score, from 0 (safe) to 10; most services of a machine get 9.
+        # systemd's exposure score, from 0 (safe) to 10; most services score 9.
         machine.run(
             ["systemd-analyze", "security", "--offline=true", "--threshold=25", unit],
             env=os.environ | {"SYSTEMD_COLORS": "0"},

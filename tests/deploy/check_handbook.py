@@ -1,8 +1,7 @@
 """Follow docs/install.md word for word on an empty Debian, from installation to an upgrade.
 
-One shell runs the blocks marked `sh` in order. The test adds what a reader has and a folder lacks:
-an init (systemctl.py starts the units), the name of the machine, a certificate, a newer version,
-and some answers.
+One shell runs the blocks marked `sh` in order. The test adds what a reader would have: an init
+(systemctl.py starts the units), a host name, a certificate, a newer version, and some answers.
 """
 
 import contextlib
@@ -62,7 +61,7 @@ AFTER = """
 
 
 def blocks() -> list[tuple[str, str]]:
-    """Return (heading, text) of each block that a reader types, in order."""
+    """Return (heading, text) of each block that a reader would type, in order."""
     heading, typed = "", []
     heading_or_block = re.compile(r"^## ([^\n]*)$|^```sh\n(.*?)^```$", re.M | re.S)
     for match in heading_or_block.finditer(HANDBOOK.read_text()):

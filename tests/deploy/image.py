@@ -1,7 +1,7 @@
 """Run a Containerfile step by step in empty machines, without a container engine.
 
-Supports the instructions that deploy/ uses and raises an error for others. mmdebstrap makes the
-Debian images, so that each RUN meets the same system as in the real image.
+It supports the instructions that deploy/ uses and raises an error for others. mmdebstrap makes
+the Debian images, so that each RUN sees the same system as in the real image.
 """
 
 import json
