@@ -1,7 +1,6 @@
 """Acceptance cases of the highlighter in Firefox and WebKit.
 
-docs/accessibility.md lists what their drivers cannot express: touch, screen readers and forced
-colours.
+docs/accessibility.md lists what their drivers can't do: touch, screen readers and forced colours.
 """
 
 import pytest

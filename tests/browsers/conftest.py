@@ -1,4 +1,4 @@
-"""Firefox and WebKit on the server and seats of tests/browser, each started once."""
+"""Firefox and WebKit, each started once, with the server and seats of tests/browser."""
 
 import json
 import shutil
