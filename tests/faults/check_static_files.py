@@ -1,4 +1,4 @@
-"""nginx between two releases: it requests a file missing on one server from the other."""
+"""Between two releases, nginx asks one server for a file that the other lacks."""
 
 import http.client
 import threading
@@ -34,7 +34,7 @@ def serving(*files: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def statuses(port: int, path: str) -> list[int]:
-    """Return the statuses of four requests, so that each server is asked first."""
+    """Return the statuses of four requests, enough for each server to be asked first."""
     told = []
     for _ in range(4):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)

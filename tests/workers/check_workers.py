@@ -78,7 +78,7 @@ def test_a_chunk_delivered_many_times_runs_and_is_stored_once(redis, worker, nap
 
 
 def test_killing_workers_loses_and_doubles_no_chunk(redis, worker, naps):
-    """One worker loses its process, the other is killed completely; a third continues."""
+    """One worker loses its pool process, another is killed entirely, and a third continues."""
     redis.start()
     first, second = worker(), worker()
     two = [naps(4, 2, name) for name in ("one", "other")]

@@ -51,7 +51,7 @@ def redis(tmp_path):
 def worker(tmp_path, transactional_db):
     """Start workers with a number of processes in a process group; all are killed at the end."""
     started = []
-    # The folder records which database it belongs to, and each test has a new one.
+    # The folder records its database, but each test has a new database.
     (Path(os.environ["HANDFUL_VAR"]) / installation.FILE).unlink(missing_ok=True)
 
     def start(concurrency: int = 1) -> subprocess.Popen:
@@ -71,7 +71,7 @@ def worker(tmp_path, transactional_db):
     for process in started:
         kill(process)
     for log in sorted(tmp_path.glob("worker-*.log")):
-        print(log.read_text())  # shown if the test fails
+        print(log.read_text())  # pytest shows this if the test fails
 
 
 def kill(worker: subprocess.Popen) -> None:
@@ -85,5 +85,5 @@ def kill(worker: subprocess.Popen) -> None:
 
 @pytest.fixture(autouse=True)
 def _resent_soon(monkeypatch):
-    """Resend a chunk whose message was lost after seconds instead of a minute."""
+    """If a chunk's message is lost, resend the chunk after seconds instead of a minute."""
     monkeypatch.setattr(jobs, "RESEND", jobs.RESEND / 20)
