@@ -1,4 +1,4 @@
-"""Translation catalogues for tests: each sentence of the browser scripts in brackets."""
+"""Translation catalogues for tests, which put each sentence of the browser scripts in brackets."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,19 +25,19 @@ def bracket(text: str, form: str = "") -> str:
 
 
 def sentences() -> list[polib.POEntry]:
-    """Every sentence of the scripts."""
+    """Return every sentence of the scripts."""
     return list(polib.pofile(str(OF_SCRIPTS)))
 
 
 def install(settings, folder: Path, language: str) -> None:
-    """Let the scripts speak `language` with each sentence as ⟦sentence⟧; ⟦0⟧, ⟦1⟧ name a form."""
+    """Translate each sentence of the scripts to ⟦sentence⟧, and plural forms to ⟦0: …⟧, ⟦1: …⟧."""
     write(settings, folder, language, sentences(), "djangojs")
 
 
 def write(
     settings, folder: Path, language: str, entries: Iterable[polib.POEntry], domain="django"
 ) -> None:
-    """Let these sentences be translated so, and no others."""
+    """Write a catalogue that translates only these sentences."""
     catalogue = polib.POFile()
     catalogue.metadata = {
         "Content-Type": "text/plain; charset=utf-8",

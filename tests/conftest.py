@@ -74,12 +74,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure() -> None:
     """Make tests independent of this clone's static files and var/ folder."""
-    gc.disable()  # collecting 7,000 tests leaves no garbage, but looking for it takes a fifth
+    gc.disable()  # collecting 7,000 tests leaves no garbage; looking for it would take a fifth
     django_settings.STATIC_ROOT = _static_root.name
     django_settings.VAR_DIR = Path(_var.name)
     # Without this, each client of each test would scan all static files.
     django_settings.WHITENOISE_AUTOREFRESH = True
-    # Once a minute, a request would have one query more than others, at random.
+    # Otherwise one request per minute would make an additional query, at random.
     clock.ASKED_AGAIN_AFTER = float("inf")
     # Argon2 is slow by design, and tests sign in often.
     django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -137,14 +137,14 @@ def _mark_middle_cases(items: list[pytest.Item]) -> None:
         if asked and hasattr(item, "callspec") and not item.get_closest_marker("long"):
             cases[item.nodeid.split("[")[0]].append(item)
     for same in cases.values():
-        # Not in the order of this run, which is random.
+        # The order of this run is random, so sort by parameters.
         same.sort(key=lambda item: tuple(item.callspec.indices.values()))
         for item in same[1:-1]:
             item.add_marker("long")
 
 
 def _share_rows(items: list[pytest.Item]) -> None:
-    """Run the tests that share a module's rows one after the other, so that these are made once.
+    """Run tests that share a module's rows one after the other, so that the rows are made once.
 
     pytest-django puts tests that do not ask for the database last, even if they read such rows.
     Workers steal tests from the end of each other's lists, so the slowest rows come first.
@@ -164,7 +164,7 @@ def _deselect(config: pytest.Config, items: list[pytest.Item], marker: str) -> N
 
 
 def forget() -> None:
-    """Clear the caches of rows by key: SQLite reuses the keys of rows that were rolled back."""
+    """Clear caches keyed by row, because SQLite reuses the keys of rows that were rolled back."""
     frozen.clear()
     frozen_scenario.cache_clear()
     first_worked_before.cache_clear()
@@ -185,7 +185,7 @@ def _tests_draw_the_same(request):
 
 @contextmanager
 def _draws(seed: str) -> Iterator[None]:
-    """Draw seeds, pseudonyms and tokens from the name of a test, so that no run has bad luck."""
+    """Draw seeds, pseudonyms and tokens from the name of a test, so that no run fails by chance."""
     generator = random.Random(seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(secrets, "_sysrand", generator)

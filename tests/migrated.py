@@ -1,4 +1,4 @@
-"""Share one migrated database between the workers of a run: the first migrates, others copy."""
+"""Share one migrated database between the workers of a run: the first migrates, the others copy."""
 
 import fcntl
 import sqlite3
@@ -24,7 +24,7 @@ class Migrated:
             yield
 
     def lay_ready(self) -> None:
-        """Copy the database that was just migrated."""
+        """Keep a copy of the database that was just migrated."""
         if connection.vendor == "postgresql":
             source = connection.settings_dict["NAME"]
             connection.close()
@@ -38,7 +38,7 @@ class Migrated:
 
     @contextmanager
     def copied(self):
-        """Give Django a copy of the database with nothing left to migrate."""
+        """Give Django a copy of the database in which every migration has been applied."""
         if connection.vendor == "postgresql":
             connection.settings_dict["TEST"]["TEMPLATE"] = self.name
             yield

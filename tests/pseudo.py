@@ -28,7 +28,7 @@ LATIN, GREEK = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ΑΒΨΔΕΦΓΗΙΞΚΛΜΝΟΠΘ
 LETTERS = str.maketrans(LATIN + LATIN.lower(), GREEK + GREEK.lower())
 # Attributes that are displayed or spoken.
 SPOKEN = ("title", "aria-label", "alt", "placeholder", "aria-description", "data-where")
-# What needs no translation: a name, a currency, codes and names of keys.
+# Text that needs no translation: a name, a currency, codes and names of keys.
 NAMES = re.compile(r"\b(?:Handful|USD)\b")
 NO_SENTENCES = ("script", "style", "output", "kbd", "code")
 

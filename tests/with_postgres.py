@@ -25,8 +25,8 @@ ENOUGH = 4 * 2**30  # bytes: containers often have 64 MB there
 def started(folder: str, autovacuum: str) -> pgserver.PostgresServer:
     """Start a server in the folder that accepts CONNECTIONS connections (the default is 100).
 
-    Tests turn autovacuum off: it counts no rows of an open transaction, in which many tests store
-    whole studies. The planner then takes tables for empty, and one query lasts minutes.
+    Tests turn autovacuum off: it doesn't see the rows of an open transaction, in which many tests
+    store whole studies. The planner would then assume empty tables, and one query takes minutes.
     """
     server = pgserver.get_server(folder, cleanup_mode="stop")
     server.psql(f"ALTER SYSTEM SET max_connections = {CONNECTIONS}")
