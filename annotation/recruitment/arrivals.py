@@ -6,6 +6,7 @@ from annotation.models import Participation, Study, Submission, Worker
 from annotation.pay import budget
 from annotation.recruitment import expiry, identities, seats
 from annotation.recruitment.identities import worker_key
+from annotation.recruitment.join_errors import RecruitmentError
 from annotation.recruitment.platform_adapters import Identity, PlatformAdapter
 
 
@@ -86,9 +87,10 @@ def _note_submission(
     )
     if created or participation is None or stored.participation_id == participation.pk:
         return
+    if stored.worker_id != worker.pk:  # otherwise, the platform would never be asked about them
+        raise RecruitmentError("elsewhere")
     # The person arrived again with the same submission, after an unused seat had expired.
     earlier = stored.participation
-    if stored.worker_id == worker.pk and not stored.outcome and (
-        earlier is None or not (earlier.is_live or earlier.has_seen_an_example())
-    ):  # fmt: skip
+    is_used = earlier is not None and (earlier.is_live or earlier.has_seen_an_example())
+    if not (stored.outcome or is_used):
         stored.store(participation=participation)

@@ -345,6 +345,15 @@ def test_an_unconfirmed_arrival_is_flagged_and_not_paid(
     assert batch.method == "hand"  # Prolific cannot pay an unknown participant
 
 
+def test_a_submission_belongs_to_one_person(fake, published):
+    """Otherwise, each invented id with it would take a seat, and Prolific would not be asked."""
+    session, seat = arrive(fake, published)
+    reply = Client().post(plain(published, BO, session))
+    assert (reply.status_code, reply.context["landing"]["state"]) == (409, "elsewhere")
+    assert (Participation.objects.get(), Worker.objects.count()) == (seat, 1)
+    assert Submission.objects.get().participation == seat
+
+
 def in_two_parts(study, researcher):
     """Its two studies on Prolific, created there one after the other."""
     drafts.plan(study, 1, researcher)
