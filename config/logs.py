@@ -29,6 +29,7 @@ CUT = [
     ),
     # Query strings can contain participants' IDs or form input.
     (re.compile(r"(/[^\s?'\"<>]*)\?[^\s'\"<>]+"), r"\1?…"),
+    (re.compile(r"\b[0-9a-f]{24}\b", re.IGNORECASE), "…"),  # IDs on Prolific, as in its API's URLs
     # PostgreSQL includes the whole row in its error messages.
     (re.compile(r"\b(DETAIL|Detail):.*", re.DOTALL), r"\1: …"),
 ]

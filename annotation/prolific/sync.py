@@ -185,7 +185,7 @@ def handle_events() -> SyncReport:
     waiting = WebhookEvent.objects.filter(handled_at=None).order_by("pk")
     for resource in dict.fromkeys(waiting.values_list("resource", flat=True)):
         events = list(waiting.filter(resource=resource).values_list("pk", flat=True))
-        with report.noting(f"event about {resource}"):
+        with report.noting("an event"):
             report.submissions += 1
             report.changed += sync_submission(resource)
             # Events that have arrived since then may report newer changes.

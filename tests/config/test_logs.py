@@ -136,6 +136,7 @@ def test_a_failing_database_logs_one_line_without_a_traceback(log, seat):
             "next=%2Faccount%2Faddress%2Fconfirm%2F…%2F",
         ),
         ("/api/v1/join/abc/", "/api/v1/join/…/"),
+        (f"url: /api/v1/submissions/{'5f' * 12}/ (", "url: /api/v1/submissions/…/ ("),
         ("is this a question? yes", "is this a question? yes"),
         ('  File "/work/app/x.py", line 3', '  File "/work/app/x.py", line 3'),
     ],

@@ -319,8 +319,9 @@ def test_an_event_waits_while_the_api_fails(fake, published):
     fake.return_submission(session)
     assert event(changed(session)).status_code == 202
     fake.mode(fail_next=50)
-    with pytest.raises(sync.NotSynced):
+    with pytest.raises(sync.NotSynced) as problem:
         sync.handle_waiting_events()
+    assert session not in str(problem.value)  # tick prints it
     assert WebhookEvent.objects.get().handled_at is None
     fake.mode(fail_next=0)
     sync.handle_waiting_events()
