@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.web.access import job_of, token_of
+from annotation.models import Study
+from annotation.web.access import job_of, may_run, study_of
 from annotation.web.views import ApiView, tagged
 from tasks import jobs, uploads
 from tasks.models import Job
@@ -64,10 +64,10 @@ class RunJob(ApiView):
     )
     def post(self, request: Request, pk: int) -> Response:
         job = job_of(request, pk)
-        token = token_of(request)
-        needed = "read" if job.kind in READERS else "own"
-        if token and not token.allows(needed):
-            raise PermissionDenied("The scope of this token does not allow this job.")
+        if study := Study.objects.filter(pk=job.parameters.get("study")).first():
+            study_of(request, study.name, "read" if job.kind in READERS else "own")
+        else:
+            may_run(request)
         if job.has_failed:
             jobs.retry(job)
         jobs.advance(job)

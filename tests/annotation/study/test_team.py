@@ -12,6 +12,7 @@ from django.urls import URLPattern, get_resolver, reverse
 from analysis.export import bundle_job
 from annotation.models import Member, Panel, Role, Study
 from annotation.payout import batches
+from annotation.simulation import rehearsal_job
 from annotation.study import team
 from annotation.web.rights import POSTS
 from tasks.models import Job
@@ -553,3 +554,17 @@ def test_a_former_member_cannot_see_jobs_they_started(world):
     assert Client().get(address, headers=headers).status_code == 404
     run = reverse("api_job_run", args=[job.pk])
     assert Client().post(run, {}, "application/json", headers=headers).status_code == 404
+
+
+@pytest.mark.parametrize("scopes", [(), ("read", "run")])
+def test_an_analyst_cannot_run_simulated_annotators_as_a_job(world, scopes):
+    alice, bob = world.people["alice"], world.people["bob"]
+    rehearsal = factories.make_study(alice, world.task, rehearsal=True)
+    team.add(rehearsal, "bob", Role.ANALYST, alice)
+    job = rehearsal_job.start(rehearsal, "gold", 1, 0, alice)
+    visitor = Client(headers=factories.bearer(bob, *scopes) if scopes else None)
+    if not scopes:
+        visitor.force_login(bob)
+    assert visitor.get(reverse("api_job", args=[job.pk])).status_code == 200
+    assert visitor.post(reverse("api_job_run", args=[job.pk])).status_code == 403
+    assert not rehearsal.participations.exists()
