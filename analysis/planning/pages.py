@@ -16,7 +16,7 @@ from analysis.planning import planned_power, planner
 from analysis.scores.api import OBJECT
 from analysis.scores.columns import as_records
 from analysis.stats import arg
-from annotation.web.access import signed_in
+from annotation.web.access import signed_in, studies_of
 from annotation.web.fields import WholeNumberField
 from annotation.web.views import ApiView
 from tasks import columns
@@ -24,13 +24,14 @@ from tasks import columns
 
 @signed_in("GET")
 def plan(request: HttpRequest) -> HttpResponse:
-    sources = planner.sources(request.user)
+    studies = studies_of(request, "read")
+    sources = planner.sources(studies)
     form = PlannerForm(request.GET, sources=sources)
     stated = StatedGainForm(request.GET)
     context = {"form": form, "stated": stated, "has_studies": len(sources) > 1}
     if form.is_valid():
         inputs = form.cleaned_data
-        cells = planner.cells_of(request.user, inputs["source"])
+        cells = planner.cells_of(studies, inputs["source"])
         rows = [planner.plan(cell, inputs) for cell in cells]
         intervals = planner.interval_columns(inputs)
         differences = planner.KNOWN_COLUMNS[:2] + planner.difference_columns(inputs)
@@ -151,12 +152,12 @@ class Planner(ApiView):
         summary="Annotators and examples required for a target interval",
     )
     def get(self, request: Request) -> Response:
-        sources = planner.sources(request.user)
-        form = PlannerForm(request.query_params, sources=sources)
+        studies = studies_of(request, "read")
+        form = PlannerForm(request.query_params, sources=planner.sources(studies))
         if not form.is_valid():
             raise ValidationError({k: list(map(str, e)) for k, e in form.errors.items()})
         inputs = form.cleaned_data
-        rows = [planner.plan(c, inputs) for c in planner.cells_of(request.user, inputs["source"])]
+        rows = [planner.plan(c, inputs) for c in planner.cells_of(studies, inputs["source"])]
         every = [*planner.interval_columns(inputs), *planner.difference_columns(inputs)]
         records = as_records(every, rows)
         return Response({"rows": records, "sentences": planner.sentences(inputs)})

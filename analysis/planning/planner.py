@@ -29,6 +29,7 @@ from analysis.stats import power, significance, two_way, uncertainty
 from analysis.stats.distributions import root
 from analysis.stats.learning import by_cell
 from annotation.models import Kind, Participation, Study
+from annotation.models.study import StudyQuerySet
 from tasks.cards import load_card
 from tasks.columns import Column, points
 from tasks.importing import CARDS
@@ -99,11 +100,11 @@ class Known:
         return root(lambda d: self.power(sign * d, people, examples, level) - POWER, low, high)
 
 
-def sources(user: Any) -> list[tuple[str, str]]:
-    """Return (value, label) for the paper and for studies whose test scores the user may read."""
+def sources(studies: StudyQuerySet) -> list[tuple[str, str]]:
+    """Return (value, label) for the paper and for those of these studies with visible scores."""
     groups = (
         Participation.objects.analysed()
-        .filter(study__in=Study.objects.visible_to(user, "read"))
+        .filter(study__in=studies)
         .exclude(study__in=Study.objects.covering_test_scores(), kind=Kind.PERSON)
         .order_by("study__name", "kind")
         .values_list("study__name", "study__title", "kind")
@@ -115,7 +116,7 @@ def sources(user: Any) -> list[tuple[str, str]]:
     ]
 
 
-def cells_of(user: Any, source: str) -> list[Known]:
+def cells_of(studies: StudyQuerySet, source: str) -> list[Known]:
     if source == PUBLISHED:
         labelled = {card.name for card in map(load_card, CARDS.glob("*.toml")) if card.labels}
         return [
@@ -123,7 +124,7 @@ def cells_of(user: Any, source: str) -> list[Known]:
             for (task, shots), cell in human_table4().items()
         ]
     kind, name = source.split(":", 1)
-    study = Study.objects.visible_to(user, "read").get(name=name)
+    study = studies.get(name=name)
     cards = {task.name: task.card for task in study.tasks.all()}
     labelled = {name for name, card in cards.items() if card.kind.is_one_text and card.metric == S1}
     return [

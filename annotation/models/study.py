@@ -312,6 +312,7 @@ class Study(StudyOptions, Row):
     if TYPE_CHECKING:
         role: Role  # annotated by StudyQuerySet.visible_to
 
+    scope = RIGHTS[Role.OWNER]  # rights covered by the request's API token; all on pages
     objects = StudyQuerySet.as_manager()
     simulated_links = Signer(salt="link for simulated annotators", sep=".")
 
@@ -385,8 +386,8 @@ class Study(StudyOptions, Row):
 
     @property
     def rights(self) -> frozenset[str]:
-        """Return the rights of the user that was passed to `visible_to`."""
-        return RIGHTS[self.role] if hasattr(self, "role") else frozenset()
+        """Return the rights of the user that was passed to `visible_to`, limited to `scope`."""
+        return RIGHTS[self.role] & self.scope if hasattr(self, "role") else frozenset()
 
     @property
     def manifest(self) -> str:
@@ -403,8 +404,7 @@ class Study(StudyOptions, Row):
     @property
     def trained_tasks(self) -> list[Task]:
         """Return the upstream tasks and the sham task, or [] for an ordinary study."""
-        sham = [self.sham_task] if self.sham_task else []
-        return [*self.upstream_tasks.all(), *sham]
+        return [*self.upstream_tasks.all(), *filter(None, [self.sham_task])]
 
     @property
     def is_draft(self) -> bool:
@@ -458,7 +458,6 @@ class Member(models.Model):
 
 def made_by_an_owner() -> Q:
     """Return a filter for rows whose `made_by` is active and owns the study."""
-    owners = Member.objects.filter(
-        study=OuterRef("study"), user=OuterRef("made_by"), role=Role.OWNER
-    ).order_by()
+    owners = Member.objects.filter(user=OuterRef("made_by"), role=Role.OWNER).order_by()
+    owners = owners.filter(study=OuterRef("study"))
     return Q(made_by__is_active=True) & (Q(study__owner=F("made_by")) | Q(Exists(owners)))

@@ -91,7 +91,7 @@ class Problems(serializers.Serializer):
 
 def as_record(study: Study, request: Request) -> dict[str, Any]:
     record = {column.name: column.value(study) for column in COLUMNS}
-    if "read" in study.rights:
+    if study.rights & {"read", "own"}:
         record["design"] = design_file.as_data(study)
     record["link"] = join_url(request, study.link_code)
     record["actions"] = [action for action, _label in lifecycle.allowed_actions(study)]

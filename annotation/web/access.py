@@ -52,12 +52,12 @@ REFUSALS = {
 }
 
 
-def studies_of(request: HttpRequest) -> StudyQuerySet:
-    """Return the studies visible to this user. A token may be limited to one study."""
-    if not isinstance(request.user, User):
-        return Study.objects.none()
-    visible = Study.objects.visible_to(request.user)
+def studies_of(request: HttpRequest, right: str = "see") -> StudyQuerySet:
+    """Return the studies where this user, and the token if any, has this right."""
     token = token_of(request)
+    if not isinstance(request.user, User) or (token and not token.allows(right)):
+        return Study.objects.none()
+    visible = Study.objects.visible_to(request.user, right)
     return visible.filter(pk=token.study_id) if token and token.study_id else visible
 
 
@@ -91,11 +91,11 @@ def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
     study = get_object_or_404(studies_of(request), name=name)
     if right not in study.rights:
         raise PermissionDenied(f"Your role in this study is {study.role}. {REFUSALS[right]}")
-    token = token_of(request)
-    if token and not token.allows(right):
-        scopes = " and ".join(token.scopes)
-        needed = SCOPE_OF_RIGHT[right]
-        raise PermissionDenied(f"This token has the scopes {scopes}; this requires {needed}.")
+    if token := token_of(request):
+        study.scope = frozenset(filter(token.allows, study.scope))
+        if right not in study.rights:
+            scopes, needed = " and ".join(token.scopes), SCOPE_OF_RIGHT[right]
+            raise PermissionDenied(f"This token has the scopes {scopes}; this requires {needed}.")
     return study
 
 

@@ -15,7 +15,7 @@ from scipy import optimize, stats
 
 from analysis.planning import planner
 from analysis.stats import power, two_way
-from annotation.models import Participation
+from annotation.models import Participation, Study
 from benchmarks.drawn import NODES, WEIGHTS, smoothed
 from tasks.columns import on_page
 from tests import factories
@@ -39,7 +39,9 @@ def study(researcher):
 
 def published(task: str, shots: int) -> planner.Known:
     return next(
-        row for row in planner.cells_of(None, "published") if (row.task, row.shots) == (task, shots)
+        row
+        for row in planner.cells_of(Study.objects.none(), "published")
+        if (row.task, row.shots) == (task, shots)
     )
 
 
@@ -312,18 +314,16 @@ def test_my_study_is_a_source_for_the_planner(ada, study):
 @pytest.mark.long
 def test_an_excluded_annotator_is_not_a_source_for_the_planner(ada, study):
     Participation.objects.filter(scenario__shots=0).update(in_analysis=False, seat_number=None)
-    rows = planner.cells_of(study.owner, f"person:{study.name}")
+    rows = planner.cells_of(Study.objects.all(), f"person:{study.name}")
     assert [row.shots for row in rows] == [2]
 
 
 @pytest.mark.long
 def test_an_empty_or_foreign_study_is_not_a_source(client, other_researcher, researcher, study):
     empty = factories.make_study(researcher, factories.make_task(name="other"))
-    assert [value for value, _words in planner.sources(researcher)] == [
-        "published",
-        f"person:{study.name}",
-    ]
-    assert empty.name not in dict(planner.sources(researcher))
+    sources = planner.sources(Study.objects.visible_to(researcher, "read"))
+    assert [value for value, _words in sources] == ["published", f"person:{study.name}"]
+    assert empty.name not in dict(sources)
     client.force_login(other_researcher)
     wanted = WANTED | {"source": f"person:{study.name}"}
     page = client.get(reverse("planner"), wanted).content.decode()

@@ -8,6 +8,7 @@ from django.urls import URLPattern, get_resolver, reverse
 
 from annotation.models import Role
 from annotation.models.study import RIGHTS
+from annotation.pay import budget
 from annotation.study import team
 from annotation.web.rights import POSTS
 from tests import factories
@@ -148,3 +149,25 @@ def test_a_token_of_one_study_cannot_change_shared_objects(researcher, world):
         assert Client().post(reverse(name), {}, headers=headers).status_code == 403
     refused = Client().post(reverse("api_studies"), {}, "application/json", headers=headers)
     assert refused.status_code == 403
+
+
+def test_a_token_reads_only_what_its_scope_covers(researcher, world):
+    """Also where the reply depends on rights, and where the address names no study."""
+    study, done, _people = world
+    budget.give_bonus(done, 777, "kind", researcher)
+    other = factories.make_study(researcher, factories.make_task(name="other"), shots=[2])
+
+    def reply(path: str, *scopes: str, **limits):
+        headers = factories.bearer(researcher, *scopes, **limits)
+        return Client(headers=headers).get(f"/api/v1/{path}")
+
+    log = f"studies/{study.name}/events/"
+    seen = [b'"cents":777' in reply(log, *scopes).content for scopes in (["read", "pay"], ["read"])]
+    assert seen == [True, False]
+    record = f"studies/{study.name}/"
+    designs = [scope for scope in ("read", "run", "pay") if "design" in reply(record, scope).json()]
+    assert designs == ["read", "run"]
+    plan = f"planner/?source=person:{study.name}"
+    assert reply(plan, "read").status_code == 200
+    assert [reply(plan, scope).status_code for scope in ("run", "pay")] == [400, 400]
+    assert reply(plan, "read", study=other).status_code == 400
