@@ -7,10 +7,10 @@ one of them applies.
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef
 from django.utils import timezone
 
-from annotation.models import AccessRule, Exposure, ListedWorker, Participation, Study, Worker
+from annotation.models import AccessRule, Exposure, ListedWorker, Participation, Study
 from annotation.recruitment.identities import worker_key
 from annotation.recruitment.platform_adapters import ADAPTERS, Source
 from annotation.study import consequences
@@ -108,8 +108,11 @@ def _keys(study: Study, text: str, selected: str) -> list[str]:
 
 
 def in_words(rule: AccessRule) -> str:
-    matches = Worker.objects.filter(key__in=rule.listed.values("key")).count()
-    return f"{rule.listed.count()} on the list; {matches} of them have been here before."
+    """Return how many people are on a list, and how many took part in studies its maker can see."""
+    seats = Participation.objects.filter(study__in=Study.objects.visible_to(rule.made_by))
+    known = seats.filter(worker__key__in=rule.listed.values("key"))
+    matches = known.aggregate(n=Count("worker", distinct=True))["n"]
+    return f"{rule.listed.count()} on the list; {matches} of them have been in your studies before."
 
 
 def end_rule(study: Study, pk: int, by: User) -> None:

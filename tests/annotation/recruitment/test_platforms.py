@@ -9,6 +9,7 @@ from django.urls import reverse
 from annotation.models import (
     AuditEntry,
     Exposure,
+    Kind,
     Panel,
     Participation,
     PersonalLink,
@@ -20,7 +21,14 @@ from annotation.models import (
 from annotation.payout import batches
 from annotation.payout import payments as payout
 from annotation.protocol import training_step
-from annotation.recruitment import consent, eligibility, expiry, identities, join_errors
+from annotation.recruitment import (
+    consent,
+    eligibility,
+    expiry,
+    identities,
+    join_errors,
+    seats,
+)
 from annotation.recruitment.links import make_links
 from tests import factories
 
@@ -304,11 +312,19 @@ def deny(ada, study, ids: str, platform: str):
     return ada.post(reverse("lists", args=[study.name]), fields, follow=True)
 
 
+def test_a_list_does_not_reveal_participants_of_other_teams(ada, study, other_researcher):
+    theirs = factories.make_study(other_researcher, factories.make_task(name="theirs"))
+    key = identities.worker_key("prolific", "a" * 24)
+    seats.join(theirs.pk, key, "prolific", Kind.PERSON)
+    page = deny(ada, study, "a" * 24, "prolific").content.decode()
+    assert "1 on the list; 0 of them" in page
+
+
 @pytest.mark.long
 def test_a_list_of_ids_stores_only_hashes_and_can_be_ended(ada, study, panel):
     arrive(panel, "participantId=anna")
     page = deny(ada, study, "P-1\nanna", "panel:Connect").content.decode()
-    assert "2 on the list; 1 of them have been here before." in page
+    assert "2 on the list; 1 of them have been in your studies before." in page
     assert "2 people of panel:Connect" in page
     rule = study.access_rules.get()
     listed = list(rule.listed.values_list("key", flat=True))
