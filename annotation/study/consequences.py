@@ -234,7 +234,9 @@ def _admits_nobody(study: Study, effect: str, criterion: str, value: str) -> str
         met = {value}
         people = f"annotators who have seen {value}"
     else:
-        source = Study.objects.get(name=value)
+        source = Study.objects.filter(name=value).first()
+        if source is None:
+            return f"the study {value} no longer exists, so no one could take part."
         if source.is_closed and not Participation.objects.qualified_in(value).exists():
             return f"no annotator qualified in {value}, which is closed, so no one could take part."
         met = _tasks(source)

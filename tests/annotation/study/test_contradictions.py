@@ -83,6 +83,18 @@ def test_a_draft_whose_rules_admit_no_annotator_does_not_open(ada, researcher, t
     assert "End the access rule" in reply.content.decode()
 
 
+def test_a_rule_requiring_a_deleted_study_is_named(ada, researcher, task):
+    options = {"shots": [2], "status": "draft"}
+    draft = factories.make_study(researcher, task, **options)
+    source = factories.make_study(researcher, factories.make_task(name="o"), **options)
+    eligibility.add_rule(draft, "allow", "study", source.name, researcher)
+    ada.post(reverse("study_delete", args=[source.name]))
+    page = ada.get(reverse("study", args=[draft.name])).content.decode()
+    assert f"the study {source.name} no longer exists" in page
+    reply = ada.post(reverse("study_status", args=[draft.name]), factories.opening(draft))
+    assert reply.status_code == 409
+
+
 def test_an_unreachable_minimum_is_refused_at_its_field(researcher):
     """Two of the four golds do not occur in their text."""
     records = [
