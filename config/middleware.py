@@ -28,6 +28,7 @@ UNUSED = (
     "publickey-credentials-get", "screen-wake-lock", "usb", "xr-spatial-tracking",
 )  # fmt: skip
 HEADERS = {
+    "Cache-Control": "private",  # without it, some shared caches store CSV files and ZIPs
     "Content-Security-Policy": settings.CONTENT_SECURITY_POLICY,
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in UNUSED),

@@ -78,6 +78,9 @@ def faults(reply: HttpResponse, styles: bool = False) -> list[str]:
         "COOP": reply.get("Cross-Origin-Opener-Policy") == "same-origin",
         "CORP": reply.get("Cross-Origin-Resource-Policy") == "same-origin",
         "Permissions-Policy": denied >= SENSORS,
+        "Cache-Control": bool(
+            {"private", "public"} & set(reply.get("Cache-Control", "").split(", "))
+        ),
         "no reader from elsewhere": "Access-Control-Allow-Origin" not in reply.headers,
         "no version of a server": not {"Server", "X-Powered-By"} & set(reply.headers),
     }
@@ -103,7 +106,7 @@ def test_a_bare_reply_has_every_security_fault():
     bare.set_cookie("sessionid", "x")
     bare["Access-Control-Allow-Origin"] = "*"
     bare["Server"] = "x/1.0"
-    assert len(faults(bare)) == 16
+    assert len(faults(bare)) == 17
 
 
 @pytest.mark.long
