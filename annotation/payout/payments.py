@@ -295,11 +295,9 @@ def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
         entry = payment.entry
         submission = entry.submission
         if submission is None or submission.prolific_study_id != batch.prolific_study_id:
-            submission = (
-                entry.participation.worker.submissions.filter(prolific_study=batch.prolific_study)
-                .order_by("-pk")
-                .first()
-            )
+            confirmed = entry.participation.worker.submissions.filter(verified=True)
+            of_study = confirmed.filter(prolific_study=batch.prolific_study)
+            submission = of_study.order_by("-pk").first()
         if submission is None or not submission.person:
             raise PaymentError(
                 f"{entry.participation} cannot be paid: the identity was deleted or is unknown."

@@ -1,5 +1,7 @@
 """Paying and reviewing on Prolific over real HTTP: approvals, bonuses, rejections, crashes."""
 
+from urllib.parse import urlencode
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -92,6 +94,23 @@ def test_a_lost_reply_to_a_payment_does_not_pay_twice(fake, study, published):
         {"kind": "bonus", "cents": 100, "study": published.external_id,
          "submission": submission_of(fake, published)["id"]}
     ]  # fmt: skip
+
+
+def test_an_invented_submission_does_not_block_a_lookup(fake, study, published):
+    """A stranger who knows an id can arrive with it; Prolific does not know that submission."""
+    session, seat = arrive(fake, published)
+    begin(seat)
+    ids = {"PROLIFIC_PID": IDA, "STUDY_ID": published.external_id, "SESSION_ID": "e" * 24}
+    start = reverse("start", args=[published.code])
+    assert Client().post(f"{start}?{urlencode(ids)}").status_code == 409
+    factories.work_through(seat)
+    fake.complete(session, published.codes["completed"])
+    pay.add_bonus(seat, 100, "thanks", None)
+    batches.prepare(study, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=timezone.now())
+    with pytest.raises(batches.PaymentError, match="payments are never made twice"):
+        payout.pay_batch(batch)
 
 
 @pytest.mark.long
