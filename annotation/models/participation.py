@@ -289,7 +289,9 @@ class Participation(Row):
         Workers who continue with another of the study's tasks don't go back through the platform.
         """
         row = self.submissions.order_by("-pk").first()
-        return row or self.worker.submissions.filter(study=self.study_id).order_by("-pk").first()
+        # Anyone can arrive with the worker's ID: without a participation, it is unconfirmed.
+        taken = self.worker.submissions.filter(study=self.study_id, participation__isnull=False)
+        return row or taken.order_by("-pk").first()
 
     def order_of(self, step: str) -> list[int]:
         return getattr(self, f"{Step(step)}_order", self.annotation_order)

@@ -40,6 +40,12 @@ def ledger() -> int:
     return sum(LedgerEntry.objects.values_list("cents", flat=True))
 
 
+def invent_submission(on_prolific):
+    """A stranger who knows IDA's id arrives with it; Prolific does not know that submission."""
+    ids = {"PROLIFIC_PID": IDA, "STUDY_ID": on_prolific.external_id, "SESSION_ID": "e" * 24}
+    return Client().post(f"{reverse('start', args=[on_prolific.code])}?{urlencode(ids)}")
+
+
 def sync_and_pay(study):
     sync.sync(study)
     return pay_all(study)
@@ -97,12 +103,9 @@ def test_a_lost_reply_to_a_payment_does_not_pay_twice(fake, study, published):
 
 
 def test_an_invented_submission_does_not_block_a_lookup(fake, study, published):
-    """A stranger who knows an id can arrive with it; Prolific does not know that submission."""
     session, seat = arrive(fake, published)
     begin(seat)
-    ids = {"PROLIFIC_PID": IDA, "STUDY_ID": published.external_id, "SESSION_ID": "e" * 24}
-    start = reverse("start", args=[published.code])
-    assert Client().post(f"{start}?{urlencode(ids)}").status_code == 409
+    assert invent_submission(published).status_code == 409
     factories.work_through(seat)
     fake.complete(session, published.codes["completed"])
     pay.add_bonus(seat, 100, "thanks", None)
@@ -227,6 +230,7 @@ def test_a_further_task_is_paid_through_the_first_submission(fake, researcher):
     first = study.prolific_studies.first()
     session, seat = arrive(fake, first)
     begin(seat)
+    assert invent_submission(first).status_code == 409
     factories.work_through(seat)
     reply = Client().post(reverse("next_task", args=[seat.token]))
     further = Participation.objects.get(token=reply.url.split("/")[2])
