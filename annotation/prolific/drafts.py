@@ -256,8 +256,6 @@ def _cost(
 
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
     """Change a draft's values. Raises PlanError, also if it is already on Prolific."""
-    if draft.external_id:
-        raise PlanError("The study already exists on Prolific. Change it there.")
     previous = {name: getattr(draft, name) for name in fields}
     for name, value in fields.items():
         setattr(draft, name, value)
@@ -265,10 +263,8 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
         field = "minutes" if draft.minutes < 1 else "reward"
         raise PlanError("Minutes and reward must be above zero.", field)
     if draft.minutes > LONGEST_ESTIMATE:
-        raise PlanError(
-            f"At most {LONGEST_ESTIMATE} minutes: Prolific allows less than a day for one session.",
-            "minutes",
-        )
+        reason = "Prolific allows less than a day for one session."
+        raise PlanError(f"At most {LONGEST_ESTIMATE} minutes: {reason}", "minutes")
     shortest = shortest_maximum(draft.minutes)
     if not shortest <= draft.max_minutes <= LONGEST_SESSION:
         raise PlanError(
@@ -278,7 +274,9 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
         )
     check_pay(draft, LEAST_HOURLY.get(draft.study.currency, 0))
     with transaction.atomic():
-        draft.save()
+        # Another request may be publishing it, or may have done so after the draft was read.
+        if not ProlificStudy.objects.filter(pk=draft.pk, status=NOT_CREATED).update(**fields):
+            raise PlanError("The study already exists on Prolific. Change it there.")
         AuditEntry.objects.record(
             "draft of a study on Prolific changed", Topic.PLATFORM, study=draft.study,
             about=draft.name, before=previous, after=fields,

@@ -101,6 +101,26 @@ def test_two_clicks_on_publish_create_one_study(fake, study, researcher):
     assert study.prolific_studies.get().status == "ACTIVE"
 
 
+def test_a_draft_is_not_changed_during_or_after_its_publication(fake, study, researcher):
+    """Otherwise, another reward would be entered here, or the draft be published twice."""
+    (draft,) = drafts.plan(study, 0, researcher)
+    opened_before = study.prolific_studies.get()
+
+    class Changed(prolific_client.Client):
+        """While this one creates the study, another owner saves the draft."""
+
+        def create_study(self, asked):
+            with pytest.raises(drafts.PlanError, match="already exists"):
+                drafts.change(study.prolific_studies.get(), {"reward_cents": 4321})
+            return super().create_study(asked)
+
+    studies.create(draft, HOST, Changed())
+    with pytest.raises(drafts.PlanError, match="already exists"):
+        drafts.change(opened_before, {"reward_cents": 4321})
+    stored = study.prolific_studies.get()
+    assert (stored.external_id, stored.reward_cents) == (draft.external_id, draft.reward_cents)
+
+
 def test_a_slow_creation_is_reported_as_one_too_many(fake, study, researcher, monkeypatch):
     (draft,) = drafts.plan(study, 0, researcher)
     monkeypatch.setattr(studies, "LONGEST_CREATION", -timedelta(seconds=1))
