@@ -1,4 +1,4 @@
-"""Studies with a cap and a budget, and people who work in them."""
+"""Helpers for tests of a study's cap and budget."""
 
 from decimal import Decimal
 
@@ -12,7 +12,7 @@ from tests import factories
 
 
 def make_study(researcher, task, **fields):
-    """12 per hour for at most half an hour, so a cap of 6.00; a budget for two people at once."""
+    """Create a study capped at half an hour at 12 per hour (6.00), with a budget for two people."""
     limits = {
         "shots": [2], "annotators": 6, "estimated_minutes": 10, "budget": Decimal("12.00"),
         "max_paid_hours": Decimal("0.5"),
@@ -25,7 +25,7 @@ def start(study, client=None) -> int:
 
 
 def works_for(seat, seconds: float) -> None:
-    """This participation ends, with that much time worked in its ledger."""
+    """Complete this participation, and settle its pay for this many seconds of work."""
     factories.work_through(seat)
     Participation.objects.filter(pk=seat.pk).update(worked_seconds=seconds)
     seat.refresh_from_db()

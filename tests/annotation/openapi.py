@@ -1,8 +1,8 @@
-"""Check requests and replies against an OpenAPI 3.1 document, and record both.
+"""Record requests and replies, and check them against an OpenAPI 3.1 document.
 
-`Recorder` wraps a WSGI application and keeps each exchange. `Judge` reports what the document does
-not define in an exchange: the address, a parameter, a field, a status, the shape of a body. It also
-reports fields and parameters that JSON Schema would allow, because servers ignore them silently.
+`Recorder` wraps a WSGI application and stores each exchange. `Judge` reports any address,
+parameter, field, status or type of body that the document does not define. This includes unknown
+fields and parameters that JSON Schema would allow, because servers ignore them silently.
 """
 
 import copy
@@ -25,7 +25,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 @dataclass
 class Exchange:
-    """One request and its reply, bodies as they were read from JSON."""
+    """A request and its reply, with bodies parsed from JSON."""
 
     method: str
     path: str
@@ -40,7 +40,7 @@ class Exchange:
 
 
 class Recorder:
-    """WSGI: passes everything on and keeps the exchanges with the API."""
+    """WSGI middleware that records each exchange with the API."""
 
     def __init__(self, app: Callable[..., list[bytes]]):
         self.app, self.seen = app, []
@@ -72,18 +72,18 @@ class Recorder:
 
 @dataclass
 class Slips:
-    """Where the document itself is wrong, and what is done about it; each with its reason."""
+    """Known errors in the document and how to correct them, each with a reason."""
 
-    # Schemas whose oneOf is an anyOf in truth: several of its choices fit one value.
+    # Schemas whose oneOf should be anyOf, because a value can match several choices.
     any_of: dict[str, str] = field(default_factory=dict)
-    # (method, path) -> the schema that the reply has in truth, and why.
+    # (method, path) -> the schema that the reply actually has, and why.
     replies: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
-    # The schema of every reply that is an error, and why.
+    # The schema of all error replies, and why.
     error: tuple[str, str] = ("", "")
 
 
 class Judge:
-    """Knows the document and its slips."""
+    """Compares exchanges with the document, after correcting its known errors."""
 
     def __init__(self, text: str, slips: Slips):
         self.document = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -98,13 +98,13 @@ class Judge:
             lambda value: not isinstance(value, str) or bool(datetime.fromisoformat(value))
         )
         self._patterns = [
-            # Addresses without a placeholder come first: "bulk-approve" is not an id.
+            # Try addresses without a placeholder first, so that "bulk-approve" isn't read as an id.
             (re.compile(re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(path.rstrip("/"))) + "/?"), path)
             for path in sorted(self.document["paths"], key=lambda path: (path.count("{"), path))
         ]
 
     def operation(self, exchange: Exchange) -> tuple[str, dict[str, Any] | None]:
-        """The path as the document writes it, and what it says of this method."""
+        """Return the documented path that matches, and its operation for this method."""
         for pattern, path in self._patterns:
             operation = self.document["paths"][path].get(exchange.method.lower())
             if pattern.fullmatch(exchange.path) and operation:
@@ -112,7 +112,7 @@ class Judge:
         return "", None
 
     def complaints(self, exchange: Exchange) -> list[str]:
-        """What the document does not have; empty when all is as documented."""
+        """Return a line for each difference from the document."""
         path, operation = self.operation(exchange)
         if operation is None:
             return [f"{exchange}: no such operation"]
@@ -179,7 +179,7 @@ class Judge:
             yield f"{where}, {error.json_path}: {error.message[:200]}"
 
     def _unknown_fields(self, value: Any, schema: dict[str, Any], where: str) -> Iterator[str]:
-        """Fields at any depth that the schema does not name."""
+        """Yield fields that the schema does not name, at any depth."""
         schema = self._resolved(schema)
         if isinstance(value, list) and "items" in schema:
             for index, each in enumerate(value):
@@ -210,7 +210,7 @@ class Judge:
 
 
 def changed(exchange: Exchange, **fields: Any) -> Exchange:
-    """A copy of an exchange in which something differs."""
+    """Return a copy of an exchange with these fields replaced."""
     copied = copy.deepcopy(exchange)
     for name, value in fields.items():
         setattr(copied, name, value)

@@ -1,4 +1,4 @@
-"""Calls at the same moment, and what a race's control takes away."""
+"""Run calls simultaneously, with or without the guards that make this safe."""
 
 import threading
 from collections.abc import Callable
@@ -35,19 +35,19 @@ def race(calls: list[Callable[[], object]]) -> list[object]:
 
 
 def take_locks_away(monkeypatch) -> None:
-    """The control of the locks: they become ordinary reads."""
+    """Turn locking reads into ordinary reads, for the controls."""
     monkeypatch.setattr(QuerySet, "select_for_update", lambda self, **_options: self)
     monkeypatch.setattr(participation, "LOCK", "")
 
 
 def drop_constraint(model, name: str) -> None:
-    """The control of a constraint: take it away (the fixture of the test puts it back)."""
+    """Remove a constraint for a control; the test must restore it."""
     with connection.schema_editor() as editor:
         editor.remove_constraint(model, next(c for c in model._meta.constraints if c.name == name))
 
 
 def restore_constraint(model, name: str) -> None:
-    # The rows of the control break the constraint: they go first.
+    # Rows from the control may violate the constraint, so delete them first.
     guards.lift(connection)
     with connection.cursor() as cursor:
         cursor.execute(f"TRUNCATE {model._meta.db_table} CASCADE")

@@ -1,6 +1,6 @@
-"""What annotators read needs no more than grade 8 (Flesch-Kincaid), page by page.
+"""Every page for annotators has a Flesch-Kincaid grade of 8 at most.
 
-Texts of tasks and studies are Greek letters here, so that only the sentences of Handful count.
+Texts of tasks and studies are in Greek letters here, so that only Handful's sentences count.
 """
 
 import re
@@ -32,7 +32,7 @@ GREEK = re.compile(r"\S*[\u0370-\u03ff]\S*")
 
 
 class Reader(pseudo.Reader):
-    """An annotator's client that collects what each page says."""
+    """An annotator's client that collects the text of each page."""
 
     def __init__(self):
         super().__init__()
@@ -45,7 +45,7 @@ class Reader(pseudo.Reader):
 
 @pytest.fixture
 def reader():
-    """Collects pages, and checks their grades at the end of the test."""
+    """Return a client that collects pages, and check their grades at the end of the test."""
     made = Reader()
     yield made
     check(made.pages)
@@ -195,7 +195,7 @@ def test_the_pages_without_a_seat(reader, researcher):
 
 
 def words_of(page: str) -> int:
-    """Return the number of words in sight."""
+    """Return the number of visible words."""
     (main,) = lxml.html.fromstring(page).xpath("//main")
     for path in (
         ".//details/*[not(self::summary)]",

@@ -1,4 +1,4 @@
-"""Tokens: made and revoked on a page, shown once, stored as hashes; what each opens."""
+"""API tokens are shown once and stored as hashes, and each opens only what its scope allows."""
 
 import re
 from datetime import timedelta
@@ -33,7 +33,7 @@ def study(db, stored):
 
 
 def made(client, **fields) -> str:
-    """Make a token on the page; it as shown."""
+    """Make a token on the page, and return it as shown."""
     page = client.post(reverse("tokens"), FIELDS | fields)
     assert page.status_code == 201
     assert "no-store" in page["Cache-Control"]
@@ -45,7 +45,7 @@ def get(address: str, token: str):
     return Client().get(address, headers={"Authorization": f"Bearer {token}"})
 
 
-# Made, shown once, kept as a hash ---------------------------------------------------------------
+# Creating and revoking --------------------------------------------------------------------------
 
 
 def test_a_token_is_shown_once_and_stored_as_its_hash(ada, study):
@@ -96,7 +96,7 @@ def test_the_database_refuses_a_token_without_scope_or_time(researcher, wrong):
         row.save()
 
 
-# What opens, and what does not --------------------------------------------------------------------
+# Access -------------------------------------------------------------------------------------------
 
 
 def test_neither_a_password_nor_a_broken_token_opens_anything(study, researcher):

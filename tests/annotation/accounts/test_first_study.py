@@ -1,4 +1,4 @@
-"""The four steps of a first study: shown to newcomers, read from what there is, skippable."""
+"""The four steps of a first study, which new researchers see until they finish or skip them."""
 
 import pytest
 from django.urls import reverse

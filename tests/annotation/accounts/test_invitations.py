@@ -1,4 +1,4 @@
-"""Invitations by a link, into a team or to the server; and the administrators' page of accounts."""
+"""Links that invite people to a team or to the server, and the administrators' accounts page."""
 
 import re
 import threading
@@ -26,7 +26,7 @@ def study(researcher):
 
 
 def invite(ada, role="analyst", email="") -> str:
-    """The path of the link that the page shows, this once."""
+    """Send an invitation, and return the path of the link, which the page shows only once."""
     sent = {"action": "invite", "role": role, "email": email}
     reply = ada.post(reverse("team", args=["pilot"]), sent)
     assert reply.status_code == 201
@@ -91,7 +91,7 @@ def test_an_invitation_ends_with_the_role_of_its_maker(ada, study, other_researc
 
 
 def test_an_invitation_ends_with_the_account_of_its_maker(ada, study, researcher):
-    """It stays invalid if the account is reopened: closing revokes access at once."""
+    """Reopening the account doesn't make the link valid again."""
     link = invite(ada)
     headers = factories.bearer(researcher)
     accounts.close(researcher)
@@ -102,7 +102,7 @@ def test_an_invitation_ends_with_the_account_of_its_maker(ada, study, researcher
     assert AuditEntry.objects.filter(what="invitations revoked: 1", about="ada").exists()
     researcher.refresh_from_db()
     other = team.invite(study, "owner", "", researcher)[0]
-    User.objects.update(is_active=False)  # as the admin does it
+    User.objects.update(is_active=False)  # without accounts.close()
     assert Client().post(reverse("invitation", args=[other]), NEW).status_code == 404
     assert not User.objects.filter(username="bob").exists()
 

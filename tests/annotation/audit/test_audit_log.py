@@ -1,4 +1,4 @@
-"""The audit log: every POST adds an entry with before and after, and entries cannot be changed."""
+"""Every POST adds an audit entry with the values before and after; entries can't be changed."""
 
 import csv
 import io
@@ -41,7 +41,7 @@ from tests.tasks.test_gym_pages import confirm, zipped
 
 
 class Watched(Client):
-    """Notes which addresses have answered a POST, and which of them left an entry by a user."""
+    """A client that records which addresses were posted to, and which of these added an entry."""
 
     def __init__(self, committed):
         super().__init__()
@@ -58,7 +58,7 @@ class Watched(Client):
         entries = AuditEntry.objects.exclude(by=None)
         if entries.count() > before:
             self.entered.add(name)
-        for entry in entries.filter(what=name.replace("_", " ")):  # by the middleware
+        for entry in entries.filter(what=name.replace("_", " ")):  # added by the middleware
             assert entry.topic == POSTS[name].topic, name
         return reply
 
@@ -75,7 +75,7 @@ def watched(researcher, settings, tmp_path, django_capture_on_commit_callbacks):
 
 
 def drafts_and_runs(watched, task):
-    """A draft, its design, opening, and what changes while it runs."""
+    """Draft a study, edit its design, open it, and change whatever a running study allows."""
     watched.post(reverse("study_new"), fields(task))
     study = Study.objects.get(name="spring")
     changed = fields(task, annotators="4", version=design.version(study))
@@ -115,7 +115,7 @@ def drafts_and_runs(watched, task):
 
 
 def works_and_is_paid(watched, study):
-    """What is decided about one annotator, and paid; and what is made of the results."""
+    """Decide about an annotator, pay, and use the results."""
     done, live = (factories.seat(study.scenarios.get()) for _ in range(2))
     factories.work_through(done)
 
@@ -145,7 +145,7 @@ def works_and_is_paid(watched, study):
 
 
 def tasks_are_imported(watched, tmp_path):
-    """Files, a dataset, a folder of the Gym; then a task's team and checks."""
+    """Import tasks from files, a dataset and the Gym, then set a task's team and checks."""
     page = settle(watched, send(watched, GOOD | {"toy_test.jsonl": "not JSON"}))
     page = settle(watched, act_files(watched, page, {"toy_test.jsonl": GOOD["toy_test.jsonl"]}))
     act(watched, page, "confirm")
@@ -188,12 +188,12 @@ def models_and_tokens(watched, fake, task, monkeypatch):
 
 
 def accounts(watched, mail, settings):
-    """A second step, and passwords: wrong ones leave nothing."""
+    """Change account settings, two-factor authentication and passwords."""
     settings.EMAIL_HOST = "mail.example.org"
     factories.confirm_password(watched)
     reply = watched.post(reverse("users"), {"action": "invite", "email": ""})
     watched.post(reply.context["invitation_link"].removeprefix("http://testserver"))
-    switch_on(watched)  # the password is confirmed for it
+    switch_on(watched)  # which confirms the password
     watched.post(reverse("first_study"), {"action": "skip"})
     watched.post(reverse("your_account"), {"time_zone": "Europe/Berlin"})
     watched.post(reverse("your_address"), {"email": "lovelace@example.org"})
@@ -224,7 +224,7 @@ def accounts(watched, mail, settings):
 
 
 def on_prolific(watched, fake, study):
-    """A published, synced study with a participant who was asked to return their work."""
+    """Publish and sync a study on Prolific, and ask a participant to return their submission."""
     watched.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
     draft = study.prolific_studies.get()
     address = reverse("prolific_study", args=[study.name, draft.pk])
@@ -237,7 +237,7 @@ def on_prolific(watched, fake, study):
 
 
 def demographics(participation) -> SimpleUploadedFile:
-    """An export of Prolific that describes this person."""
+    """Return a demographics export from Prolific that describes this participant."""
     key = worker_key("prolific", "someone")
     Worker.objects.filter(pk=participation.worker_id).update(key=key)
     return SimpleUploadedFile("export.csv", b"Participant id,Sex\nsomeone,Female\n")
@@ -272,12 +272,12 @@ ACCOUNTS = {
     "mfa_authenticate", "mfa_deactivate_totp", "account_reset_password_from_key", "users",
     "first_study", "invitation", "your_account", "your_address", "your_address_confirm",
 }  # fmt: skip
-SIGN_IN = {"account_login", "login"}  # of one address
+SIGN_IN = {"account_login", "login"}  # both names have the same address
 PARTS_OF_A_PAGE = {"participation_decide_pay"}  # tried with participation_decide
 
 
 def test_every_logged_post_is_tested_below():
-    """Covers web/rights.py: each new POST is tried here, or states why it has no entry."""
+    """Each POST in web/rights.py is tried below, or the table states why it adds no entry."""
     logged = {name for name, row in POSTS.items() if not row.unlogged}
     tried = DESIGN | WORK | PROLIFIC | TASKS | MODELS | ACCOUNTS | SIGN_IN | PARTS_OF_A_PAGE
     assert tried == logged
@@ -294,7 +294,7 @@ def test_a_post_at_an_unnamed_address_leaves_an_entry(client, researcher):
 
 
 def left_an_entry(watched) -> set[str]:
-    """Return the addresses with an entry, except sign-in; each entry names the signed-in user."""
+    """Check that ada is named in all users' entries; return their addresses, except sign-in."""
     assert not AuditEntry.objects.exclude(by=None).exclude(by__username="ada").exists()
     assert "account_login" in watched.entered
     return watched.entered - SIGN_IN
@@ -366,7 +366,7 @@ def test_an_entry_without_a_change_has_its_pages_topic(researcher, path, body, a
     assert AuditEntry.objects.filter(what=action).latest("pk").topic == topic
 
 
-# What an entry says -------------------------------------------------------------------------------
+# Content of entries -------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -451,7 +451,7 @@ def test_the_log_has_no_worker_identity_and_no_token(ada, world, researcher):
         assert secret not in stored
 
 
-# Where it is read ---------------------------------------------------------------------------------
+# Reading the log ----------------------------------------------------------------------------------
 
 
 def test_the_page_filters_and_exports_and_hides_pay_from_others(

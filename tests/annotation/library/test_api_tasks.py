@@ -1,4 +1,4 @@
-"""Tasks, models and jobs by program: all of a task or nothing, and each fault named."""
+"""Programs add tasks and models through the API; an upload with errors stores nothing."""
 
 import io
 import json
@@ -212,7 +212,7 @@ def test_predictions_can_be_uploaded_and_downloaded(program, researcher):
     assert made.status_code == 201, made.json()
     (file,) = made.json()["files"]
     assert file["mean_s1"] == 1
-    assert upload(**place).status_code == 422  # it is there already
+    assert upload(**place).status_code == 422  # it was already uploaded
     assert upload(**place, sohts="1").status_code == 422
     assert upload(**(place | {"task": "nowhere"})).status_code == 422
     down = program.get("/models/toy/predictions/?task=toy-places&format=jsonl")

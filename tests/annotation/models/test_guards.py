@@ -1,4 +1,4 @@
-"""Turns, answers and spans are insert-only, and it is the database that says so."""
+"""The database itself refuses to change or delete turns, answers and spans."""
 
 from datetime import timedelta
 
@@ -39,7 +39,7 @@ TABLES = [
 
 @pytest.fixture
 def answered(researcher):
-    """A participation with answered turns, one of them with a span."""
+    """A participation with a row in each guarded table, including a span."""
     study = factories.make_study(researcher, factories.make_task(), shots=[2], confidence_share=1)
     participation = factories.seat(study.scenarios.get())
     factories.work_through(participation, limit=4)
@@ -96,7 +96,7 @@ def test_only_a_participation_with_a_tombstone_can_be_erased(researcher):
 @pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_guards_are_restored_after_a_table_rebuild(answered):
-    """SQLite rebuilds a table to alter it, and drops its triggers without a word."""
+    """SQLite alters a table by rebuilding it, which silently drops its triggers."""
     for model in (AnswerSpan, Answer, Reading, Confidence, ProblemReport, Turn):
         with connection.schema_editor() as editor:
             if connection.vendor == "sqlite":
@@ -140,7 +140,7 @@ def test_a_disabled_guard_counts_as_missing_and_is_restored(answered, change):
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(change)
         with transaction.atomic():
-            cursor.execute("UPDATE annotation_answer SET s1 = s1")  # the control
+            cursor.execute("UPDATE annotation_answer SET s1 = s1")  # passes without the guard
     assert guards.missing(connection) == ["annotation_answer_no_update"]
     guards.install(connection)
     assert guards.missing(connection) == []

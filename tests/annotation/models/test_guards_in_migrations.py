@@ -1,4 +1,4 @@
-"""A migration while participants answer: their requests wait for it, without a deadlock."""
+"""If a migration runs while participants answer, their requests wait without a deadlock."""
 
 import threading
 
@@ -19,7 +19,7 @@ def lock_table(table: str, mode: str) -> None:
 
 @pytest.mark.parametrize("gives_way", [True, False], ids=["it gives way", "the control"])
 def test_a_migration_locks_all_tables_first_and_avoids_deadlock(gives_way, monkeypatch):
-    """A transaction holds the turns and requests the ledger; the migration locks it first."""
+    """While an answer holds the turns and waits for the ledger, the migration locks the ledger."""
     if not gives_way:
         monkeypatch.setattr(guards_in_migrations, "take_all_tables", lambda connection: None)
     holds_turns, holds_ledger = threading.Event(), threading.Event()
@@ -28,7 +28,7 @@ def test_a_migration_locks_all_tables_first_and_avoids_deadlock(gives_way, monke
         with transaction.atomic():
             lock_table(guards.TURN, "ROW EXCLUSIVE")
             holds_turns.set()
-            holds_ledger.wait(0.5)  # or, where the migration gives way, it waits for the turns
+            holds_ledger.wait(0.5)  # times out if the migration waits for the turns
             lock_table(guards.LEDGER, "ROW EXCLUSIVE")
 
     def migrate() -> None:
@@ -58,7 +58,7 @@ def test_a_migration_explains_what_to_do_if_a_table_stays_locked(monkeypatch):
     try:
         other.set_autocommit(False)
         with other.cursor() as cursor:
-            cursor.execute(f"LOCK TABLE {guards.ANSWER} IN ACCESS SHARE MODE")  # as a backup does
+            cursor.execute(f"LOCK TABLE {guards.ANSWER} IN ACCESS SHARE MODE")  # like a backup
         refusal = pytest.raises(CommandError, match="run migrate again before any restart")
         with refusal, transaction.atomic():
             guards_in_migrations.take_all_tables(connection)

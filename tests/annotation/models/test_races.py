@@ -1,6 +1,6 @@
-"""Races, on PostgreSQL, each with its control: without its guard the same race goes wrong.
+"""Races on PostgreSQL. Each has a control, in which the same race fails without its guard.
 
-(On SQLite an unguarded version does not fail, so a green test there would prove nothing.)
+(On SQLite, the controls would not fail, so a passing test there would prove nothing.)
 """
 
 import os
@@ -44,11 +44,11 @@ pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def no_locks(monkeypatch):
-    """The control: locks become ordinary reads."""
+    """Turn locking reads into ordinary reads, for the controls."""
     take_locks_away(monkeypatch)
 
 
-# What keeps a seat and an arrival from being given twice.
+# The constraints that prevent giving a seat or an arrival twice.
 GIVEN_ONCE = (
     (Participation, "a_seat_is_taken_once"),
     (Participation, "an_allocation_is_of_one_participation"),
@@ -58,7 +58,7 @@ GIVEN_ONCE = (
 
 @pytest.fixture
 def unguarded(no_locks):
-    """The control: neither locks nor the constraints on seats."""
+    """Remove the locks and the constraints on seats, for the controls."""
     for model, name in GIVEN_ONCE:
         drop_constraint(model, name)
     yield
@@ -75,7 +75,7 @@ def study(researcher):
 
 
 def crowd(study) -> list[object]:
-    """64 people press Start at the same moment."""
+    """Let 64 people press Start simultaneously."""
     return race([lambda: factories.join(study) for _person in range(64)])
 
 
@@ -85,7 +85,7 @@ def test_64_simultaneous_arrivals_fill_all_seats_exactly(researcher):
     results = crowd(study)
     seated = [result for result in results if isinstance(result, Participation)]
     refused = [result for result in results if isinstance(result, join_errors.RecruitmentError)]
-    # Anything else, such as a server without a connection left, is named by the failure.
+    # Compare with [], so that a failure shows any other error, such as too many connections.
     assert [result for result in results if result not in (*seated, *refused)] == []
     assert (len(seated), len(refused)) == (12, 52)
     assert {result.code for result in refused} == {"full"}
@@ -106,7 +106,7 @@ def test_control_without_the_lock_64_arrivals_meet_errors(researcher, no_locks):
 
 
 def starts(study, number: int, **sent: str) -> list[int]:
-    """Press Start on the open link in `number` browsers at once; return the statuses."""
+    """Press Start on the open link in several browsers at once, and return the statuses."""
     address = reverse("start", args=[study.link_code])
     replies = race([lambda: Client().post(address, sent) for _ in range(number)])
     return [reply.status_code for reply in replies]
@@ -139,7 +139,7 @@ def test_at_most_a_third_of_seats_wait_for_consent_under_load(researcher):
 
 
 def test_control_without_the_lock_more_starts_wait_for_consent(researcher, unguarded, monkeypatch):
-    # All starts have counted those that wait before the first takes a seat.
+    # Let all starts count the participants without consent before the first one takes a seat.
     gate, take_seat = threading.Barrier(16), seats.take_seat
 
     def together(*args, **options) -> Participation:
@@ -157,7 +157,7 @@ def test_simultaneous_clicks_on_start_are_one_seat(researcher):
     ticket = re.search(r'name="arrival" value="([^"]+)"', page)[1]
     assert starts(study, THREADS, arrival=ticket) == [302] * THREADS
     assert study.participations.count() == 1
-    # Control: without the random value from the page, each click is a new participant.
+    # Control: without the page's random value, each click creates a new participant.
     assert starts(study, 3) == [302] * 3
     assert study.participations.count() == 4
 
@@ -166,7 +166,7 @@ def test_simultaneous_clicks_on_start_are_one_seat(researcher):
 
 
 def double_submits(study) -> list[object]:
-    """Different answers to one turn, all at once."""
+    """Send different answers to the same turn simultaneously."""
     seat = factories.seat(study.scenarios.get())
     turn = seat.latest_turn()
     word = iter(["we", "went", "to", "then", "home", "train", "we", "home"])
@@ -185,7 +185,7 @@ def test_of_simultaneous_submits_one_is_stored_the_rest_conflict(study):
 
 
 def test_control_without_the_lock_a_double_submit_ends_in_errors(researcher, no_locks):
-    """The schema still keeps one answer, but the losers get an error instead of the state."""
+    """The schema still allows only one answer, but the other requests get an error."""
     errors = 0
     for _round in range(10):
         task = factories.make_task()
@@ -202,7 +202,7 @@ def test_control_without_the_lock_a_double_submit_ends_in_errors(researcher, no_
 
 
 def last_screening_answers(researcher) -> tuple[Participation, list[object]]:
-    """The answer that decides on admission, sent several times at once."""
+    """Send the last screening answer, which decides on admission, several times at once."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotators=1, screening_examples=1,
         qualification="minimum", qualification_threshold=50,
@@ -274,7 +274,7 @@ def test_control_without_lock_and_constraint_seats_overfill(researcher, unguarde
 
 
 def answer_and_withdraw(researcher) -> list[object]:
-    """One thread sends an answer, the other withdraws: what they returned or raised."""
+    """Answer and withdraw simultaneously; return what each call returned or raised."""
     study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
     seat = factories.seat(study.scenarios.get())
     turn = seat.latest_turn()
@@ -306,10 +306,10 @@ def test_control_without_the_lock_an_answer_breaks_a_withdrawal(researcher, no_l
 
 
 def complete_while_expiring(researcher) -> Participation:
-    """A participant idle for too long completes while another arrival frees idle seats."""
+    """Complete a participation over the idle limit while another arrival frees idle seats."""
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     seat = factories.seat(study.scenarios.get())
-    # Turns cannot be made older, so shorten the limit: every participant is idle.
+    # Turns can't be backdated, so lower the limit until every participant counts as idle.
     Study.objects.filter(pk=study.pk).update(idle_limit_hours=0)
     study.refresh_from_db()
     updated = threading.Event()
@@ -344,7 +344,7 @@ def test_control_without_the_lock_a_completed_seat_expires(researcher, no_locks)
 
 
 def decline_here_and_start_there(researcher, number: int) -> list[object]:
-    """The same worker in two tabs, at the same moment."""
+    """Decline one study and start another as the same worker, in two tabs at once."""
     studies = [
         factories.make_study(researcher, factories.make_task(name=f"t{number}{x}"), shots=[0])
         for x in "ab"
@@ -390,14 +390,14 @@ def test_control_without_the_worker_lock_one_of_the_two_fails(researcher, no_loc
 
 @pytest.fixture
 def both_have_looked(monkeypatch):
-    """Both look for the exposure before either inserts it."""
+    """Make both threads look for the exposure before either inserts it."""
     look, gate, thread = QuerySet.get, threading.Barrier(2), threading.local()
 
     def get(self, *args, **conditions) -> object:
         try:
             return look(self, *args, **conditions)
         finally:
-            # Only the first look: after a conflict, get_or_create() looks again.
+            # Wait only at the first look, because get_or_create() looks again after a conflict.
             if self.model is Exposure and not hasattr(thread, "has_looked"):
                 thread.has_looked = True
                 gate.wait(30)
@@ -406,7 +406,7 @@ def both_have_looked(monkeypatch):
 
 
 def two_studies_of_one_task(researcher) -> list[bool]:
-    """Begin the same task in two studies at once as one worker; return which study shows it."""
+    """Begin a task in two studies at once as the same worker; return which of them show it."""
     task = factories.make_task()
     studies = [factories.make_study(researcher, task, shots=[0]) for _ in range(2)]
     seats = [factories.join(study, identity="ida") for study in studies]

@@ -1,4 +1,4 @@
-"""Races between researchers, and for a study's budget, on PostgreSQL, each with its control."""
+"""Races between researchers, and for a study's budget, on PostgreSQL, with controls."""
 
 import threading
 import time
@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def no_locks(monkeypatch):
-    """The control: locks become ordinary reads."""
+    """Turn locking reads into ordinary reads, for the controls."""
     take_locks_away(monkeypatch)
 
 
@@ -49,7 +49,7 @@ ONCE = "a_model_predicts_once_per_task_shots_split_and_arm"
 
 @pytest.mark.long
 def test_of_simultaneous_equal_uploads_one_is_stored(researcher):
-    """Each is read before the race to store them begins, as in the control."""
+    """As in the control, all uploads are read first and then stored simultaneously."""
     task = factories.make_task()
     factories.predict(researcher, "toy", task, 4, 1)
     data = factories.prediction_lines(task)
@@ -64,7 +64,7 @@ def test_of_simultaneous_equal_uploads_one_is_stored(researcher):
 
 @pytest.mark.long
 def test_control_without_the_constraint_many_uploads_are_stored(researcher):
-    """Files are read one after the other, so each is read before the race to store them begins."""
+    """All uploads are read first, so that they are then stored simultaneously."""
     drop_constraint(PredictionFile, ONCE)
     try:
         most = 0
@@ -86,7 +86,7 @@ def test_control_without_the_constraint_many_uploads_are_stored(researcher):
 
 
 def save_while_saving(researcher) -> tuple[object, Study]:
-    """What becomes of a save that begins while another, made from the same draft, ends."""
+    """Save a draft while another save of the same version is in progress; return the result."""
     task = factories.make_task()
     draft = factories.make_study(researcher, task, shots=[2], status="draft")
     draft.refresh_from_db()
@@ -129,7 +129,7 @@ def test_control_without_the_lock_the_second_save_overwrites(researcher, no_lock
 
 
 def fifty_starts(researcher) -> tuple[Study, list[object]]:
-    """50 people press Start at once on 50 seats, with a budget for ten of them."""
+    """Let 50 people press Start at once for 50 seats, with a budget for only ten."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0, 2], annotators=25, estimated_minutes=10,
         max_paid_hours="0.5", budget="60.00",
@@ -156,7 +156,7 @@ def test_control_without_the_check_fifty_starts_overspend(researcher, monkeypatc
 
 @pytest.fixture
 def with_ten_left(researcher) -> Study:
-    """A study with eight people and 10.00 left in addition to what they may still earn."""
+    """A study with eight people, whose budget has 10.00 more than they can still earn."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=THREADS, hourly_rate=0,
         base_reward=1, budget="18.00",
@@ -167,7 +167,7 @@ def with_ten_left(researcher) -> Study:
 
 
 def bonuses_at_once(study, by) -> None:
-    """Give each of them a bonus of 5.00 at once."""
+    """Give each participant a bonus of 5.00, all at once."""
     people = study.participations.all()
     race([lambda person=person: budget.give_bonus(person, 500, "kind", by) for person in people])
 
@@ -180,7 +180,7 @@ def test_simultaneous_bonuses_stay_within_the_budget(researcher, with_ten_left):
 def test_control_without_the_lock_bonuses_overspend(
     researcher, with_ten_left, no_locks, monkeypatch
 ):
-    # All calls have read the remaining budget before the first writes to the ledger.
+    # Let all calls read the remaining budget before the first one writes to the ledger.
     gate, reserved = threading.Barrier(THREADS), budget.reserved
 
     def together(study):
@@ -198,7 +198,7 @@ def test_control_without_the_lock_bonuses_overspend(
 def publish_at_once(study, researcher) -> tuple[list[object], list[str]]:
     """Create the same drafted study in parallel; return the results and the created studies.
 
-    Each call looks up Prolific's requirements first, which takes time.
+    The calls overlap, because each looks up Prolific's requirements first.
     """
     (draft,) = drafts.plan(study, 0, researcher)
     created = []
@@ -234,7 +234,7 @@ def test_of_simultaneous_publications_one_creates_the_study(on_prolific, researc
 def test_control_without_the_condition_it_is_created_repeatedly(
     on_prolific, researcher, monkeypatch
 ):
-    """It costs money there, once for each. What is stored is right all the same, by the name."""
+    """Each created study costs money on Prolific. Even so, only one of them is stored."""
     monkeypatch.setattr(prolific_studies, "free_to_create", lambda now: Q())
     _results, created = publish_at_once(on_prolific, researcher)
     assert len(created) > 1
@@ -245,7 +245,7 @@ def test_control_without_the_condition_it_is_created_repeatedly(
 
 
 def delete_while_closing(researcher) -> tuple[object, object]:
-    """What becomes of closing a study, and of deleting a file of its family at that moment."""
+    """Close a study while deleting predictions for its task; return both results."""
     task = factories.make_task(shots=[2])
     study = factories.make_study(researcher, task, shots=[2])
     file = factories.predict(researcher, "toy", task, 2, 1)
