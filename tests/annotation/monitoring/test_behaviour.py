@@ -1,4 +1,4 @@
-"""Signs that raise quality flags: each says what was seen, none does anything."""
+"""Quality flags describe what was observed, and trigger no action."""
 
 import math
 import statistics
@@ -23,7 +23,7 @@ START = datetime(2026, 1, 5, tzinfo=UTC)
 
 
 def answers(*seconds: float, pause: float = 1, **fields) -> list[Answered]:
-    """One answer after another, each taking that long."""
+    """Return consecutive answers that take this many seconds each."""
     given, clock = [], START
     for index, time in enumerate(seconds):
         done = clock + timedelta(seconds=time)
@@ -42,7 +42,7 @@ def answers(*seconds: float, pause: float = 1, **fields) -> list[Answered]:
 
 
 def test_too_fast_is_below_a_share_of_the_annotators_median():
-    """docs/statistics.md#quality-flags: the limit is 1.32 s, .6 and .9 are under it."""
+    """The example of docs/statistics.md#quality-flags: only 0.6 and 0.9 are below 1.32 s."""
     work = activity_summary.signs(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
     assert (work.median_seconds, work.too_fast) == (4.4, 2)
     assert flags.flags(work)["too_fast"].startswith("2 of 9")

@@ -1,4 +1,4 @@
-"""One annotator's page: comparison with others, only wrong answers, next and previous."""
+"""One annotator's page compares answers with those of others, and links to the next annotator."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def study(researcher):
 
 @pytest.fixture
 def seats(study):
-    """Three annotators who are right and one who submits no answers, at two shots."""
+    """At two shots, three annotators with right answers and one who always says "no answer"."""
     two = study.scenarios.get(shots=2)
     seats = [factories.seat(two) for _ in range(4)]
     for number, seat in enumerate(seats):
@@ -81,7 +81,7 @@ def test_wrong_only_filters_answers_once_the_score_may_be_seen(ada, study, seats
     def answers(query: str = "?show=wrong") -> int:
         return len(ada.get(address(study, seats[3]) + query).context["rows"])
 
-    # While it is hidden, which answers are wrong is hidden too.
+    # While the score is hidden, the page must not reveal which answers are wrong.
     assert answers() == 0
     blinding.show(seats[3], study.owner)
     wrong = seats[3].turns.filter(answer__s1__lt=1).count()

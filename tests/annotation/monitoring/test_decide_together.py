@@ -1,4 +1,4 @@
-"""One decision about several waiting participants: the same for each, for all or none."""
+"""A decision about several waiting participants applies to all of them or to none."""
 
 import pytest
 from django.urls import reverse
@@ -64,7 +64,7 @@ def test_a_joint_decision_needs_every_annotator_to_be_waiting(ada, study, waitin
     assert statuses(waiting) == [Status.WAITING, Status.WORKING, Status.WAITING]
     assert Decision.objects.count() == 1
     assert 'value="careful"' in page
-    assert page.count(" checked>") == 2  # those who still wait
+    assert page.count(" checked>") == 2  # the two who are still waiting
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Several with quality flags are excluded for one reason, each as alone: all or none."""
+"""Researchers exclude several annotators with quality flags at once: all of them or none."""
 
 import pytest
 from django.urls import reverse
@@ -16,7 +16,7 @@ def study(researcher):
 
 @pytest.fixture
 def people(study):
-    """Three annotators who gave the same answer throughout, and one who did not."""
+    """Three annotators who always gave the same answer, and one who didn't."""
     seats = [factories.seat(study.scenarios.get()) for _ in range(4)]
     for seat in seats[:3]:
         factories.work_through(seat, lambda turn: ["positive"])
@@ -30,7 +30,7 @@ def send(client, study, people, reason="always the same label"):
 
 
 def flagged_page(client, study) -> str:
-    """The list that the address of the former page of flags leads to."""
+    """Return the list of flagged annotators, to which an earlier address redirects."""
     reply = client.get(reverse("behaviour", args=[study.name]), follow=True)
     assert reply.redirect_chain[-1][0].endswith("/people/?show=flagged")
     return reply.content.decode()
@@ -73,7 +73,7 @@ def test_a_joint_exclusion_can_be_undone_with_one_press(ada, study, people):
     assert ">Undo<" not in ada.get(reverse("people", args=[study.name])).content.decode()
     page = ada.get(send(ada, study, people[:2]).url).content.decode()
     undo = page[page.index('class="notice actions"') : page.index(">Undo<")]
-    assert page.count("undo=") == 0  # in no link or search that leads on from here
+    assert page.count("undo=") == 0  # links and searches must not repeat the undo
     assert [f'value="{each.pseudonym}"' in undo for each in people] == [True, True, False, False]
     sent = {"annotators": names, "reason": "The exclusion was undone.", "again": "1"}
     reply = ada.post(reverse("behaviour_exclude", args=[study.name]), sent, follow=True)
@@ -94,7 +94,7 @@ def test_a_joint_exclusion_is_refused_if_one_cannot_be_excluded(ada, study, peop
     assert f"{still.pseudonym}: Only a completed participation can be excluded" in page
     assert counted(people) == [True] * 4
     assert not Decision.objects.exists()
-    assert page.count(" checked>") == 3  # annotators with flags
+    assert page.count(" checked>") == 3  # the three annotators with flags
     assert 'value="always the same label"' in page
     stranger = factories.make_study(researcher, study.tasks.get(), shots=[2], name="other")
     (seat,) = [factories.seat(stranger.scenarios.get())]

@@ -1,4 +1,4 @@
-"""The study's page during work: seats, funnel, current participants, time and money."""
+"""A running study's page shows its seats, funnel, current participants, time and money."""
 
 import re
 from dataclasses import replace
@@ -39,7 +39,7 @@ def two(study):
 
 
 def funnel(study: Study, shots: int = 2) -> dict[str, int]:
-    """What is not zero in the funnel of the people of that scenario."""
+    """Return the stages of a scenario's funnel of people that are not zero."""
     rows = progress.for_study(Study.objects.get(pk=study.pk)).seats
     stages = next(row.funnel for row in rows if row.scenario.shots == shots)
     assert stages.arrived == (
@@ -131,7 +131,7 @@ def test_the_overview_lists_only_the_stages_of_the_study(ada, study, two):
     factories.seat(two)
     shown = poll(ada, study).content.decode()
     assert "<dt>Trained</dt>" in shown
-    assert "<dt>Qualified</dt>" not in shown  # the study does not screen
+    assert "<dt>Qualified</dt>" not in shown  # the study has no screening
     assert "<small>In progress: 1.</small>" in shown
     zero = factories.make_study(study.owner, *study.tasks.all(), name="zero", shots=[0])
     factories.seat(zero.scenarios.get())
@@ -167,7 +167,7 @@ def test_simulated_annotators_are_counted_separately(study, two):
     assert state.simulated.completed == 1
 
 
-# Now, and how long still -------------------------------------------------------------------------
+# Current annotators and time left ----------------------------------------------------------------
 
 
 def test_annotators_active_within_ten_minutes_are_working(study, two):
@@ -222,7 +222,7 @@ def test_money_is_shown_as_earned_paid_and_committed(researcher):
         hourly_rate=Decimal(12), estimated_minutes=30, base_reward=Decimal(5),
     )  # fmt: skip
     scenario = study.scenarios.get()
-    # The rate for half an hour is 6.00, more than the base reward.
+    # Half an hour at the hourly rate is 6.00, which exceeds the base reward.
     assert progress.for_study(study).money.in_words["committed"] == "18.00 USD"
     factories.work_through(factories.seat(scenario))
     money = progress.for_study(study).money
@@ -262,7 +262,7 @@ def test_flags_are_counted_for_completed_people(ada, study):
     factories.work_through(seats[1], limit=1)
     flagged = progress.for_study(study).flagged
     assert (flagged.completed, flagged.people) == (1, 1)
-    # Test answers are faster than any reader.
+    # Tests answer faster than anyone could read.
     assert flagged.by_flag == [("too fast", 1), ("shared browser", 1)]
     factories.work_through(seats[1])
     factories.work_through(seats[2])
@@ -322,7 +322,7 @@ def test_a_poll_is_cheap_until_an_annotator_acts(ada, study, two):
     seen = progress.for_study(study).version
     assert poll(ada, study, seen).status_code == 204
     numbers = []
-    for _ in range(3):  # in case a minute begins in between
+    for _ in range(3):  # three times, in case a new minute begins during one poll
         with CaptureQueriesContext(connection) as captured:
             assert poll(ada, study, seen).status_code == 204
         numbers.append(len(captured))
@@ -331,7 +331,7 @@ def test_a_poll_is_cheap_until_an_annotator_acts(ada, study, two):
     with CaptureQueriesContext(connection) as captured:
         assert poll(ada, study, "older").status_code == 200
     assert len(captured) <= 12
-    # The times of live annotators are read once for all parts of the page.
+    # All parts of the page share one query for the times of current annotators.
     assert sum("last_active_at" in query["sql"] for query in captured) == 1
     actions = (
         lambda: factories.work_through(seat, limit=1),
@@ -350,7 +350,7 @@ def test_a_poll_is_cheap_until_an_annotator_acts(ada, study, two):
 
 
 def test_a_poll_counts_annotators_from_an_index(ada, study, two):
-    """Otherwise the database reads all orders of examples on its way to the times."""
+    """Without the index, the database would also read every annotator's order of examples."""
     factories.work_through(factories.seat(two))
     seen = progress.for_study(study).version
     poll(ada, study, seen)
@@ -379,7 +379,7 @@ def test_no_step_or_decision_leaves_old_progress_in_the_cache(study, two, monkey
     seen = {look().version}
     with monkeypatch.context() as patch:
         patch.setattr(progress.flags, "for_completed", None)
-        assert look().version in seen  # from the cache
+        assert look().version in seen  # flags come from the cache
     for act in (
         *[partial(factories.work_through, first, limit=1)] * 9,
         partial(exclusion.decide, first, False, "asleep", study.owner),
@@ -396,7 +396,7 @@ def test_no_step_or_decision_leaves_old_progress_in_the_cache(study, two, monkey
         assert cached == look()
         seen.add(cached.version)
     assert look().people.withdrawn == 1
-    assert len(seen) > 10  # the actions change what is shown
+    assert len(seen) > 10  # so the actions did change the page
 
 
 @pytest.mark.parametrize(("action", "polls"), [("", True), ("pause", True), ("close", False)])
@@ -462,8 +462,8 @@ def test_one_annotator_or_many_take_the_same_number_of_queries(ada, researcher):
     for scenario in (*few.scenarios.all(), *many.scenarios.all()):
         for limit in range(scenario.seats - 2):  # so that both have free seats
             factories.work_through(factories.seat(scenario), limit=2 * limit)
-    # Two have taken in other pages: people its flags and earnings, recruit the forms of seats,
-    # budget and lists.
+    # The sums show pages that were merged: flags and earnings into people; the forms for seats,
+    # budget and lists into recruit.
     pages = {"study": 22, "people": 18 + 5 + 1, "recruit": 13 + 12, "study_progress": 14}
     for name, most in pages.items():
         numbers = {
@@ -536,7 +536,7 @@ def test_the_list_of_studies_marks_a_rehearsal_and_says_nothing_as_a_number(ada,
 def test_the_list_of_studies_has_no_mean_over_tasks_and_shots(ada, study):
     factories.work_through(factories.seat(study.scenarios.first()))
     reply = ada.get(reverse("studies"))
-    # Not in the whole page: a random CSRF token may hold these two characters.
+    # Search only the table, because a random CSRF token may contain "S1".
     table = reply.content.decode().split("<table", 1)[1].split("</table>", 1)[0]
     assert "A small study" in table
     assert "S1" not in table

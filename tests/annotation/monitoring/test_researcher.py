@@ -1,4 +1,4 @@
-"""The researcher's pages: what they show, and that a preview leaves nothing behind."""
+"""Researchers' pages; a preview stores nothing."""
 
 import re
 from collections import Counter
@@ -82,13 +82,13 @@ def test_the_page_of_a_study_has_a_bounded_query_count(ada, study, django_assert
             factories.seat(scenario)
     with django_assert_max_num_queries(24):
         page(ada, "study", study.name)
-    with django_assert_max_num_queries(20):  # parts that have not changed are kept
+    with django_assert_max_num_queries(20):  # unchanged parts are cached
         page(ada, "study", study.name)
 
 
 @contextmanager
 def loaded() -> Iterator[Counter]:
-    """Count the models that are read from the database, by class."""
+    """Count the instances read from the database, by model."""
     counts = Counter()
 
     def count(sender, **_signal) -> None:
@@ -162,7 +162,7 @@ def test_texts_of_researchers_are_escaped(ada, researcher):
 
 
 def rows() -> dict[str, int]:
-    """How many rows each of our tables has."""
+    """Return the number of rows in each of Handful's tables."""
     return {
         model.__name__: model.objects.count()
         for label in ("annotation", "tasks")
@@ -171,7 +171,7 @@ def rows() -> dict[str, int]:
 
 
 def walk_preview(client, study, scenario, step, answer) -> list[str]:
-    """Answer every example from the first of that step on: the states that were seen."""
+    """Answer every example from the first one of this step; return the states that were shown."""
     address = reverse("scenario_preview", args=[study.name, scenario.pk, step, 0])
     seen = []
     for _ in range(20):

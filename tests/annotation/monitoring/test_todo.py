@@ -1,4 +1,4 @@
-"""What the overview says needs a researcher now, and how fast the study fills."""
+"""The overview lists what a researcher must do now, and shows how fast the study fills."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -29,7 +29,7 @@ def study(db, stored):
 
 
 def needs(study: Study, after: timedelta = timedelta()) -> dict[str, str]:
-    """What is said, by name, to its owner, that much later."""
+    """Return the owner's required actions after this time, as name -> title."""
     seen = Study.objects.visible_to(study.owner).get(pk=study.pk)
     now = timezone.now() + after
     return {need.name: need.title for need in todo.needs(seen, progress.for_study(seen), now)}
@@ -119,7 +119,7 @@ def test_a_full_study_in_progress_says_that_every_seat_is_taken(researcher):
 
 
 def came(days: float, status: str = "completed") -> tuple[datetime, datetime, str]:
-    """Return the row of a participant who came and finished this many days before noon."""
+    """Return the row of a participant who arrived and finished this many days before noon."""
     at = NOON - timedelta(days=days)
     return at, at, status
 
@@ -166,7 +166,7 @@ def test_each_seat_is_drawn_with_its_state(ada, study):
     }
     assert states == {"toy-places": [["done", "free", "free"], ["working", "free", "free"]]}
     shown = ada.get(reverse("study", args=[study.name])).content.decode()
-    assert shown.count("seat seat-done") == 2  # one of them in the legend
+    assert shown.count("seat seat-done") == 2  # one in the grid and one in the legend
     assert "0 of 3<span" in shown
 
 
@@ -245,7 +245,7 @@ def test_the_next_step_is_the_only_primary_button(ada, study):
         buttons = page.xpath("//main//*[self::button or @role='button']")
         return [each.text for each in buttons if "secondary" not in each.get("class", "")]
 
-    assert primary() == ["Copy link", "Recruit"]  # the second if the browser cannot copy
+    assert primary() == ["Copy link", "Recruit"]  # Recruit appears only in browsers that can't copy
     lifecycle.change_status(study, "pause")
     assert primary() == ["Reopen"]
     lifecycle.change_status(study, "reopen")

@@ -1,4 +1,4 @@
-"""Notices: each event once to each researcher, on the page and by mail, as they have chosen."""
+"""Each researcher is notified of an event once, on the page or by mail, as they have chosen."""
 
 import io
 import re
@@ -63,10 +63,10 @@ def test_a_mail_names_study_event_and_link_and_is_sent_once(study):
 
 
 class Broken:
-    """A server of mail that is away."""
+    """A mail server that is down."""
 
     def __init__(self, **_options):
-        """Takes what Django gives."""
+        """Accept Django's options."""
 
     def send_messages(self, _messages):
         raise ConnectionRefusedError("no mail today")
@@ -79,7 +79,7 @@ def test_a_failed_mail_is_retried_and_finally_given_up(study, settings):
     settings.EMAIL_BACKEND = "tests.annotation.notices.test_notices.Broken"
     for attempt in range(1, len(collecting.GAPS) + 2):
         assert collecting.send_mails() == "0 sent"
-        assert collecting.send_mails() == "0 sent"  # not at once: its time has not come
+        assert collecting.send_mails() == "0 sent"  # the next attempt is not due yet
         notice = study.owner.notices.get(about="first")
         assert (notice.attempts, notice.mail) == (
             attempt, "waiting" if attempt <= len(collecting.GAPS) else "failed",
@@ -101,7 +101,7 @@ def test_without_a_mail_server_notices_are_only_on_the_page(study, settings):
 def test_mails_can_be_chosen_only_if_the_server_sends_them(ada, study, settings, host):
     settings.EMAIL_HOST = host
     page = ada.get(reverse("study_settings", args=["pilot"])).content.decode()
-    # Without a mail server, the choices are sent unchanged.
+    # Without a mail server, hidden fields keep the choices unchanged.
     assert ("Send by email" in page) == bool(host)
     choices = set(re.findall(r'<input type="(\w+)" name="mail" value="\w+"', page))
     assert choices == ({"checkbox"} if host else {"hidden"})
@@ -134,7 +134,7 @@ def test_the_header_counts_unread_notices_and_opening_marks_them(ada, study):
     assert '<span class="bell-count">2<span' in head()
     shown = ada.get(reverse("notices")).content.decode()
     assert "The first annotator has started" in shown
-    assert '<span class="bell-count">2<span' in head()  # a GET marks nothing
+    assert '<span class="bell-count">2<span' in head()  # a GET doesn't mark notices as read
     first = study.owner.notices.get(about="first")
     reply = ada.post(reverse("notices"), {"open": first.pk})
     assert reply["Location"] == reverse("people", args=["pilot"])
@@ -180,7 +180,7 @@ def test_wages_are_notified_to_payers_and_jobs_to_their_starter(researcher, othe
     team.add(study, "grace", "analyst", researcher)
     for _person in range(3):
         factories.work_through(factories.seat(study.scenarios.get()))
-    # An hour of work each, of which the cap pays a tenth.
+    # Each has worked for an hour, and the cap pays a tenth of it.
     Participation.objects.update(worked_seconds=3600)
     Job.objects.create(
         kind="bootstrap", key="k", parameters={"study": study.pk}, owner=other_researcher, total=1,
@@ -195,7 +195,7 @@ def test_wages_are_notified_to_payers_and_jobs_to_their_starter(researcher, othe
 def test_the_starter_of_an_import_is_notified_of_its_end(client, researcher, other_researcher):
     row = {"parameters": {"parts": [1]}, "owner": researcher, "total": 1}
     Job.objects.create(kind="import_gym", key="a", state="failed", error="No room.", **row)
-    Job.objects.create(kind="predictions", key="b", state="done", done=1, **row)  # was watched
+    Job.objects.create(kind="predictions", key="b", state="done", done=1, **row)  # short
     collecting.collect()
     collecting.collect()
     notice = researcher.notices.get()
@@ -227,7 +227,7 @@ def test_owners_are_notified_once_that_prolific_sync_fails(study, other_research
     assert told(study.owner) == ["platform"]
     assert told(other_researcher) == []
     PeriodicPart.objects.filter(pk=part.pk).update(succeeded_at=timezone.now())
-    assert told(study.owner) == ["platform", "platform"]  # it went, and fails again
+    assert told(study.owner) == ["platform", "platform"]  # it succeeded, then failed again
 
 
 def test_the_database_stores_an_event_once(study):
@@ -247,7 +247,7 @@ def test_old_read_notices_are_deleted_once_the_study_is_closed(study, researcher
     researcher.notices.update(read_at=old)
     assert collecting.prune() == "0 deleted"  # the study is open, so they would be created again
     lifecycle.change_status(study, "close", researcher)
-    assert collecting.prune() == "2 deleted"  # those of Grace are not read
+    assert collecting.prune() == "2 deleted"  # Grace has not read hers
     assert told(researcher) == []
     study.notices.update(read_at=timezone.now() - timedelta(days=89))
     assert collecting.prune() == "0 deleted"

@@ -1,4 +1,4 @@
-"""Webhooks: each event once, signed, tried again, and to nowhere that is not public."""
+"""Each event is sent once, signed, and only to public addresses; failures are retried."""
 
 import base64
 import hashlib
@@ -27,7 +27,7 @@ from tests.annotation.study.test_api_studies import Program
 
 
 class Receiver:
-    """A server that keeps what it is sent, and answers with `status`."""
+    """A server that stores the requests it receives, and replies with `status`."""
 
     def __init__(self):
         self.received, self.status, self.location = [], 200, ""
@@ -46,7 +46,7 @@ class Receiver:
             do_GET = do_POST
 
             def log_message(self, *_args):
-                """Nothing is printed."""
+                """Print nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -124,7 +124,7 @@ def test_a_failed_delivery_is_repeated_with_the_same_id(study, receiver):
     receiver.status = 500
     webhooks.collect()
     assert sending.send_due() == 0
-    assert sending.send_due() == 0  # not at once: its time has not come
+    assert sending.send_due() == 0  # the next attempt is not due yet
     assert len(receiver.received) == 1
     receiver.status = 204
     later()
@@ -141,7 +141,7 @@ def test_a_failed_delivery_is_repeated_with_the_same_id(study, receiver):
 
 
 class Dripping:
-    """A receiver that accepts a request and then sends `piece` for ever, or nothing at all."""
+    """A receiver that accepts a request and then sends `piece` forever, or nothing at all."""
 
     def __init__(self, piece: bytes, pause: float):
         self.ended, self.socket = threading.Event(), socket.create_server(("127.0.0.1", 0))
@@ -195,7 +195,7 @@ def test_webhooks_alternate_and_a_failing_one_delays_only_itself(
     webhooks.collect()
     began = time.monotonic()
     assert sending.send_due() == 3
-    assert time.monotonic() - began < 2  # one attempt at the dead one, not three
+    assert time.monotonic() - began < 2  # one attempt at the dead receiver instead of three
     assert len(receiver.received) == 3
     tried = Delivery.objects.filter(webhook__url=dead.url).order_by("pk")
     assert list(tried.values_list("attempts", flat=True)) == [1, 0, 0]
@@ -290,7 +290,7 @@ def test_an_unknown_event_is_named_in_the_list_of_messages(study, receiver):
 def test_a_name_resolving_to_a_private_address_is_not_contacted(
     study, receiver, settings, monkeypatch
 ):
-    """Also where it was public a moment ago: what is connected to is what was checked."""
+    """A single private address is enough, even if the name also resolves to a public one."""
     make(study, receiver, "study.paused")
     settings.WEBHOOK_HOSTS = []
     Webhook.objects.update(url=f"https://rebound.example:{receiver.server.server_port}/")

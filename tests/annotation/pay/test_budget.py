@@ -1,4 +1,4 @@
-"""The cost of a study: cap, budget, and automatic pausing."""
+"""A study's cost is limited by a cap, a budget and automatic pausing."""
 
 import json
 import re
@@ -130,7 +130,7 @@ def test_the_preregistration_states_the_limits_of_pay(ada, study):
     page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
     assert "Earnings per participation are capped at 6.00 USD" in page
     assert "The budget for all annotators is 12.00 USD" in page
-    # Nothing screens out here, so no row of screen-outs can pause it.
+    # This design screens out no participants, so screen-outs can't pause the study.
     assert "pauses automatically once 5 annotators in a row" not in page
 
 
@@ -331,7 +331,7 @@ def test_screen_outs_in_a_row_pause_a_study_and_the_row_restarts(ada, researcher
 def test_failed_questions_by_an_open_link_do_not_pause_a_study(
     client, researcher, task, platform, pauses
 ):
-    """By an open link one client is as many people as it likes; an invited person is one."""
+    """One client can use an open link as many people; an invited participant is only one."""
     study = make_study(
         researcher, task, comprehension_questions="Yes?\n* Yes\n- No\n", max_screen_outs_in_a_row=2,
         budget=Decimal(100),
@@ -378,7 +378,7 @@ def test_unsettled_departures_count_as_spent_in_constant_queries(
     study = make_study(researcher, task, annotators=6, budget=Decimal("60.00"))
     scenario = study.scenarios.get()
     seats_taken = [factories.seat(scenario) for _ in range(5)]
-    factories.seat(scenario)  # one annotator is still at work in each reading
+    factories.seat(scenario)  # one annotator is still at work at each measurement
     address, queries = reverse("recruit", args=[study.name]), []
     for number, seat in enumerate(seats_taken):
         factories.work_through(seat, limit=number + 1)

@@ -1,4 +1,4 @@
-"""The permission to spend, what a payer reviews, and invalid amounts."""
+"""Only payers spend money, unusual amounts need a review, and invalid amounts are refused."""
 
 import csv
 import io
@@ -119,12 +119,12 @@ def test_a_refusal_to_spend_names_the_administrator(researcher):
         budget.check_may_spend(researcher)
 
 
-# What a payer looks at ---------------------------------------------------------------------------
+# What payers review ------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def slow(researcher, task):
-    """Three participants who earned 2.00 each, and one whose page pinged for over an hour."""
+    """Three participants who worked for ten minutes, and one for over an hour."""
     study = make_study(researcher, task, max_paid_hours=Decimal(2), budget=Decimal(500))
     for seconds in (600, 600, 600, 4000):
         works_for(factories.seat(study.scenarios.get()), seconds)

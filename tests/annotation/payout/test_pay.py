@@ -1,4 +1,4 @@
-"""Earnings: active time, the promised hourly rate, the ledger, manually paid batches."""
+"""Annotators earn the promised rate for active time; a ledger and batches record payments."""
 
 import csv
 import io
@@ -61,12 +61,12 @@ def at(seconds: float) -> datetime:
 
 @pytest.mark.parametrize(("cut", "expected"), [(30, 84), (1000, 410)])
 def test_active_time_is_the_sum_of_gaps_up_to_the_cutoff(cut, expected):
-    """docs/statistics.md#active-time: events at 0, 5, 9, 70, 75, 400, 410 s."""
+    """The example of docs/statistics.md#active-time: events at 0, 5, 9, 70, 75, 400, 410 s."""
     turn = Turn(shown_at=START, worked_before=timedelta())
     turn.prime_empty_relations()
     seconds, last = 0.0, START
     for mark in (5, 9, 70, 75, 400):
-        Activity(turn=turn, seconds=seconds, last_at=last)  # sets turn.activity too
+        Activity(turn=turn, seconds=seconds, last_at=last)  # also sets turn.activity
         seconds = turn.active_until(at(mark), timedelta(seconds=cut)).total_seconds()
         last = at(mark)
     turn.activity.seconds, turn.activity.last_at = seconds, last
@@ -207,7 +207,7 @@ def test_displayed_earnings_never_exceed_the_cap(client, researcher, monkeypatch
         (60, {"base_reward": 3}, {"base": 300}),
         (60, {"base_reward": 1, "minimum_pay": 2}, {"base": 100, "top_up": 100}),
         (7200, {"max_paid_hours": Decimal("1.5")}, {"top_up": 1800}),
-        (1, {}, {"top_up": 1}),  # 0.33 cents are rounded up
+        (1, {}, {"top_up": 1}),  # 0.33 cents, rounded up
         (900, {"hourly_rate": 0}, {}),
     ],
 )
@@ -359,7 +359,7 @@ def test_wages_are_per_active_hour_and_the_page_warns_if_low(client, researcher,
     Participation.objects.filter(pk=seat.pk).update(worked_seconds=1200)
     (wage,) = ledger.wages(ledger.settled(study))
     assert wage.per_active_hour == pytest.approx(total * 3)
-    # Both medians agree, also with time that the annotator waited for a decision.
+    # Both medians agree, even if the annotator waited for a decision.
     now = timezone.now()
     times = {"waiting_since": now - timedelta(seconds=90), "decided_at": now}
     Participation.objects.filter(pk=seat.pk).update(**times)
@@ -470,7 +470,7 @@ def test_payers_find_people_by_a_completion_code_once_shown(
         return bool(found), seat.completion_code in page.content.decode()
 
     assert seen() == (False, False)
-    # Between two parts, an annotator's page shows the code already.
+    # Between two parts, the annotator's page already shows the code.
     type(seat).objects.filter(pk=seat.pk).update(status=Status.BETWEEN)
     assert seen()[0] is finds
     type(seat).objects.filter(pk=seat.pk).update(status=seat.status)
@@ -482,7 +482,7 @@ def test_payers_find_people_by_a_completion_code_once_shown(
 
 
 def pings_each_minute(client, monkeypatch, seat, minutes: int) -> None:
-    """Ping each minute as an open page does, then leave the clock at the end."""
+    """Ping every minute like an open page, and leave the clock at the last minute."""
     turn, base = seat.latest_turn(), timezone.now()
     for minute in range(1, minutes):
         monkeypatch.setattr(timezone, "now", lambda m=minute: base + timedelta(minutes=m))
