@@ -1,7 +1,7 @@
-"""The annotators' pages and the API of participation, with the same verbs for tests of both.
+"""Adapters that let the same tests use the annotators' pages or the participation API.
 
-Each verb returns the server's reply. `fields` are those of the page's form (factories.fields_for);
-the API adapter sends them as JSON.
+Each action returns the server's reply. `fields` are the page's form fields (factories.fields_for),
+which the API adapter sends as JSON.
 """
 
 import json
@@ -15,7 +15,7 @@ from annotation.models import Participation, Study
 from tasks.spans import QUESTION
 from tests import factories
 
-# Of replies by the API, what differs between any two participations.
+# Parts of API replies that differ between any two participations.
 MASKS = [
     (rb'"token":"[^"]+', b'"token":"TOKEN'),
     (rb'"turn":\d+', b'"turn":TURN'),
@@ -25,7 +25,7 @@ MASKS = [
 
 
 def make_study(*args: Any, **fields: Any) -> Study:
-    """Create a study in which programs may take people's seats, so that the API accepts them."""
+    """Create a study in which programs may take people's seats, as the API adapter does."""
     return factories.make_study(*args, programs_as_people=True, **fields)
 
 
@@ -72,11 +72,11 @@ class Pages:
         return self._post("withdraw", token, {})
 
     def refuses(self, reply: Any) -> bool:
-        """Is it refused as answered? After the end htmx is sent to the end page."""
+        """Return whether an answer was refused. After the end, htmx is sent to the last page."""
         return reply.status_code == 409 or "HX-Redirect" in reply
 
     def shows(self, reply: Any, turn: int) -> bool:
-        """Is that turn what the reply is about?"""
+        """Return whether the reply shows this turn."""
         return f'data-key="{turn}"' in reply.content.decode()
 
     def has_reveal(self, reply: Any) -> bool:
@@ -87,7 +87,7 @@ class Pages:
 
 
 class Api:
-    """A program with the token of a participation."""
+    """A program that holds the participation's token."""
 
     stranger = 401
 
@@ -155,7 +155,7 @@ def _bearer(token: str) -> dict[str, str]:
 
 
 def as_json(fields: dict[str, str]) -> dict[str, Any]:
-    """The fields of a form as the API writes an answer."""
+    """Convert form fields to the API's JSON for an answer."""
     answer: dict[str, Any] = {
         name: fields[name] for name in ("label", "number", "text") if name in fields
     }
@@ -183,7 +183,7 @@ def as_json(fields: dict[str, str]) -> dict[str, Any]:
 
 
 def seat(door: Pages | Api, study: Study) -> Participation:
-    """Seat a new participant by that adapter, at the first example."""
+    """Seat a new participant through this adapter, and show the first example."""
     known = set(study.participations.values_list("pk", flat=True))
     assert door.start(study).status_code < 400
     participation = study.participations.exclude(pk__in=known).get()

@@ -1,4 +1,4 @@
-"""The invariants of the protocol, in one suite for the annotators' pages and the API."""
+"""The protocol's invariants hold for both the annotators' pages and the API."""
 
 import re
 
@@ -33,7 +33,7 @@ def study(researcher):
 
 @pytest.fixture
 def seat(door, study):
-    """At the first question of a training step of two examples."""
+    """A participant at the first of two training examples."""
     return both_doors.seat(door, study)
 
 
@@ -46,7 +46,7 @@ def right(turn) -> dict[str, str]:
 
 
 def to_annotation(door, seat) -> Turn:
-    """Through the training step with right answers."""
+    """Answer the training step correctly, and return the first turn of the annotation step."""
     while (turn := seat.latest_turn()).step == Step.TRAINING:
         assert door.answer(seat.token, turn.pk, right(turn)).status_code == 200
         door.go_on(seat.token)
@@ -64,7 +64,7 @@ def comparable(reply) -> tuple[int, bytes, dict[str, str]]:
 
 
 def walk(door, researcher, gold, name, kind) -> list[tuple[str, bool, tuple]]:
-    """One participation from the link to the end; (step, is a reveal, masked reply) of each."""
+    """Walk from the link to the end; return (step, is a reveal, masked reply) of each state."""
     given, other, unfit = ANSWERS[kind]
     task = factories.make_kind(
         kind, name=f"toy-{name}", title="Same", **files_of(kind, gold, trained_on=None)

@@ -1,4 +1,4 @@
-"""Every text of a task appears on the annotator's pages with its language and direction."""
+"""Annotators' pages mark each text of a task with its language and direction."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ UNREAD = {"script", "style", "title"}
 
 
 def read(page: str) -> list[tuple[str, str, str]]:
-    """(text, language, direction) of all that is read on a page, or on a part of one."""
+    """Return (text, language, direction) of each readable text of a page or part of a page."""
     found = []
     for element in html.fromstring(page).iter(html.etree.Element):
         texts = [(element.text, element)] if element.tag not in UNREAD else []
@@ -36,7 +36,7 @@ def is_latin(text: str) -> bool:
 
 
 def check(page: str) -> None:
-    """Arabic letters are the task's, Latin ones the page's."""
+    """Check all texts of a page: the task's are Arabic, the page's are in Latin letters."""
     found = read(page)
     of_task = [words for words in found if is_arabic(words[0])]
     assert of_task
@@ -74,7 +74,7 @@ def rows(question: str, gold: tuple[str, ...], number: int = 2) -> list[Record]:
 
 @pytest.fixture
 def places(researcher):
-    """A seat at the question for places, of two examples; the second one has an explanation."""
+    """A participant who highlights places in two examples; the second has an explanation."""
     first, second = rows("kind 0", GOLD)
     train = [first, replace(second, explanation="لأنها مدينة.")]
     files = {"train": {1: train}, "test": rows("kind 1", ())}
@@ -84,7 +84,7 @@ def places(researcher):
 
 @pytest.fixture
 def moods(researcher):
-    """A seat at a question with two labels; the second one is right in both examples."""
+    """A participant who chooses between two labels; the second is right in both examples."""
     files = {"train": {2: rows("؟", ("سلبي",))}, "test": rows("؟", ("سلبي",))}
     return seat(researcher, factories.make_task(**CARD, labels=LABELS, **files), 2)
 
@@ -114,7 +114,7 @@ def test_card_texts_on_first_pages_have_language_and_direction(client, places):
     landing = reverse("landing", args=[study.link_code])
     check(client.get(landing).content.decode())
     started = client.post(reverse("start", args=[study.link_code]), follow=True).content.decode()
-    assert places.scenario.task.card.description not in started  # the landing page has it
+    assert places.scenario.task.card.description not in started  # it is only on the landing page
     token = study.participations.latest("pk").token
     agreed = client.post(reverse("consent", args=[token]), {"agree": "yes"}, follow=True)
     assert "ظلل كل مكان." in agreed.content.decode()
@@ -123,7 +123,7 @@ def test_card_texts_on_first_pages_have_language_and_direction(client, places):
 
 def test_span_pages_mark_the_language_of_card_texts(client, places):
     check(client.get(reverse("work", args=[places.token])).content.decode())
-    # One answer is too long at both ends, the other is wrong.
+    # One highlight is too long at both ends, and the other is wrong.
     check(answer(client, places, ["إلى القاهرة الكبرى ثم", "ذهبنا"]))
     go_on(client, places, "reveal")
     explained = answer(client, places, ["القاهرة"])

@@ -1,4 +1,4 @@
-"""Unsent answers on the server: the last write wins, no answer ever comes of one, nothing stays."""
+"""Drafts on the server: the last write wins, and a draft never becomes an answer."""
 
 import json
 from datetime import timedelta
@@ -31,7 +31,7 @@ def keep(seat, draft=DRAFT, turn=None, client=None):
 
 
 def page(seat) -> str:
-    """The page on another device: a browser without anything stored."""
+    """Return the page on another device, whose browser has no stored data."""
     return Client().get(reverse("work", args=[seat.token])).content.decode()
 
 

@@ -1,4 +1,4 @@
-"""The annotators' pages speak the language of their study, or of the browser if there is none."""
+"""Annotators' pages are in the study's language, or in the browser's if there is no study."""
 
 import pytest
 from django.test import Client
@@ -11,7 +11,7 @@ from tests import factories
 
 @pytest.fixture
 def german(researcher, settings):
-    """An open study whose pages are German."""
+    """An open study with German pages."""
     settings.LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]
     return factories.make_study(researcher, factories.make_task(), interface_language="de")
 
@@ -85,7 +85,7 @@ def test_addresses_without_a_study_are_in_english(german, client):
 
 
 def test_no_request_inherits_the_language_of_another(german, client):
-    """The client runs in the thread of the test, as requests do in a thread of a server."""
+    """The test client uses one thread, like a server whose thread handles several requests."""
     token = factories.seat(german.scenarios.get(shots=2)).token
     htmx = {"HX-Request": "true"}
     for send in (

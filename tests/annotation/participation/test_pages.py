@@ -1,4 +1,4 @@
-"""What pages have in common: what they load, and how their templates are written."""
+"""Rules for all pages: the files they load, their CSS classes, and their templates."""
 
 import re
 from pathlib import Path
@@ -12,12 +12,12 @@ from lxml import html
 from tests import factories
 
 TEMPLATES = Path(settings.BASE_DIR) / "templates"
-# White space between their tags would be text of the annotator's page.
+# White space between tags in these templates would change the annotator's text.
 WHITE_SPACE_IS_TEXT = {"participation/_pieces.html", "examples/_layers.html"}
 
 
 def assets(response) -> list[tuple[str, str]]:
-    """Each style sheet, script and other linked file of a page, in its order."""
+    """Return a page's style sheets, scripts and other linked files, in order."""
     page = html.fromstring(response.content)
     linked = page.xpath("//link | //script | //meta[@name]")
     return [
@@ -42,7 +42,7 @@ def test_a_preview_loads_exactly_what_annotators_load(client, researcher, card):
         "scenario_preview", args=[study.name, study.scenarios.get().pk, "training", 0]
     )
     preview = client.get(address)
-    bar = ("link stylesheet", static("css/preview.css"))  # the bar above a preview
+    bar = ("link stylesheet", static("css/preview.css"))  # for the bar above a preview
     assert [each for each in assets(preview) if each != bar] == seen_by_annotator
     assert assets(client.get(work)) == seen_by_annotator
     assert b'aria-label="Site"' not in preview.content
@@ -65,7 +65,7 @@ def test_no_line_of_a_template_is_longer_than_160_characters():
 STATIC = Path(settings.BASE_DIR) / "static"
 SHEETS = {path.name: path.read_text() for path in (STATIC / "css").glob("*.css")}
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-# Pico's own, htmx's, Vega's, Swagger's, and what Django writes into a form.
+# Classes from Pico, htmx, Vega and Swagger, and those that Django adds to forms.
 OTHERS = {"secondary", "outline", "htmx-indicator", "htmx-request", "overflow-auto"}
 OTHERS |= {
     "vg-tooltip",
@@ -76,13 +76,13 @@ OTHERS |= {
     "microlight",
     "highlight-code",
 }
-# A class with a part that the server fills in, and what it is filled in with.
+# Prefixes of classes that the server completes, with the possible endings.
 FILLED = {
     "reveal-": ("right", "partly", "wrong", "partial", "extra", "missed", "compare"),
     "layer-": ("1", "2", "3", "4"),
     "lane-": ("right", "partial", "extra"),
-    "state-": ("open", "paused", "closed"),  # a draft has no mark
-    "seat-": ("done", "working"),  # a free one is the bare seat
+    "state-": ("open", "paused", "closed"),  # drafts have no mark
+    "seat-": ("done", "working"),  # free seats have only "seat"
     "money-": ("paid", "due", "open", "left"),
     "result-": ("people", "model-1", "model-2", "model-3", "published"),
 }
@@ -103,7 +103,7 @@ def classes_in_use() -> set[str]:
     attribute = re.compile(r'class="((?:[^"{]|\{%.*?%\}|\{\{.*?\}\})*)"')
     for path in TEMPLATES.rglob("*.html"):
         for value in attribute.findall(path.read_text()):
-            # A filled-in part ends its class: reveal-{{ verdict }}.
+            # The server completes the end of a class, as in reveal-{{ verdict }}.
             words = re.sub(r"\{%.*?%\}", " ", re.sub(r"\{\{.*?\}\}", "*", value)).split()
             for word in words:
                 start, star, _end = word.partition("*")

@@ -1,4 +1,4 @@
-"""Taking part by a program: what differs from the pages (the invariants: test_both_doors.py)."""
+"""Differences between the API and the pages. (test_both_doors.py tests what they share.)"""
 
 import pytest
 from django.test import Client
@@ -156,7 +156,7 @@ def test_a_simulated_annotator_needs_a_researcher_token(study, researcher, other
     reads = factories.bearer(researcher, "read")
     assert join(study.link_code, wanted, **reads).status_code == 403
     runs = factories.bearer(researcher, "run")
-    assert join(study.link_code, wanted, **runs).status_code == 422  # no rehearsal
+    assert join(study.link_code, wanted, **runs).status_code == 422  # not a rehearsal
     rehearsal = both_doors.make_study(researcher, study.tasks.get(), shots=[2], rehearsal=True)
     assert join(rehearsal.link_code, wanted, **runs).status_code == 201
     assert rehearsal.participations.get().kind == Kind.SIMULATED
@@ -241,7 +241,7 @@ PHONE = {"User-Agent": "Mozilla/5.0 (Linux; Android 14) Mobile Safari"}
 
 
 def start(code: str, by_program: bool, client=None, **headers: str):
-    """Start on the page or by the API; refusals have status 4xx."""
+    """Start on the page or through the API; a refusal has status 4xx."""
     client = client or Client()
     if by_program:
         address = reverse("api_join", args=[code])
@@ -263,7 +263,7 @@ def test_a_study_for_computers_gives_a_phone_no_seat(study, by_program):
 @pytest.mark.long
 @both_doors_start
 def test_one_address_cannot_take_all_seats_of_an_open_link(study, settings, by_program):
-    """Consent frees nothing: a script consents at once."""
+    """The limit includes participants who have consented, because a script consents at once."""
     settings.STARTS_PER_HOUR = 3
     Study.objects.update(budget=None)
     study.scenarios.update(seats=20)
@@ -276,7 +276,7 @@ def test_one_address_cannot_take_all_seats_of_an_open_link(study, settings, by_p
     refused = start(study.link_code, by_program)
     assert refused.status_code == 409
     assert "from your internet connection" in refused.content.decode()
-    # Another address, another study's switch, and personal links are not counted here.
+    # The limit doesn't apply to other addresses or to personal links.
     other = Client(REMOTE_ADDR="198.51.100.7")
     assert start(study.link_code, by_program, other).status_code < 400
     (link,) = make_links(study, "Ida")

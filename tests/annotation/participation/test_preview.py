@@ -1,4 +1,4 @@
-"""A preview walks the whole way of an annotator, both ways and out, and stores nothing."""
+"""A preview shows every page that annotators see, in both directions, and stores nothing."""
 
 import itertools
 

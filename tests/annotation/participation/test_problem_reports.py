@@ -1,4 +1,4 @@
-"""Annotators report a problem with an example in one line, and researchers see it."""
+"""Annotators can report a problem with an example in one line, which researchers see."""
 
 import re
 

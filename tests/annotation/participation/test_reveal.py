@@ -1,4 +1,4 @@
-"""The reveal over HTTP: its words, and that it names no gold of a question still open."""
+"""The reveal explains each mistake, but shows no gold of questions that are still open."""
 
 import re
 from dataclasses import replace
@@ -28,7 +28,7 @@ GOLD = {"people": ("Ann Lee", "Bo"), "places": ("Oslo",)}
 
 
 def rows(prefix: str, text: str = TEXT) -> list[Record]:
-    """Both questions on one text."""
+    """Return both questions about one text."""
     return [
         Record(f"{prefix}-{name}", (text,), f"List the {name}", gold) for name, gold in GOLD.items()
     ]
@@ -36,7 +36,7 @@ def rows(prefix: str, text: str = TEXT) -> list[Record]:
 
 @pytest.fixture
 def names(researcher):
-    """Takes the file of one shot and the test file; a seat at the question for people."""
+    """Return a function that seats a participant in a task with these training and test records."""
 
     def put(train, test):
         task = factories.make_task(question_types=KINDS, train={1: train}, test=test)
@@ -55,7 +55,7 @@ def answer(client, seat, texts) -> str:
 
 
 def in_words(html: str) -> str:
-    """What can be read of it, without elements."""
+    """Return the text without its tags."""
     return " ".join(re.sub("<[^>]*>", "", html).split())
 
 
@@ -104,7 +104,7 @@ def test_the_annotation_step_names_no_kind(client, names):
 )
 def test_the_headline_depends_on_the_score(client, names, texts, headline, score):
     reply = answer(client, names(rows("train"), OTHER), texts)
-    # A score of 0 or 100 would repeat the headline.
+    # A score of 0 or 100 is omitted, because it would only repeat the headline.
     said = f'<span class="reveal-score">Score: <b>{score}</b>/100' if 0 < score < 100 else "</div>"
     assert f"> {headline} </h2> {said}" in reply
     assert ("All that are people." in reply.split("data-finding")[-1]) == (score < 100)
@@ -115,7 +115,7 @@ def test_a_wrong_label_is_shown_with_the_right_labels_meaning(client, researcher
     study = factories.make_study(researcher, task, shots=[2], training_order="file_order")
     reply = answer(client, factories.seat(study.scenarios.get()), ["positive"])
     verdict = reply.split("turn-columns")[0]
-    assert "data-finding" not in verdict  # the choices say it
+    assert "data-finding" not in verdict  # the choices show it instead
     assert re.search("turn-is-chosen.*?positive.*?<small>your answer</small>", verdict, re.DOTALL)
     assert "The writer dislikes it." in verdict
     assert "The writer likes it." not in verdict
@@ -157,7 +157,7 @@ def go_on(client, seat, leaving: str) -> str:
 
 @pytest.fixture
 def last_reveal(client, names):
-    """At the last reveal of the training step, after a name too short and a missed one."""
+    """A participant at the last training reveal, with a highlight too short and a name missed."""
     seat = names(rows("train"), OTHER)
     answer(client, seat, ["Ann"])
     go_on(client, seat, "reveal")
@@ -187,12 +187,12 @@ def test_the_review_shows_mistakes_in_their_texts_with_all_ticks(client, last_re
     assert review.count("<i></i>") == 1
     cards = review.split('class="turn-sheet"')[1:]
     assert len(cards) == 2
-    # A highlight that is too short, in its sentence.
+    # The highlight that was too short is shown in its sentence.
     assert any("reveal-partial" in card and "Oslo" in in_words(card) for card in cards)
 
 
 def test_the_help_element_is_preserved_through_the_review(client, last_reveal):
-    """htmx keeps an element only if it is on each page; it is sent empty to those that have it."""
+    """htmx preserves the help only if each reply contains it; replies contain it empty."""
     work = reverse("work", args=[last_reveal.token])
     for reply in (go_on(client, last_reveal, "reveal"), go_on(client, last_reveal, "review")):
         assert re.search(r'id="help"[^>]* hx-preserve="true"', reply)
@@ -238,7 +238,7 @@ def test_the_tally_covers_the_last_ten_answers(client, researcher):
     assert tallies[-1] == "6 of the last 10 right"
 
 
-# One sign and one word for each finding -----------------------------------------------------------
+# Signs and words of findings ----------------------------------------------------------------------
 
 
 def marks(html: str) -> list[str]:
@@ -430,7 +430,7 @@ def test_the_record_card_describes_the_gap_not_the_placeholder():
     assert told.replace("screen readers say “@placeholder”", "").count("@placeholder") == 0
 
 
-# How long a reveal was read --------------------------------------------------------------------
+# Reading time ----------------------------------------------------------------------------------
 
 
 def test_reading_time_is_stored_once_and_capped(client, names):
@@ -438,7 +438,7 @@ def test_reading_time_is_stored_once_and_capped(client, names):
     answer(client, seat, ["Ann"])
     turn = seat.latest_turn()
     long_ago = timezone.now() - timedelta(hours=2)
-    # As if it had been answered two hours ago, with the page pinging since it was shown.
+    # Simulate an answer two hours ago, with a page that has been pinging since it was shown.
     guards.lift(connection)
     Turn.objects.filter(pk=turn.pk).update(shown_at=long_ago)
     Answer.objects.filter(pk=turn.pk).update(submitted_at=long_ago, active_seconds=0)

@@ -1,4 +1,4 @@
-"""The sentences of the scripts: each is in the catalogue, and a page has them in its language."""
+"""Sentences in scripts are in the catalogue, and pages contain them in their own language."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def source(module: str) -> str:
 
 
 def imports_of(module: str) -> set[str]:
-    """A module and all that it imports, also by way of others."""
+    """Return a module and its direct and indirect imports."""
     reached, open_ends = set(), [module]
     while open_ends:
         here = open_ends.pop()
@@ -43,7 +43,7 @@ def worker_modules() -> set[str]:
 
 
 def test_every_sentence_of_a_script_is_in_the_catalogue(worker_modules):
-    """The extraction reads scripts by another parser: what a call says is found by both."""
+    """This regular expression and the parser of the extraction find the same sentences."""
     calls = [call for module in worker_modules for call in CALL.findall(source(module))]
     assert {json.loads(first) for _name, first, _second in calls} == {
         entry.msgid for entry in catalogues.sentences()
@@ -51,7 +51,7 @@ def test_every_sentence_of_a_script_is_in_the_catalogue(worker_modules):
 
 
 def test_gettext_in_scripts_is_called_only_with_literals(worker_modules):
-    """Only a literal can be found by the test above; sentences.js hands on what it is given."""
+    """The test above finds only literals. sentences.js is exempt, because it defines gettext."""
     for module in worker_modules - {"sentences"}:
         script = source(module)
         calls = re.findall(r"\bn?gettext\(", script)
@@ -62,7 +62,7 @@ def test_gettext_in_scripts_is_called_only_with_literals(worker_modules):
 
 
 def test_scripts_have_no_sentences_outside_gettext(worker_modules):
-    """A sentence begins with a capital letter and has two words at least."""
+    """Here, a sentence begins with a capital letter and has at least two words."""
     sentence = re.compile(r"""["`](?=[A-Z“][^"`]* )[^"`\n]*["`]""")
     for module in worker_modules:
         rest = CALL.sub("", source(module))
@@ -74,7 +74,7 @@ def test_an_english_page_has_no_table():
 
 
 def embedded(client, participation) -> dict | None:
-    """The table on the page where that participation is."""
+    """Return the table of sentences on the participation's current page, if it has one."""
     page = client.get(reverse("work", args=[participation.token])).content.decode()
     table = re.search(r'<script id="sentences" type="application/json">(.*?)</script>', page)
     return table and json.loads(table[1])
@@ -96,7 +96,7 @@ def test_a_page_has_the_sentences_of_scripts_in_its_language(
 
 
 def test_each_plural_form_comes_with_its_numbers(settings, tmp_path):
-    """One form for each: Arabic distinguishes six, Chinese none."""
+    """Arabic has six plural forms, and Chinese only one."""
     for language, expected in {
         "ar": [[0], [1], [2], [3, 4, 5, 6, 7], [11, 20, 21], [100, 1_000_000]],
         "zh-hans": [list(SAMPLES)],

@@ -1,4 +1,4 @@
-"""The reply to a submit is filled in from caches, and equals the page loaded afterwards."""
+"""The reply to a submit is built from cached parts, and equals the page if loaded again."""
 
 import re
 from dataclasses import replace
@@ -32,7 +32,7 @@ def seat_of(researcher, kind: str, language: str = "en", **design):
 
 
 def shown(page: str) -> str:
-    """The turn of this page without white space between elements and without the drawer."""
+    """Return the page's turn without the drawer and without white space between elements."""
     turn = html.fromstring(page).xpath("descendant-or-self::*[@id='turn']")[0]
     for child in turn.xpath(".//*[@id='help']/*"):
         child.drop_tree()
@@ -66,7 +66,7 @@ def test_a_cached_turn_equals_a_rendered_one(researcher, kind, language):
     context = {"csrf_token": "csrf", "request": {"htmx": True}}
     with translation.override(language):
         page = turn_page(seat, seat.latest_turn())
-        for pace in (*PACES, *PACES):  # the second time from the caches
+        for pace in (*PACES, *PACES):  # the second round uses the caches
             page = replace(page, progress=pace)
             rendered = render_to_string(page.template, context | {"turn": page})
             assert shown(page.reply(page.form("csrf"))) == shown(rendered)

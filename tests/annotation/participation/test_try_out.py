@@ -1,4 +1,4 @@
-"""Try the tool: made-up sentences before the first example, of which nothing is stored."""
+"""Before the first example, annotators can try the tool on invented sentences, unstored."""
 
 import re
 
@@ -20,7 +20,7 @@ HTMX = {"HTTP_HX_REQUEST": "true"}
 
 @pytest.fixture
 def seats(researcher):
-    """Two annotators at the instructions, one of each of two scenarios."""
+    """Return a function that brings an annotator of each scenario to the instructions."""
 
     def make(**options):
         task = factories.make_kind(options.pop("kind", "spans"))
@@ -132,7 +132,7 @@ def test_it_is_closed_after_the_first_example(client, seats):
 @pytest.mark.long
 @pytest.mark.parametrize("card", [{"no_answer": True}, {"no_answer": False}, {"labels": LABELS}])
 def test_every_sentence_is_answerable_in_every_language(researcher, card):
-    """A translated sentence may be cut into other tokens than what is to be marked in it."""
+    """In a translation, the text to highlight might not start and end at token boundaries."""
     study = factories.make_study(researcher, factories.make_task(**card))
     seat = factories.join(study)
     for language, _name in settings.LANGUAGES:

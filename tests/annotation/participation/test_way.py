@@ -1,4 +1,4 @@
-"""The whole way of a participation: what is to come, how long it takes, what it will earn."""
+"""Annotators see how many examples remain, how long they take, and what they will earn."""
 
 from decimal import Decimal
 
@@ -53,7 +53,7 @@ def test_progress_of_a_turn_counts_both_steps(researcher):
         ways.append((ahead.answered, ahead.total))
         factories.work_through(seat, limit=1)
         seat.refresh_from_db()
-    # Twice at a reveal; then in the annotation step, where the next question is shown at once.
+    # The first two are at reveals; the annotation step shows the next question immediately.
     assert ways == [(0, 6), (1, 6), (2, 6)]
 
 
