@@ -1,6 +1,6 @@
-"""Store a participant's words and withdraw; test_withdrawal.py runs this on a separate database.
+"""Store a participant's text and withdraw; test_withdrawal.py runs this on a separate database.
 
-Prints whether SQLite overwrites what is deleted. The argument has the words.
+The argument is the text. Prints whether SQLite overwrites deleted data.
 """
 
 import os

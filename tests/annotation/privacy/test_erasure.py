@@ -1,4 +1,4 @@
-"""Deleting a study: what is deleted and kept, permissions, and identities deleted on a date."""
+"""Owners delete closed studies; identities and answers can be deleted on a set date."""
 
 from datetime import date, timedelta
 
@@ -85,7 +85,7 @@ def test_a_deleted_study_leaves_a_tombstone_and_no_answer(ada, study, researcher
 
 @pytest.mark.long
 def test_related_rows_are_erased_or_named_on_the_page(ada, researcher):
-    """Own answers, decisions without an answer, invitations, notices; comments and the log stay."""
+    """This erases answers, reasons for decisions and notices; comments and the log stay."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=3, hourly_rate=0,
         own_questions="age, before, number: How old are you?",
@@ -128,7 +128,7 @@ def test_settings_offer_the_deletion_once_the_study_is_closed(ada, study):
     shown = ada.get(address).content.decode()
     assert f"type the study's short name: <code>{study.name}</code>" in shown
     assert '<button class="secondary danger">Delete permanently</button>' in shown
-    assert '<button class="secondary">Save</button>' not in shown  # each says what it saves
+    assert '<button class="secondary">Save</button>' not in shown  # each button says what it saves
 
 
 @pytest.mark.long
@@ -189,7 +189,7 @@ def test_identities_are_deleted_after_their_date(ada, study):
     assert ada.post(address, {"until": yesterday.isoformat()}).status_code == 302
     study.refresh_from_db()
     assert study.identities_until == yesterday
-    assert erasure.delete_due(yesterday) == []  # the day itself is not over
+    assert erasure.delete_due(yesterday) == []  # not before the day has ended
     assert erasure.delete_due() == [(study.name, "1 identities deleted")]
     study_link.refresh_from_db()
     assert "Ida" not in study_link.name
@@ -212,7 +212,7 @@ def test_identities_can_be_deleted_at_once(ada, study):
     link.refresh_from_db()
     assert "Ida" not in link.name
     study.refresh_from_db()
-    assert study.identities_until == date(2090, 1, 1)  # for those who arrive later
+    assert study.identities_until == date(2090, 1, 1)  # still applies to later arrivals
     entry = AuditEntry.objects.filter(study=study).latest("pk")
     assert (entry.what, entry.by) == ("1 identities deleted", study.owner)
     lifecycle.change_status(study, "close")
@@ -249,11 +249,11 @@ def test_a_closed_study_is_deleted_after_its_date(ada, study, researcher):
     collecting.collect()
     notice = Notice.objects.get(user=researcher, about="retention")
     assert notice.what == f"The study will be deleted after {day}, with all answers"
-    assert erasure.delete_due(day) == []  # the day itself is not over
+    assert erasure.delete_due(day) == []  # not before the day has ended
     ((name, what),) = erasure.delete_due(day + timedelta(days=1))
     assert (name, what.split(":")[0]) == (study.name, "waits")
     assert Answer.objects.exists()
-    # Meanwhile the other day can be set: only another day that is over is refused.
+    # Meanwhile, a past day can be sent again unchanged; only a different past day is refused.
     Study.objects.filter(pk=study.pk).update(answers_until=today)
     days = {"until": day.isoformat(), "answers_until": today.isoformat()}
     assert ada.post(address, days).status_code == 302

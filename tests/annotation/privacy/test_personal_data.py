@@ -1,4 +1,4 @@
-"""The data that annotators can request: everything stored about their work, without gold."""
+"""Annotators can download everything stored about their work, except the gold."""
 
 import csv
 import io
@@ -67,7 +67,7 @@ def test_an_annotator_downloads_what_was_shown_and_answered(study):
         assert row["answer"]["no_answer"] == given.no_answer
     assert told["consent_text"] == seat.consent_text.text
     assert told["pseudonym"] == seat.pseudonym
-    assert Turn.objects.count() == len(turns)  # a GET shows nothing new
+    assert Turn.objects.count() == len(turns)  # the GET showed no new example
 
 
 def test_the_file_has_neither_gold_nor_unseen_examples(study):
@@ -103,7 +103,7 @@ def test_the_file_does_not_depend_on_the_gold(researcher):
         text = text.replace(seat.completion_code, "CODE").replace(seat.pseudonym, "NAME")
         text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", text)
         told = json.loads(re.sub(r'("\w*seconds\w*": |"amount": )"?[\d.]+"?', r"\g<1>0", text))
-        told["examples"].sort(key=lambda row: row["texts"])  # orders hang on the pseudonym
+        told["examples"].sort(key=lambda row: row["texts"])  # orders depend on the pseudonym
         files.append(told)
     assert len(files[0]["examples"]) == 6
     assert files[0] == files[1]
@@ -166,7 +166,7 @@ def code_on_the_page(seat: Participation) -> bool:
 @pytest.mark.parametrize("by_panel", [False, True], ids=["open link", "panel"])
 @pytest.mark.parametrize("status", Status.values)
 def test_the_file_has_the_completion_code_only_if_the_page_has(study, status, by_panel):
-    """Platforms pay by this code, so it must not appear before the end."""
+    """Platforms pay for this code, so it must not appear before the end."""
     seat = _in(study, status)
     if by_panel:
         panel = Panel.objects.create(study=study, name="sona", id_parameter="id")
@@ -182,7 +182,7 @@ def test_the_file_has_the_completion_code_only_if_the_page_has(study, status, by
 
 
 def _in(study: Study, status: str) -> Participation:
-    """A participation in that status; by the real steps where they lead there."""
+    """Return a participation with this status, reached through the real steps if possible."""
     if status == Status.ARRIVED:
         return factories.join(study)
     seat = factories.seat(study.scenarios.get())

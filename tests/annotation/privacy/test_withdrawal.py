@@ -1,4 +1,4 @@
-"""Withdrawing erases the answers for good, frees the seat and keeps the counts true."""
+"""Withdrawing permanently erases the answers and frees the seat; counts stay correct."""
 
 import csv
 import os
@@ -140,16 +140,16 @@ def test_a_withdrawal_erases_the_reason_of_a_freed_seat(study, seats, researcher
     assert last.what == f"seat of {seats[0].pseudonym} freed: withdrawn"
 
 
-# What is left, everywhere ------------------------------------------------------------------------
+# Remaining data ----------------------------------------------------------------------------------
 
 QUESTIONS = "Which one?\n* this\n- that"
-# 4 of 7 in both steps, as a number and as in a reason: nothing else here has it, no time either.
+# 4 of 7 right, as a number and as written in a reason. No other value here contains these digits.
 SCORE = ("57.142857", "0.571428", "S1 57.1", "57.1 is")
 TOLD = "a remark of this annotator"
 
 
 def everything() -> dict[str, str]:
-    """Every row of every table, by its table and key."""
+    """Return all rows of all tables, keyed by table and primary key."""
     return {
         f"{model.__name__} {row.pop(model._meta.pk.attname)}": str(row)
         for model in apps.get_models()
@@ -158,7 +158,7 @@ def everything() -> dict[str, str]:
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
-    """Every file, and every file in a ZIP, by its name."""
+    """Return the content of all files, including those in ZIP archives, by name."""
     files = {}
     for path in folder.rglob("*"):
         if path.is_file():
@@ -170,7 +170,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 def begun(study, kind: str = Kind.PERSON) -> Participation:
-    """Seat a participant at the first example, after two tries at the question."""
+    """Seat a participant at the first example, after two attempts at the question."""
     participation = factories.join(study, kind)
     consent.record(participation, agree=True)
     comprehension.answer(participation.token, {"question-1": "1"})
@@ -234,7 +234,7 @@ def withdraw(gone, client, django_capture_on_commit_callbacks):
 @pytest.mark.long
 def test_no_table_or_file_reveals_a_withdrawn_annotators_score(withdraw, gone, tmp_path):
     tables, files = holding(SCORE, tmp_path)
-    # The control: these hold it before. (An answer holds 1 or 0; signs hold the mean of a step.)
+    # The control: these contain the score before. (Answers store 1 or 0; signs, a step's mean.)
     assert tables == {"Decision", "Job", "Participation"}
     assert any(name.endswith("annotators.csv") for name in files)
     assert any(name.endswith("decisions.csv") for name in files)
@@ -259,7 +259,7 @@ def test_only_required_rows_refer_to_a_withdrawn_annotator(withdraw, gone, tmp_p
         left |= {relation.related_model.__name__} if rows.exists() else set()
     assert left == {"Decision", "LedgerEntry", "Tombstone"}
     assert Answer.objects.count() == others
-    # Their results go; those of others stay.
+    # Results that include them are deleted; others stay.
     (job,) = Job.objects.all()
     assert (job.kind, job.parameters["kind"]) == ("bootstrap", Kind.SIMULATED)
     assert not [name for name in files_below(tmp_path) if name.endswith(".csv")]
@@ -291,7 +291,7 @@ def test_an_export_has_only_the_allocation_of_the_withdrawn(withdraw, gone, tmp_
 @pytest.mark.long
 def test_the_funnel_still_counts_stages_of_withdrawn_annotators(gone, client, researcher):
     study = gone.study
-    low = begun(study)  # is screened out, then withdraws
+    low = begun(study)  # will be screened out, then withdraw
     factories.work_through(low, lambda turn: ["home"], limit=7)
     factories.go_on(low.token)
     low.refresh_from_db()
@@ -310,7 +310,7 @@ def test_the_funnel_still_counts_stages_of_withdrawn_annotators(gone, client, re
 @pytest.mark.long
 @pytest.mark.sqlite
 def test_erased_data_are_overwritten_in_the_sqlite_file(settings, tmp_path):
-    """The setting is explicit and does not depend on how SQLite was built."""
+    """The setting is explicit, so it doesn't depend on how SQLite was built."""
     options = settings.DATABASES["default"]["OPTIONS"]
     assert "PRAGMA secure_delete=ON" in options["init_command"]
     own = {"HANDFUL_VAR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'own.sqlite3'}"}

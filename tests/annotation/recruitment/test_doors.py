@@ -1,4 +1,4 @@
-"""Access checks: other workers' turns, other researchers' studies, unknown links."""
+"""Other workers' turns, other researchers' studies and unknown links are not found."""
 
 import pytest
 from django.test import Client

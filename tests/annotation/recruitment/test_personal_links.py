@@ -1,4 +1,4 @@
-"""Personal links: one worker each, on any device, with a state that the researcher sees."""
+"""A personal link is one worker on any device, and researchers see its state."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Platforms: panels, lists of allowed and denied people, added seats, purged identities."""
+"""Panels, lists of allowed and denied people, added seats, and purged identities."""
 
 import re
 
@@ -79,7 +79,7 @@ def arrive(panel, query="participantId=p-1&assignmentId=a1", client=None):
 
 
 def complete(started) -> Participation:
-    """Consent and answer everything, from the reply to Start on."""
+    """Consent and complete the participation that this reply to Start created."""
     seat = Participation.objects.get(token=started.url.split("/")[2])
     consent.record(seat, agree=True)
     training_step.begin(seat.token)
@@ -138,7 +138,7 @@ def test_a_finished_participant_returns_to_the_last_page(client, study, panel):
     page = client.get(f"{address}?participantId=p-1&assignmentId=a1").content.decode()
     assert reverse("work", args=[seat.token]) in page
     assert "NOTHING" not in page
-    # Another piece of work of the same person there was in vain: it has the way out of that.
+    # The same person's other assignment gets no seat, so its page has the code for that.
     page = client.get(f"{address}?participantId=p-1&assignmentId=a2").content.decode()
     assert seat.token not in page
     assert "NOTHING" in page
@@ -224,7 +224,7 @@ def test_each_preset_fills_the_form(ada, study, preset):
 
 def test_the_form_of_a_platform_is_folded_and_states_what_is_set(ada, study):
     def sections(reply) -> list[tuple[bool, str, str]]:
-        """Return of each section whether it is unfolded, its heading and what it states."""
+        """Return (is unfolded, heading, summary) for each section."""
         page = reply.content.decode()
         section = (
             r"<details class=\"design-part[^>]*?( open)?>\s*<summary><h[34]>(.*?)</h[34]>(.*?)</"
@@ -244,7 +244,7 @@ def test_the_form_of_a_platform_is_folded_and_states_what_is_set(ada, study):
     ]
     form, completion, *others = sections(ada.get(f"{platforms}&preset=connect"))
     assert form[0]
-    assert completion[0]  # PROJECT has to be replaced
+    assert completion[0]  # because PROJECT must be replaced
     assert completion[2].startswith("https://connect.cloudresearch.com/")
     assert not any(is_open for is_open, *_said in others)
     refused = ada.post(reverse("panel_new", args=[study.name]), panel_fields(other_url="x"))
@@ -307,7 +307,7 @@ def test_a_list_can_require_qualification_in_another_study(researcher, study):
 
 
 def deny(ada, study, ids: str, platform: str):
-    """Add these ids to the deny list, as the page does."""
+    """Add these ids to the deny list through the page."""
     fields = {"effect": "deny", "criterion": "people", "value": ids, "platform": platform}
     return ada.post(reverse("lists", args=[study.name]), fields, follow=True)
 
@@ -338,7 +338,7 @@ def test_a_list_of_ids_stores_only_hashes_and_can_be_ended(ada, study, panel):
 
 @pytest.mark.long
 def test_a_list_names_a_platform_whose_name_has_blanks(ada, study, panel, researcher):
-    """An earlier version read only the first word as the platform, which matched no platform."""
+    """An earlier version used only the first word, which matched no platform."""
     panel.name = "CloudResearch Connect"
     panel.save()
     page = ada.get(reverse("recruit", args=[study.name])).content.decode()
@@ -364,7 +364,7 @@ def test_personal_links_are_listed_by_their_names(ada, study):
 @pytest.mark.long
 @pytest.mark.parametrize("way", ["start", "resume"])
 def test_a_worker_denied_meanwhile_cannot_return(ada, client, study, panel, way):
-    """An earlier version let expired participants back in both ways."""
+    """An earlier version let expired participants back in, both ways."""
     token = arrive(panel, client=client).url.split("/")[2]
     seat = Participation.objects.get(token=token)
     consent.record(seat, agree=True)
@@ -382,11 +382,11 @@ def test_a_worker_denied_meanwhile_cannot_return(ada, client, study, panel, way)
 
 
 def test_an_id_is_the_same_person_in_upper_or_lower_case(panel):
-    """Abab, ABAB and AbAb were three people."""
+    """An earlier version treated Abab, ABAB and AbAb as three people."""
     assert arrive(panel, "participantId=abab1").status_code == 302
     for spelt in ("ABAB1", "AbAb1", "%20abab1%20"):
         assert arrive(panel, f"participantId={spelt}").status_code == 409
-    # Similar letters of other scripts make an id invalid.
+    # Lookalike letters, such as full-width ones, make an id invalid.
     assert arrive(panel, "participantId=%EF%BC%A1bab1").status_code == 403
     assert Worker.objects.count() == 1
 
@@ -445,7 +445,7 @@ def test_declining_stores_no_identity(panel):
     token = arrive(panel).url.split("/")[2]
     client = Client()
     reply = client.post(reverse("consent", args=[token]), {"agree": "no"}, follow=True)
-    # The platform pays by that code, and nothing was done.
+    # The platform would pay for that code, although no work was done.
     assert "PARTIAL" not in reply.content.decode()
     assert (Submission.objects.count(), Worker.objects.count()) == (0, 0)
 
@@ -473,7 +473,7 @@ def test_identities_are_purged_only_after_all_are_paid(researcher, study, panel)
     stored = Submission.objects.get()
     assert (stored.person, stored.reference) == ("", "")
     assert PersonalLink.objects.get().name == f"purged-{link.pk}"
-    # The hash stays: the same person is still known.
+    # The hash is kept, so the same person is still recognised.
     assert arrive(panel).status_code == 409
 
 

@@ -1,4 +1,4 @@
-"""Seats: least filled first, never over-filled, freed when abandoned."""
+"""Seats go to the least filled scenario, are never given twice, and are freed if abandoned."""
 
 import os
 import subprocess
@@ -114,7 +114,7 @@ def test_a_seat_is_held_for_ten_minutes_until_consent(study):
 
 
 def expire(seat: Participation) -> None:
-    """The worker did nothing for longer than the study's limit."""
+    """Expire a seat, as if the worker had been idle for longer than the study's limit."""
     Participation.objects.filter(pk=seat.pk).update(status=Status.EXPIRED, seat_number=None)
     seat.refresh_from_db()
 
@@ -151,7 +151,7 @@ def test_an_older_seat_does_not_bypass_tasks_per_worker(client, researcher):
     study = factories.make_study(researcher, *tasks, shots=[0], annotators=2)
     first = factories.join(study, identity="ida")
     expire(first)
-    factories.join(study)  # so that another task is the emptier one
+    factories.join(study)  # so that the other task has more free seats
     second = factories.join(study, identity="ida")
     assert second != first
     consent.record(second, agree=True)

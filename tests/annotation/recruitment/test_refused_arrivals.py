@@ -1,4 +1,4 @@
-"""Refused arrivals on the landing page are counted by reason, without personal data."""
+"""The landing page counts refused arrivals by reason, without storing personal data."""
 
 import re
 
@@ -18,7 +18,7 @@ def study(researcher):
 
 
 def refuse(client, study) -> str:
-    """Open the landing page, and send what it sends automatically where scripts run."""
+    """Open the landing page, and send the form that its script sends automatically."""
     page = client.get(reverse("landing", args=[study.link_code])).content.decode()
     form = re.search(r'<form method="post" hidden hx-post="([^"]+)" hx-trigger="load"', page)
     if form:

@@ -1,6 +1,6 @@
-"""Abandoned seats, one client that takes them all, and ids that anyone can type.
+"""Seats survive abandonment, clients that try to take them all, and invented ids.
 
-Each of these attacks and accidents once worked.
+Each of these attacks or accidents succeeded in an earlier version.
 """
 
 import re
@@ -50,7 +50,7 @@ def start(code: str, client: Client | None = None, query: str = "", **sent):
 
 
 def form_of(page: str) -> dict[str, str]:
-    """Return what Start on a landing page sends in addition to the CSRF token."""
+    """Return the fields that Start on a landing page sends, except the CSRF token."""
     return dict(re.findall(r'name="(arrival)" value="([^"]+)"', page))
 
 
@@ -64,7 +64,7 @@ def days_pass(days: float) -> None:
     Participation.objects.filter(status="arrived").update(arrived_at=long_ago)
 
 
-# Seats that were left ----------------------------------------------------------------------------
+# Abandoned seats ---------------------------------------------------------------------------------
 
 
 def test_abandoned_seats_are_given_to_the_next_arrival(study):
@@ -92,9 +92,7 @@ def test_every_view_counts_abandoned_seats_as_free(ada, study, sona):
     assert studies.free_seats(draft) == 3
     (row,) = progress.for_study(study).seats
     assert (row.working, row.free, row.open_seats) == (0, 3, 3)
-    assert (
-        Participation.objects.filter(status="arrived").count() == 3
-    )  # looking has changed nothing
+    assert Participation.objects.filter(status="arrived").count() == 3  # viewing changes nothing
 
 
 def test_the_next_task_is_offered_where_its_seats_were_abandoned(researcher):
@@ -133,7 +131,7 @@ def test_four_hundred_arrivals_fill_every_seat_once(researcher):
             somebody.post(f"{reply.url}consent/", {"agree": "yes"})
             seated += 1
         if number % 7 == 6:
-            days_pass(1)  # the others will not consent later
+            days_pass(1)  # the others' seats are freed
     assert (seated, turned_away) == (24, 400 - Participation.objects.count())
     working = Participation.objects.filter(status="working")
     assert len(set(working.values_list("scenario", "seat_number"))) == 24
@@ -158,7 +156,7 @@ def test_an_open_page_holds_no_seat_beyond_the_idle_limit(study, monkeypatch):
     expiry.expire_idle(study)
     seat.refresh_from_db()
     assert seat.status == "expired"
-    # An answer is another matter: it renews the seat.
+    # Unlike pings, an answer renews the seat.
     assert Client().post(reverse("resume", args=[seat.token])).status_code == 302
     fields = factories.fields_for(turn.example, list(turn.example.gold))
     Client().post(reverse("answer", args=[seat.token]), {"turn": turn.pk, **fields})
@@ -168,7 +166,7 @@ def test_an_open_page_holds_no_seat_beyond_the_idle_limit(study, monkeypatch):
     assert seat.status == "working"
 
 
-# One client that wants them all ------------------------------------------------------------------
+# A client that tries to take all seats -----------------------------------------------------------
 
 
 @pytest.mark.long
@@ -181,7 +179,7 @@ def test_one_address_starts_at_most_thirty_times_a_minute(researcher, study):
     page = refused.content.decode()
     assert "try again in a minute" in page
     assert "<button" in page
-    # It also applies to another study, but not to other addresses or to personal links.
+    # The limit includes other studies, but not other addresses or personal links.
     assert start(study.link_code).status_code == 429
     other = Client(REMOTE_ADDR="198.51.100.7")
     assert start(large.link_code, other).status_code == 302
@@ -225,7 +223,7 @@ def test_at_most_a_third_of_the_seats_wait_for_consent(researcher, study):
     Client().post(reverse("consent", args=[tokens[0]]), {"agree": "yes"})
     assert start(large.link_code).status_code == 302
     assert start(large.link_code).status_code == 429
-    # A small study admits three, so that it can begin.
+    # A small study allows three, so that it can start.
     assert [start(study.link_code).status_code for _ in range(4)] == [302, 302, 302, 409]
 
 
@@ -260,12 +258,12 @@ def test_the_open_link_can_be_switched_off(ada, study):
 
 
 def test_a_double_click_on_the_first_start_is_one_seat(study):
-    """Both requests leave before the first reply, so neither has the worker's cookie."""
+    """Both requests are sent before the first reply, so neither has the worker's cookie."""
     fields = form_of(landing(study.link_code))
     first, second = (start(study.link_code, Client(), **fields) for _ in range(2))
     assert first.url == second.url
     assert Participation.objects.count() == Worker.objects.count() == 1
-    # A page opened in another browser belongs to another participant.
+    # Another browser's page belongs to another participant.
     other = start(study.link_code, Client(), **form_of(landing(study.link_code)))
     assert other.url != first.url
 
@@ -322,7 +320,7 @@ def test_declining_offers_the_same_scenario_for_a_day(researcher, study, monkeyp
     assert len(set(offered)) == 1
     assert (Participation.objects.count(), Worker.objects.count()) == (0, 0)
     assert DeclinedOffer.objects.count() == 1
-    # Another participant's choice is free; a day later this one's is too.
+    # Other participants may get any scenario; so may this one, a day later.
     (others,) = {seat_of(start(many.link_code)).scenario_id}
     assert others != offered[0]
     tomorrow = timezone.now() + timedelta(days=1, minutes=1)
@@ -345,7 +343,7 @@ def test_a_worker_that_first_declined_is_offered_the_next_task(researcher):
 
 
 def test_a_refused_start_retains_the_expiry_of_other_seats(researcher):
-    """An earlier version recomputed an expired participation at each click and rolled it back."""
+    """An earlier version rolled back the expiry with each refused click, then repeated it."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=1, hourly_rate=60
     )
@@ -354,7 +352,7 @@ def test_a_refused_start_retains_the_expiry_of_other_seats(researcher):
     factories.work_through(left, limit=1)
     expiry.release_seat(left, "expired")
     Participation.objects.filter(pk=left.pk).update(worked_seconds=None)
-    assert start(study.link_code).status_code == 409  # what was earned leaves no room for another
+    assert start(study.link_code).status_code == 409  # the earnings leave no budget for a seat
     left.refresh_from_db()
     assert left.worked_seconds is not None
     assert left.ledger.exists()
@@ -432,7 +430,7 @@ def test_an_expired_seat_resumes_only_in_its_browser(study, sona):
 
 
 def test_a_refused_arrival_does_not_see_the_partial_pay_code(study):
-    """An earlier version showed the code of the paid screen-out to every visitor."""
+    """An earlier version showed the paid screen-out's code to every visitor."""
     panel = Panel.objects.create(
         study=study, name="C", id_parameter="who", other_code="PARTIAL", turned_away_code="NOTHING"
     )
@@ -450,7 +448,7 @@ def test_two_ways_to_end_need_different_codes(ada, study):
 
 
 def test_the_code_is_shown_even_if_the_id_cannot_be_decrypted(study, settings, caplog):
-    """Under a lost key the last page was a 500."""
+    """In an earlier version, a lost key made the last page fail with a 500."""
     template = "https://panel.example.org/?who={id}&cc={code}"
     panel = Panel.objects.create(
         study=study, name="C", id_parameter="who", completed_url=template, completed_code="DONE"

@@ -1,4 +1,4 @@
-"""Recruit: the open link to copy, as an invitation in the study's language, as a QR code."""
+"""Researchers can share the open link as text, as a QR code, or in a translated invitation."""
 
 import lxml.html
 import pytest

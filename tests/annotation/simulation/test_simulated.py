@@ -1,4 +1,4 @@
-"""Simulated annotators: they walk the pages of people and know the gold from their own side."""
+"""Simulated annotators use the same pages as people, but read the gold from the database."""
 
 import pytest
 from django.core.management import CommandError, call_command
