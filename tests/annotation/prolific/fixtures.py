@@ -1,4 +1,4 @@
-"""A Prolific double over HTTP, and people who arrive from it."""
+"""Fixtures with a test double of Prolific over HTTP, and participants who arrive from it."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def study(researcher):
 
 @pytest.fixture
 def payer(ada, researcher):
-    """The researcher is signed in, and may spend."""
+    """A client signed in as the researcher, who may spend."""
     factories.may_spend(researcher)
     return ada
 
@@ -63,7 +63,7 @@ def published(fake, study, researcher):
 
 
 def arrive(fake, on_prolific, person=IDA, **options):
-    """Take a place and press Start; return session id and participation."""
+    """Take a place and press Start; return the session id and the participation."""
     arrival = fake.arrive(on_prolific.external_id, person, **options)
     address = urlsplit(arrival["url"])
     reply = Client().post(f"{address.path}start/?{address.query}")
@@ -88,7 +88,7 @@ def complete(fake, on_prolific, person=IDA) -> Participation:
 
 
 def pay_all(study, client=None) -> list[str]:
-    """Pay all batches on Prolific, as a payer does on the page. Return the result of each."""
+    """Pay all batches on Prolific, as payers do on the page. Return the result of each."""
     batches.prepare(study, None)
     results = []
     methods, states = ("approval", "bonus"), ("prepared", "paying")
@@ -108,13 +108,13 @@ def status(fake, session) -> str:
 
 
 def submission_of(fake, on_prolific, person=IDA) -> dict:
-    """The latest submission of a person there."""
+    """Return a person's latest submission on Prolific."""
     rows = fake.submissions(on_prolific.external_id)
     return [row for row in rows if row["participant_id"] == person][-1]
 
 
 def reject_there(fake, session) -> None:
-    """Reject on Prolific's page, after a participant still at work has declared to be done."""
+    """Reject a submission on Prolific's own page, after completing it there if necessary."""
     if status(fake, session) == "ACTIVE":
         fake.complete(session, "NOCODE")
     change_there(
@@ -134,7 +134,7 @@ def landing_and_ticket(address: str) -> tuple[str, str]:
 
 @pytest.fixture
 def signed(fake, study, researcher):
-    """A published study whose addresses Prolific signs, as some workspaces have it."""
+    """A published study in a workspace where Prolific signs the study links."""
     fake.mode(signing="on")
     (draft,) = drafts.plan(study, 0, researcher)
     draft.signed = True
@@ -144,7 +144,7 @@ def signed(fake, study, researcher):
 
 
 def event(body: object, secret="whisper", stamp=None, **headers):
-    """A webhook as Prolific sends it; `body` is JSON, or the bytes themselves."""
+    """Send a webhook like Prolific; `body` is bytes, or a value to encode as JSON."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     stamp = stamp or str(int(time.time()))
     return Client().post(

@@ -1,4 +1,4 @@
-"""The double accepts requests of other clients of Prolific: both read its API alike.
+"""The double accepts requests from other clients, so both interpret Prolific's API alike.
 
 The requests were recorded when Dallinger's ProlificService and potato's ProlificClient, in the
 versions named in the file, ran a study. Calls that Handful never makes are left out.
@@ -24,7 +24,7 @@ def test_requests_of_other_prolific_clients_are_accepted(client):
     ids = {"{workspace}": fake.first_workspace, "{project}": project["id"], **PEOPLE}
     with fake.serve() as server:
         for line in RECORDED[client]:
-            if line["path"] == "submissions/":  # the list of those who have come meanwhile
+            if line["path"] == "submissions/":  # lists the participants so far
                 ids |= come(fake, ids["{study}"], RECORDED[client])
             text = json.dumps(line)
             for name, value in ids.items():
@@ -42,7 +42,7 @@ def test_requests_of_other_prolific_clients_are_accepted(client):
 
 
 def come(fake, study: str, requests_of_client) -> dict[str, str]:
-    """As many people as the client speaks of come and complete; the ids of their submissions."""
+    """Complete as many submissions as the recorded requests mention; return their ids."""
     ids = {}
     for number, person in enumerate(PEOPLE.values(), start=1):
         if f"{{session {number}}}" in json.dumps(requests_of_client):

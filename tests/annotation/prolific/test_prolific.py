@@ -1,4 +1,4 @@
-"""Prolific, spoken with over real HTTP: a double answers, nothing of ours is replaced."""
+"""Studies, statuses and webhooks on Prolific: Handful talks to a test double over HTTP."""
 
 import time
 from datetime import timedelta
@@ -60,7 +60,7 @@ def test_a_study_is_drafted_once_and_only_when_open(study, published, researcher
 
 
 class StumblesAtPublishing(prolific_client.Client):
-    """Prolific fails between the creation and the publication."""
+    """A client that fails between creation and publication."""
 
     def __init__(self, fake):
         super().__init__()
@@ -89,7 +89,7 @@ def test_two_clicks_on_publish_create_one_study(fake, study, researcher):
     (draft,) = drafts.plan(study, 0, researcher)
 
     class Overtaken(prolific_client.Client):
-        """While this one creates the study, the second click arrives."""
+        """A client that receives a second click while it creates the study."""
 
         def create_study(self, asked):
             with pytest.raises(drafts.PlanError, match="already being created"):
@@ -126,7 +126,7 @@ def test_a_slow_creation_is_reported_as_one_too_many(fake, study, researcher, mo
     monkeypatch.setattr(studies, "LONGEST_CREATION", -timedelta(seconds=1))
 
     class Overtaken(prolific_client.Client):
-        """While this one creates the study, the second click arrives after its time is up."""
+        """A client that is so slow that a second click creates the study too."""
 
         def create_study(self, asked):
             studies.create(study.prolific_studies.get(), HOST)
@@ -304,7 +304,7 @@ def test_a_signed_event_frees_the_seat_once(fake, published):
     assert event(changed(session), stamp=stamp).status_code == 202
     assert event(changed(session), stamp=stamp).status_code == 200
     seat.refresh_from_db()
-    assert seat.status == "arrived"  # that request does not call Prolific
+    assert seat.status == "arrived"  # the webhook's request does not call Prolific
     sync.handle_waiting_events()
     seat.refresh_from_db()
     assert seat.status == "returned"
@@ -325,7 +325,7 @@ def test_a_forged_unsigned_or_old_event_is_refused(fake, published, settings):
 
 @pytest.mark.long
 def test_an_event_is_verified_by_the_api(fake, published):
-    """A late or unordered event reports an outdated status."""
+    """A late or out-of-order event could report an outdated status."""
     session, seat = arrive(fake, published)
     event(changed(session, "RETURNED"))
     sync.handle_waiting_events()

@@ -1,4 +1,4 @@
-"""A researcher's own token for Prolific: set in the browser, used by what was drafted with it."""
+"""Researchers can set their own Prolific token, which studies drafted with it then use."""
 
 import logging
 
@@ -26,7 +26,7 @@ REMOVED = "The API token for these Prolific studies was removed"
 
 @pytest.fixture
 def own(fake, settings):
-    """Prolific knows the researcher's own token alone, and the server has none."""
+    """Prolific accepts only the researcher's own token, and the server has none."""
     settings.PROLIFIC_TOKEN = ""
     fake.token = OWN
     return fake
@@ -62,7 +62,7 @@ def syncs(browser, study) -> bool:
 
 @pytest.fixture
 def colleague(study, other_researcher):
-    """Another owner of the study, who has no token."""
+    """A client of another owner of the study, who has no token."""
     factories.may_spend(other_researcher)
     team.add(study, "grace", "owner", study.owner)
     browser = Client()
@@ -70,7 +70,7 @@ def colleague(study, other_researcher):
     return browser
 
 
-# Setting it --------------------------------------------------------------------------------------
+# Setting a token ---------------------------------------------------------------------------------
 
 
 @pytest.mark.long
@@ -160,7 +160,7 @@ def test_a_token_of_another_account_is_used_for_new_drafts_only(
     )
     assert "New drafts use the token of ada ending in 9876" in platforms_page(payer, other)
     assert publish(payer, plan(payer, other)).status_code == 302
-    assert not syncs(payer, study)  # Prolific knows the second one alone now
+    assert not syncs(payer, study)  # Prolific now accepts only the second token
     own.token = OWN
     assert syncs(payer, study)
 
@@ -175,7 +175,7 @@ def test_the_server_token_is_used_if_the_owner_has_none(fake, payer, study, coll
     ProlificAccount.objects.create(
         owner=study.owner, external_id="x", token="y", last_characters="y", set_at=database_now()
     )
-    assert syncs(payer, study)  # a token that is set later changes no study
+    assert syncs(payer, study)  # a token set later does not affect existing studies
 
 
 def test_the_database_enforces_the_rules_of_accounts(researcher):
@@ -194,7 +194,7 @@ def test_the_database_enforces_the_rules_of_accounts(researcher):
             store(**fields)
 
 
-# Removing it -------------------------------------------------------------------------------------
+# Removing a token --------------------------------------------------------------------------------
 
 
 @pytest.mark.long
@@ -216,7 +216,7 @@ def test_a_removed_token_is_gone_until_its_owner_sets_it_again(own, payer, study
         reply = sync(browser, study)
         assert reply.status_code == 409
         assert sentence in reply.content.decode()
-    assert sync_all() == "0 synced"  # a removed token is not a server error
+    assert sync_all() == "0 synced"  # a removed token causes no server error
     set_token(payer)
     assert ProlificAccount.objects.get().pk == account.pk
     assert syncs(colleague, study)
@@ -260,14 +260,14 @@ def test_an_erased_account_that_drafted_nothing_leaves_no_row(own, ada, research
     assert not ProlificAccount.objects.exists()
 
 
-# Where it is not ---------------------------------------------------------------------------------
+# Secrecy -----------------------------------------------------------------------------------------
 
 
 def test_the_page_confirms_the_password_before_showing_the_form(own, ada):
     assert "prolific_form" not in ada.get(reverse("your_account")).context
     reply = ada.get(PAGE, follow=True)
     assert reply.request["PATH_INFO"] == reverse("account_reauthenticate")
-    # Too late: the password was confirmed when the page opened, and this has expired.
+    # The confirmation was valid when the page opened, but has expired since.
     reply = ada.post(PAGE, {"token": OWN})
     assert reply.status_code == 403
     assert "your password confirmation has expired" in reply.content.decode()
@@ -285,7 +285,7 @@ def test_a_lost_session_does_not_store_the_token(own, ada, researcher, client, r
 
 
 def nowhere(secret: str) -> bool:
-    """Is it in no session and in no table?"""
+    """Return whether the secret is in no session and in no table."""
     sessions = str([session.get_decoded() for session in Session.objects.all()])
     with connection.cursor() as cursor:
         rows = []

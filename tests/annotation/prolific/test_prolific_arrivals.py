@@ -1,4 +1,4 @@
-"""Arrivals in a study on Prolific: signed or plain, checked once, confirmed later."""
+"""Participants arrive from Prolific by signed links, or by plain ids that are confirmed later."""
 
 import time
 from datetime import timedelta
@@ -69,7 +69,7 @@ def test_a_late_participant_in_the_next_part_is_not_judged_again(fake, study, re
 
 
 def start_late(fake, on_prolific, arrival, ticket, adapter=None):
-    """Start is pressed when the signature of the address has long run out."""
+    """Press Start long after the link's signature has expired."""
     stale = urlsplit(fake.link(arrival["session_id"], at=time.time() - 24 * 3600))
     assert Client().get(f"{stale.path}?{stale.query}").status_code == 403
     path = reverse("start", args=[(adapter or on_prolific).code])
@@ -136,7 +136,7 @@ def test_an_unknown_key_is_reported_and_refused(fake, signed):
     reply = Client().get(arrival["url"].replace(HOST, ""))
     assert reply.status_code == 403
     assert "try again in a minute" in reply.content.decode()
-    sync.sync(signed.study)  # which fetches the keys; no arrival waits for that
+    sync.sync(signed.study)  # fetches the keys, so that no arrival waits for them
     assert Client().get(arrival["url"].replace(HOST, "")).status_code == 200
 
 
@@ -169,7 +169,7 @@ def test_a_finished_participant_is_not_shown_that_it_is_full(fake, signed):
 
 
 def signed_anew(fake, url: str, **claims) -> str:
-    """The same address with other claims, signed with Prolific's own key."""
+    """Return the same link with these claims changed, signed with Prolific's own key."""
     address = urlsplit(url)
     query = {name: values[0] for name, values in parse_qs(address.query).items()}
     token = query.pop("prolific_token")
@@ -296,7 +296,7 @@ def test_plain_ids_are_confirmed_by_prolific_and_then_paid(fake, published):
     begin(seat)
     factories.work_through(seat)
     ledger.settle_ended(published.study)
-    assert batches.prepare(published.study, None) == []  # not before Prolific was asked
+    assert batches.prepare(published.study, None) == []  # Prolific has not confirmed it yet
     sync.sync_all()
     assert Submission.objects.get().verified is True
     (batch,) = batches.prepare(published.study, None)
@@ -355,7 +355,7 @@ def test_a_submission_belongs_to_one_person(fake, published):
 
 
 def in_two_parts(study, researcher):
-    """Its two studies on Prolific, created there one after the other."""
+    """Create the study on Prolific in two parts, and return both."""
     drafts.plan(study, 1, researcher)
     for part in (1, 2):
         studies.create(study.prolific_studies.get(part=part), HOST)
@@ -364,7 +364,7 @@ def in_two_parts(study, researcher):
 
 @pytest.mark.long
 def test_part_two_in_another_browser_continues_by_personal_link(fake, study, researcher):
-    """With plain ids, an id gives access to no work, and no participant loses what they began."""
+    """A plain id gives no access to started work, but its owner can still continue it."""
     first, second = in_two_parts(study, researcher)
     session, seat = arrive(fake, first)
     begin(seat)
@@ -382,7 +382,7 @@ def test_part_two_in_another_browser_continues_by_personal_link(fake, study, res
     seat.refresh_from_db()
     assert (seat.status, seat.part) == ("working", 2)
     assert Submission.objects.filter(participation=seat, verified=True).count() == 2
-    # The id alone is handed nothing afterwards either.
+    # The id alone still gives no access.
     again = Client().post(f"{address.path}start/?{address.query}")
     assert (again.status_code, seat.token in again.content.decode()) == (409, False)
     factories.work_through(seat)
@@ -403,7 +403,7 @@ def test_an_invented_submission_is_not_linked_to_a_participation(fake, study, re
 def arrives_before_prolific_knows(fake, published, owner=IDA) -> tuple[str, Participation]:
     """Arrive and work while Prolific's API answers 404 for the submission.
 
-    The participant is honest unless `owner` is another one.
+    If `owner` is another person, the participant uses a submission that isn't theirs.
     """
     fake.mode(lists=False)
     arrival = fake.arrive(published.external_id, owner)
@@ -417,7 +417,7 @@ def arrives_before_prolific_knows(fake, published, owner=IDA) -> tuple[str, Part
 
 
 def look(fake, published, seat) -> tuple[bool | None, bool]:
-    """Ask Prolific again: is the submission confirmed, and are they paid?"""
+    """Sync; return whether the submission is confirmed, and whether the seat is paid."""
     sync.sync(published.study)
     seat.refresh_from_db()
     return seat.submissions.get().verified, seat.is_paid

@@ -1,4 +1,4 @@
-"""The audience of a design on Prolific: sent with the ids listed there, and kept to."""
+"""Studies on Prolific are restricted to the design's audience by Prolific's own filter ids."""
 
 from decimal import Decimal
 

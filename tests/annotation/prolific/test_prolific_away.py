@@ -1,4 +1,4 @@
-"""A Prolific that does not answer: plain words for people, the detail in the log alone."""
+"""If Prolific is down, pages and the API say so plainly, and only the log has details."""
 
 import socket
 import threading

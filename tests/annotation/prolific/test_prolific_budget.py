@@ -13,7 +13,7 @@ from annotation.study import lifecycle
 from tests import factories
 from tests.annotation.prolific.fixtures import HOST, IDA, arrive, begin
 
-CAP = 30  # of one person, in pounds: half an hour at 60 an hour; a place there pays 10
+CAP = 30  # GBP per person: half an hour at 60 per hour; a place on Prolific pays 10
 
 
 def there(fake, draft) -> dict:
@@ -21,7 +21,7 @@ def there(fake, draft) -> dict:
 
 
 def allow(study, people: int, seats: int = 0) -> None:
-    """A budget for so many people at once, and so many seats more in each scenario."""
+    """Set a budget for this many people at once, and add seats to each scenario."""
     Study.objects.filter(pk=study.pk).update(budget=people * CAP)
     study.refresh_from_db()
     for scenario in study.scenarios.all():
@@ -31,7 +31,7 @@ def allow(study, people: int, seats: int = 0) -> None:
 
 @pytest.fixture
 def two(fake, study, researcher):
-    """A study of two scenarios, each a study of two places on Prolific."""
+    """A study with two scenarios, each of which is a study with two places on Prolific."""
     study = factories.make_study(
         researcher, factories.make_task(name="other"), shots=[2, 4], currency="GBP",
         hourly_rate=60, estimated_minutes=10, participants_choose_scenario=True,
@@ -78,7 +78,7 @@ def test_places_are_bought_only_up_to_the_room_in_the_budget(fake, study, publis
 
 def test_an_arrival_that_has_not_started_takes_budget_room(fake, study, published):
     allow(study, people=2, seats=10)
-    fake.arrive(published.external_id, IDA)  # has a place there, and has not pressed Start
+    fake.arrive(published.external_id, IDA)  # has a place on Prolific but has not pressed Start
     sync.sync(study)
     assert there(fake, published)["total_available_places"] == 2
 
@@ -121,11 +121,11 @@ def test_a_pause_states_the_current_reason(fake, study, published, researcher):
 @pytest.mark.long
 def test_no_place_is_bought_beyond_rewards_the_budget_covers(fake, study, published):
     allow(study, people=2)
-    study.prolific_studies.update(reward_cents=CAP * 100)  # 2 x 30.00 are the whole budget
+    study.prolific_studies.update(reward_cents=CAP * 100)  # 2 x 30.00 use the whole budget
     session, seat = arrive(fake, published)
     consent.record(seat, agree=False)
     fake.complete(session, published.codes["no_consent"])
-    fake.advance(21 * 24 * 3600 + 1)  # approved automatically: paid there, and no work here
+    fake.advance(21 * 24 * 3600 + 1)  # approved and paid automatically, without any work
     sync.sync(study)
     assert there(fake, published)["total_available_places"] == 2
     Study.objects.filter(pk=study.pk).update(budget=3 * CAP)
@@ -170,7 +170,7 @@ def test_drafts_whose_sum_exceeds_the_budget_are_not_published(ada, researcher, 
         budget=Decimal(30),
     )  # fmt: skip
     planned = drafts.plan(study, 0, researcher)
-    study.prolific_studies.update(reward_cents=CAP * 100)  # each alone is the whole budget
+    study.prolific_studies.update(reward_cents=CAP * 100)  # each uses the whole budget
     for draft in planned:
         address = reverse("prolific_study", args=[study.name, draft.pk])
         reply = ada.post(address, factories.publishing(draft))

@@ -1,4 +1,4 @@
-"""Any reply of Prolific: one kind of error, no other work blocked, and no payment repeated."""
+"""Odd replies from Prolific raise one kind of error, block no other work and repeat no payment."""
 
 import json
 import threading
@@ -35,7 +35,7 @@ DEEP = b"[" * 100_000
 
 
 class Oddly:
-    """The double behind a proxy that changes some replies: `answers(method, path, reply)`."""
+    """A proxy before the double, which changes replies by `answers(method, path, reply)`."""
 
     def __init__(self, site: Callable, answers: Callable):
         self.site, self.answers = site, answers
@@ -52,7 +52,7 @@ class Oddly:
 
 @pytest.fixture
 def odd(fake, settings):
-    """From now on Prolific answers as that function says; None for as it is."""
+    """Return a function that changes Prolific's replies, except where `answers` returns None."""
     servers = []
 
     def begin_to(answers):
@@ -93,11 +93,11 @@ def test_every_unexpected_reply_is_a_prolific_error(odd, call):
     bodies += [b'{"results": [7], "id": 7, "status": []}']
     for body in bodies:
         if (call, body) == ("keys", bodies[-1]):
-            continue  # an object is all that it asks for
+            continue  # any object is accepted
         if call in ("keys", "publish") and body.startswith(b"{"):
             continue
         if call == "list" and body == bodies[-1]:
-            continue  # rows are checked one by one where they are used
+            continue  # rows are checked when they are used
         odd(everywhere(200, body))
         with pytest.raises(ProlificError):
             CALLS[call](prolific_client.Client())
@@ -156,11 +156,11 @@ def test_one_call_at_a_time_for_each_process(fake, odd):
     assert (len(most), max(most)) == (4, 1)
 
 
-# One odd row -------------------------------------------------------------------------------------
+# A single invalid row ----------------------------------------------------------------------------
 
 
 def rows_changed(**fields):
-    """Change these fields of the first submission in the list."""
+    """Return a function for `odd` that changes fields of the first submission in the list."""
 
     def answers(method, path, reply):
         if path != "submissions/" or method != "GET":
@@ -225,7 +225,7 @@ def test_a_long_status_is_truncated(fake, study, published, odd):
 
 @pytest.fixture
 def bonus(fake, study, published) -> PaymentBatch:
-    """A batch with one bonus of 1.00, prepared."""
+    """A prepared batch with one bonus of 1.00."""
     seat = complete(fake, published)
     ledger.add_bonus(seat, 100, "thanks", None)
     batches.prepare(study, None)
@@ -253,7 +253,7 @@ def paid(fake) -> int:
     ],
 )
 def test_an_unclear_reply_to_a_payment_is_looked_up(fake, bonus, odd, status, body):
-    """Prolific pays, and what comes back is something else."""
+    """Prolific pays, but its reply doesn't say so."""
     odd(lambda method, path, reply: (status, body) if path.endswith("/pay/") else None)
     with pytest.raises(ProlificError):
         payout.pay_batch(bonus)
@@ -325,7 +325,7 @@ def test_approvals_are_made_together_and_bonuses_in_batches(fake, study, publish
 def test_neither_an_annotator_nor_a_webhook_waits_for_prolific(fake, study, signed, settings):
     session, _seat = arrive(fake, signed)
     address = fake.arrive(signed.external_id, BO)["url"].replace("http://testserver", "")
-    settings.PROLIFIC_URL = "http://127.0.0.1:9"  # the port is closed
+    settings.PROLIFIC_URL = "http://127.0.0.1:9"  # a closed port
     assert Client().get(address).status_code == 200
     path, _, query = address.partition("?")
     started = Client().post(f"{path}start/?{query}")

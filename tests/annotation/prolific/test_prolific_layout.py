@@ -1,4 +1,4 @@
-"""One study on Prolific for all scenarios, which are assigned; or one each, which people choose."""
+"""One study on Prolific assigns all scenarios, or participants choose among one study each."""
 
 import random
 import re
@@ -28,7 +28,7 @@ MINUTES = {0: 10, 2: 20, 4: 60}  # shots -> minutes
 
 
 def make_study(researcher, shots=(0, 2, 4), **fields) -> Study:
-    """A study whose scenarios take different times."""
+    """Create a study whose scenarios differ in length."""
     fields = {"currency": "GBP", "hourly_rate": 12, "annotators": 2, **fields}
     task = factories.make_task(name=f"task-{Study.objects.count()}", title="Sentiment of tweets")
     study = factories.make_study(researcher, task, shots=list(shots), **fields)
@@ -46,13 +46,13 @@ def publish(study, researcher, parts=0, **changes) -> list[ProlificStudy]:
 
 
 def arrive(fake, there, person: str) -> tuple[str, Participation]:
-    """Arrive from Prolific with a verified identity; return submission and seat."""
+    """Arrive from Prolific with a verified identity; return the session id and the seat."""
     session = fake.arrive(there.external_id, person)["session_id"]
     who = Identity(person, session, verified=True)
     return session, arrivals.arrive(ProlificAdapter(there), who, "")
 
 
-# One study for all --------------------------------------------------------------------------------
+# One study for all scenarios ----------------------------------------------------------------------
 
 
 def test_all_scenarios_share_a_study_there_timed_by_the_longest(fake, researcher):
@@ -104,7 +104,7 @@ def test_with_chosen_scenarios_each_study_there_names_its_own(fake, researcher):
 @pytest.mark.parametrize(
     ("choice", "rate", "reward"),
     [
-        ("shortest", 12, 600),  # Prolific takes no less than 6.00 for 60 minutes
+        ("shortest", 12, 600),  # Prolific's minimum for 60 minutes is 6.00
         ("shortest", 60, 1000),
         ("longest", 12, 1200),
         ("shortest", 6, 600),
@@ -119,7 +119,7 @@ def test_reward_is_for_the_shortest_or_longest_above_the_minimum(
 
 
 def finish(fake, there, person: str) -> Participation:
-    """Arrive and work exactly as long as announced."""
+    """Arrive, and work exactly as long as announced."""
     session, seat = arrive(fake, there, person)
     begin(seat)
     factories.work_through(seat)
@@ -154,7 +154,7 @@ def test_both_reward_choices_are_priced_before_creation(fake, researcher, ada):
     study = make_study(researcher, hourly_rate=60)
     drafts.plan(study, 0, researcher)
     told = {cost.choice: (cost.reward, cost.total) for cost in drafts.costs(study)}
-    # 2 seats each of 10, 20 and 60 minutes at 1.00 a minute.
+    # 2 seats each for 10, 20 and 60 minutes, at 1.00 per minute.
     assert told == {
         "drafted": ("10.00", "180.00"),
         "shortest": ("10.00", "180.00"),
@@ -182,11 +182,11 @@ def test_a_design_shows_what_either_reward_would_cost(researcher, ada):
     assert "scenario's reward" not in ada.get(page).content.decode()
 
 
-# Arrivals with a taste for short studies ----------------------------------------------------------
+# Assigned and chosen scenarios --------------------------------------------------------------------
 
 
 def four_hundred_arrive(fake, study, seed=20261124) -> Counter:
-    """People choose among the studies that they see there, shorter ones more often."""
+    """Let 400 people choose among the studies on Prolific, with a preference for short ones."""
     draw, arms = random.Random(seed), Counter()
     offered = list(study.prolific_studies.all())
     for number in range(400):
@@ -199,7 +199,7 @@ def four_hundred_arrive(fake, study, seed=20261124) -> Counter:
 
 @pytest.fixture
 def crowded(fake, researcher):
-    """A study with room for more people than come, published there with signed addresses."""
+    """Return a function that publishes a study with enough seats for all arrivals."""
     fake.mode(signing="on")
 
     def make(**fields) -> Study:
@@ -267,7 +267,7 @@ def test_older_studies_are_marked_by_their_stored_layout(fake, researcher):
             study=study, name=str(scenario), reward_cents=1, minutes=1, max_minutes=6, places=1
         )
         there.scenarios.set([scenario])
-        assert marks.sentences(study) == []  # nothing was created there yet
+        assert marks.sentences(study) == []  # not created on Prolific yet
     there.external_id = "f" * 24
     there.save()
     assert marks.sentences(study)[0].startswith(CHOSEN)
@@ -280,7 +280,7 @@ def test_a_study_of_one_scenario_has_no_mark_of_choice(fake, researcher):
 
 
 def train(seat) -> None:
-    """Do the training step, to the end of part 1."""
+    """Complete the training step, which ends part 1."""
     factories.work_through(seat, limit=seat.scenario.shots)
     factories.go_on(seat.token)
 

@@ -1,6 +1,6 @@
-"""Handful's requests to Prolific, and the double's replies, agree with Prolific's OpenAPI.
+"""Handful's requests and the double's replies match Prolific's OpenAPI document.
 
-The document is a copy of Prolific's, stored next to the project like the real data.
+A copy of the document is stored next to the project, like the real data.
 """
 
 import re
@@ -71,7 +71,7 @@ def server(recorder):
         yield server
 
 
-# The product
+# Handful
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def ours(settings, fake, server):
 
 
 def visit(fake, on_prolific, person, work):
-    """Arrive by Prolific's link, do some of the work and return with its code."""
+    """Arrive through Prolific's link, do this work, and return with the resulting code."""
     place = fake.arrive(on_prolific.external_id, person)
     browser, address = Client(), urlsplit(place["url"])
     page = browser.get(f"{address.path}?{address.query}").content.decode()
@@ -92,7 +92,7 @@ def visit(fake, on_prolific, person, work):
     seat = Participation.objects.get(token=reply.url.split("/")[2])
     outcome = work(seat)
     fake.complete(place["session_id"], on_prolific.codes[outcome])
-    # Participants who decline are not stored.
+    # None for participants who declined, because they are not stored.
     return Participation.objects.filter(pk=seat.pk).first(), place["session_id"]
 
 
@@ -137,7 +137,7 @@ def make_study(researcher, name):
 
 
 def our_flow(fake, researcher):
-    """Everything that Handful asks of Prolific, in the order of a study."""
+    """Make every request that Handful makes to Prolific, in the order of a study."""
     accounts.set_token(researcher, fake.token, "", "")
     call_command("subscribe_prolific", "https://handful.example", stdout=None)
     study = make_study(researcher, "whole")
@@ -172,15 +172,15 @@ def test_every_request_of_ours_and_its_reply_are_as_documented(ours, fake, recor
     our_flow(fake, researcher)
     assert [each for each in recorder.seen if each.status >= 400] == []
     assert complaints(recorder.seen) == []
-    # The double has no address that Handful does not call; the next test deletes a draft.
+    # Handful calls every address of the double. The next test deletes a draft.
     assert {*ADDRESSES} - called(recorder) == {"DELETE studies/ID/"}
-    # The control: a reply of another type is a complaint, whatever was asked.
+    # The control: after any request, a reply of the wrong type is reported.
     spoilt = [changed(each, reply=12) for each in recorder.seen]
     assert [str(each) for each in spoilt if not judge().complaints(each)] == []
 
 
 def called(recorder) -> set[str]:
-    """The addresses of the double that were asked for."""
+    """Return the double's addresses that were requested."""
     paths = [(each.method, each.path.removeprefix("/api/v1/")) for each in recorder.seen]
     return {address_of(method, path)[0] for method, path in paths if ".well-known" not in path}
 
@@ -189,7 +189,7 @@ def called(recorder) -> set[str]:
 
 
 def send(server, method, path, body=None):
-    """A request of a researcher's program."""
+    """Send a request like a researcher's program."""
     return requests.request(
         method, f"{server.url}/api/v1/{path}", json=body, timeout=20,
         headers={"Authorization": "Token t"},

@@ -1,4 +1,4 @@
-"""Paying and reviewing on Prolific over real HTTP: approvals, bonuses, rejections, crashes."""
+"""Payments and reviews on Prolific over HTTP: approvals, bonuses, rejections and crashes."""
 
 from urllib.parse import urlencode
 
@@ -142,7 +142,7 @@ def test_two_lookups_of_a_lost_payment_pay_it_once(fake, study, published, monke
     PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=long_ago)
 
     class Overtaken(prolific_client.Client):
-        """While this one looks, the other one sets the batch up again and pays it."""
+        """A client that looks up the payment while another process pays the batch."""
 
         def submission(self, submission):
             seen = super().submission(submission)
@@ -192,7 +192,7 @@ def test_a_submission_that_cannot_be_approved_stops_no_other(fake, study, publis
     factories.work_through(seat)
     complete(fake, published, BO)
     (batch,) = batches.prepare(study, None)
-    fake.return_submission(session)  # after the batch was prepared, without having come back
+    fake.return_submission(session)  # after the batch was prepared
     with pytest.raises(batches.PaymentError, match=f"not approved: {seat.pseudonym}"):
         payout.pay_batch(batch)
     assert fake.books()[BO]["entries"][0]["cents"] == published.reward_cents

@@ -1,4 +1,4 @@
-"""Places there follow seats here: bought, paused, started; and what a return or rejection does."""
+"""Places on Prolific follow Handful's free seats, also after a return or a rejection."""
 
 import pytest
 from django.test import Client
@@ -30,7 +30,7 @@ def there(fake, on_prolific) -> dict:
 
 
 def decline(fake, on_prolific, person=IDA) -> str:
-    """Decline consent and enter the code for that."""
+    """Decline consent, and return with the code for declining."""
     session, seat = arrive(fake, on_prolific, person)
     consent.record(seat, agree=False)
     fake.complete(session, on_prolific.codes["no_consent"])
@@ -51,7 +51,7 @@ def test_a_requested_return_buys_no_new_place(fake, study, published, ada):
     fake.return_submission(session)
     sync.sync(study)
     assert there(fake, published)["total_available_places"] == 2
-    for person in (BO, CY):  # and both are accepted
+    for person in (BO, CY):  # both get a seat
         complete(fake, published, person)
     page = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
     assert "still open" not in page
@@ -84,7 +84,7 @@ def test_a_requested_return_is_shown_with_the_work(fake, study, published, ada):
 @pytest.mark.long
 def test_an_arrival_on_the_way_needs_no_second_place(fake, study, published):
     complete(fake, published)
-    fake.arrive(published.external_id, BO)  # has a place there, and has not pressed Start
+    fake.arrive(published.external_id, BO)  # has a place on Prolific but has not pressed Start
     sync.sync(study)
     assert there(fake, published)["total_available_places"] == 2
 
@@ -253,7 +253,7 @@ def test_work_can_continue_once_a_rejection_is_undone(fake, study, published):
 
 @pytest.mark.long
 def test_a_submission_moves_to_the_new_participation(fake, published):
-    """The same submission, another participation: what Prolific says of it is about the new one."""
+    """If a submission starts a new participation, its status applies to the new one."""
     session, first = arrive(fake, published)
     expiry.release_seat(first, "expired")
     address = f"PROLIFIC_PID={IDA}&STUDY_ID={published.external_id}&SESSION_ID={session}"

@@ -1,4 +1,4 @@
-"""What Prolific asks of a study, of pay and of a rejection, kept before anything is sent."""
+"""Handful checks Prolific's rules for studies, pay and rejections before it sends a request."""
 
 import json
 import math
@@ -81,7 +81,7 @@ def test_a_raised_minimum_of_prolific_is_respected(fake, researcher):
     (draft,) = drafts.plan(study, 0, researcher)
 
     class Dearer(prolific_client.Client):
-        """Prolific has raised what it asks for."""
+        """A client that sees a raised minimum wage."""
 
         def minimum_hourly(self, workspace, currency):
             return super().minimum_hourly(workspace, currency) + 300
@@ -141,7 +141,7 @@ def test_a_workspace_invisible_to_the_token_is_reported(fake, study, researcher,
         studies.create(draft, HOST)
 
 
-# Where the workspace lacks something -------------------------------------------------------------
+# Missing features of the workspace ---------------------------------------------------------------
 
 
 def test_without_paid_screen_outs_the_page_suggests_parts(fake, study, researcher, ada):
@@ -199,7 +199,7 @@ def secrets(fake) -> list[str]:
 
 def test_the_workspace_secret_is_replaced_only_on_request(db, fake, capsys):
     client = prolific_client.Client()
-    ours = client.replace_secret(client.workspace())  # another program's, say
+    ours = client.replace_secret(client.workspace())  # for example, from another program
     call_command("subscribe_prolific", "https://handful.example")
     call_command("subscribe_prolific", "https://handful.example")
     output = capsys.readouterr()
@@ -277,10 +277,10 @@ def test_enough_failed_checks_are_a_ground_for_rejection(
 @pytest.mark.parametrize(
     ("times", "own", "allowed"),
     [
-        ([600, 620, 640, 660], 10, False),  # too few to say
+        ([600, 620, 640, 660], 10, False),  # too few annotators to compare
         ([600, 610, 620, 630, 640], 590, False),
         ([600, 610, 620, 630, 640], 60, True),
-        ([60, 300, 600, 900, 1200], 1, False),  # people differ
+        ([60, 300, 600, 900, 1200], 1, False),  # annotators vary too much
     ],
 )
 def test_too_fast_means_three_standard_deviations_below_the_mean(

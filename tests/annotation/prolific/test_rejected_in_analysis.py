@@ -1,4 +1,4 @@
-"""A platform's rejection excludes no completed work: a researcher decides, blinded."""
+"""A rejection on a platform doesn't exclude completed work: a researcher decides, blinded."""
 
 import pytest
 from django.urls import reverse
@@ -21,7 +21,7 @@ from tests.annotation.prolific.fixtures import (
 
 @pytest.fixture
 def rejected(fake, study, published):
-    """Completed, then rejected on Prolific."""
+    """A participation that was completed, then rejected on Prolific."""
     seat = complete(fake, published)
     reject_there(fake, submission_of(fake, published)["id"])
     sync.sync(study)
