@@ -1,4 +1,4 @@
-"""Anchor examples: the same unrevealed examples for all arms of a task, before anything else."""
+"""Anchors: all arms of a task first answer the same examples, which are never revealed."""
 
 import json
 
@@ -24,7 +24,7 @@ HTMX = {"HTTP_HX_REQUEST": "true"}
 
 
 def study_with(researcher, **fields) -> Study:
-    """0 and 2 shots with two anchors, drawn from the six spare examples of another file."""
+    """Create a study at 0 and 2 shots with two anchors, drawn from six spare examples."""
     task = factories.make_task(labels=factories.LABELS, name="toy-labels", shots=(2, 8))
     defaults = {"shots": [0, 2], "annotators": 4, "hourly_rate": 12, "anchor_examples": 2}
     return factories.make_study(researcher, task, **(defaults | fields))

@@ -1,4 +1,4 @@
-"""Decisions on the analysis without the score; seats added with results at hand."""
+"""Researchers decide on exclusions without seeing the score; seats added later are marked."""
 
 import csv
 import io
@@ -37,7 +37,7 @@ def study(db, stored):
 
 @pytest.fixture
 def seats(study):
-    """One always right, one always "no answer"; both completed."""
+    """Two completed participations: one always right, one always "no answer"."""
     both = [factories.seat(study.scenarios.get()) for _ in range(2)]
     factories.work_through(both[0])
     factories.work_through(both[1], lambda turn: [])
@@ -71,7 +71,7 @@ def test_the_score_is_hidden_until_the_reason_is_stored(ada, study, seats):
         page = page_of(ada, seat)
         assert "The score stays hidden" in page
         assert not says_the_score(page)
-        assert page.count('<tr id="turn-') == 4  # the answers themselves are there
+        assert page.count('<tr id="turn-') == 4  # the answers themselves are shown
     assert exclude(ada, seats[1]).status_code == 302
     assert says_the_score(page_of(ada, seats[1]))
     assert not says_the_score(page_of(ada, seats[0]))
@@ -130,7 +130,7 @@ def test_a_rehearsal_hides_nothing(ada, researcher):
     rows = ada.get(address).json()["results"]
     assert {row["hidden"] for row in rows} == {False}
     exclude(ada, seat)
-    assert seat.decisions.get().score_seen  # it could be
+    assert seat.decisions.get().score_seen  # the API has shown it
 
 
 def test_an_example_page_hides_annotators_with_hidden_scores(ada, study, seats):

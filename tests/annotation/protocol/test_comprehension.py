@@ -1,4 +1,4 @@
-"""Questions about the instructions, consent text, attention checks, exit questionnaire."""
+"""Comprehension questions, the consent text, attention checks and the exit questionnaire."""
 
 import json
 import re
@@ -206,7 +206,7 @@ def test_a_second_file_of_checks_is_refused(checked, tmp_path):
 
 
 def asking(folder, question="Answer negative here.", **changes):
-    """A file with one check that says in its question what to answer."""
+    """Write a file with one attention check, whose question says what to answer."""
     line = {"id": "1", "context": "A fine film.", "question": question, "answer": ["negative"]}
     path = folder / "asking.jsonl"
     path.write_text(json.dumps(line | changes))
@@ -348,7 +348,7 @@ def test_instructions_without_questions_have_no_begin_section(client, researcher
 
 
 def test_the_title_of_a_help_window_is_one_element(client, researcher):
-    """Its summary spreads its pieces over the whole line."""
+    """The summary spaces its children across the line, so the title must be a single child."""
     kind = {"match": "Which places?", "name": "places", "wording": "Which places?",
             "definition": "All places.", "example": "Oslo."}  # fmt: skip
     task = factories.make_task(question_types=[kind])

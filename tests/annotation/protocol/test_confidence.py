@@ -1,4 +1,4 @@
-"""Confidence: asked after an answer is stored, before its gold or the next example is shown."""
+"""Annotators state their confidence after each answer, before the gold or the next example."""
 
 import re
 from dataclasses import replace
@@ -141,7 +141,7 @@ def test_without_reasons_none_is_asked_or_stored(client, researcher):
 
 
 def test_pages_without_confidence_are_the_same_bytes(client, researcher):
-    """The design of the second study differs only in where the question could be asked."""
+    """The second design may ask for confidence elsewhere, but not on this page."""
     pages = []
     for number, fields in enumerate(({}, {"confidence_share": 0.001})):
         study = study_of(researcher, name=f"s{number}", seed=1, asks_reasons=False,
@@ -237,7 +237,7 @@ def test_no_code_reveals_an_answer_whose_confidence_is_open(seat):
         training_step.reveal(seat.latest_turn())
 
 
-# Time, places, rights --------------------------------------------------------------------------
+# Time, withdrawal and permissions --------------------------------------------------------------
 
 
 def test_time_on_the_question_is_paid_and_not_time_on_the_reveal(seat):
@@ -260,7 +260,7 @@ def test_time_on_the_question_is_paid_and_not_time_on_the_reveal(seat):
 
 
 def _earlier(seat, seconds: float) -> None:
-    """Move what was done so far into the past, as if this time had passed since."""
+    """Move everything done so far into the past by this many seconds."""
     shift = timedelta(seconds=seconds)
     guards.lift(connection)
     Participation.objects.filter(pk=seat.pk).update(

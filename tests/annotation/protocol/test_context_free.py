@@ -1,4 +1,4 @@
-"""Annotators who see the test questions without their context, compared with zero shots."""
+"""Some annotators answer test questions without the context, for a comparison with zero shots."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ HTMX = {"HTTP_HX_REQUEST": "true"}
 
 
 def questions(prefix: str, number: int) -> list:
-    """Return questions that differ, each with three options and a context that answers it."""
+    """Return different questions, each with three options and a context that answers it."""
     records = []
     for index in range(number):
         options = [PLACES[(index + step) % len(PLACES)] for step in range(3)]
@@ -172,7 +172,7 @@ def wrong_in(*numbers: int):
 
 @pytest.fixture
 def answered(study):
-    """Scores of 100 and 75 with the context, and of 50, 25 and 37.5 without it."""
+    """A study with scores of 100 and 75 with the context, and 50, 25 and 37.5 without it."""
     zero = study.scenarios.get(shots=0, arm="")
     for scenario, wrong in (
         (zero, ()), (zero, (0, 1)),

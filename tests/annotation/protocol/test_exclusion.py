@@ -1,4 +1,4 @@
-"""Manual exclusion from the analysis with a reason, and the page of one annotator."""
+"""Researchers exclude an annotator from the analysis for a stated reason, and can undo it."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ def study(db, stored):
 
 @pytest.fixture
 def seats(study):
-    """One always right, one always "no answer"; both completed."""
+    """Two completed participations: one always right, one always "no answer"."""
     both = [factories.seat(study.scenarios.get()) for _ in range(2)]
     factories.work_through(both[0])
     factories.work_through(both[1], lambda turn: [])

@@ -1,4 +1,4 @@
-"""Every kind of answer goes the whole way: asked, refused, stored once, revealed, compared."""
+"""Every kind of answer works from the question through storage to the reveal."""
 
 import re
 
@@ -20,7 +20,7 @@ BESIDE = [kind for kind in KINDS if kind not in ("spans", "typed")]
 
 @pytest.fixture(params=KINDS)
 def seat(request, researcher):
-    """A participant at the first example of a task of that kind."""
+    """A participant at the first example of a task with this kind of answer."""
     study = factories.make_study(researcher, factories.make_kind(request.param), shots=[2])
     return factories.seat(study.scenarios.get())
 
@@ -171,7 +171,7 @@ def test_simulated_annotators_of_every_policy_answer_every_kind(researcher, poli
 
 
 def test_a_submit_has_at_most_8_queries_for_every_kind(client, seat, django_assert_max_num_queries):
-    """Of the annotation step, as the page sends it."""
+    """This is for the annotation step, with the request that the page sends."""
     factories.work_through(seat, limit=2)
     factories.go_on(seat.token)
     fields = {"turn": seat.latest_turn().pk, **right(seat)}

@@ -1,4 +1,4 @@
-"""Models as annotators: identity, seats, records of a run, and the pages that show them."""
+"""Models take part as annotators with separate seats, and pages compare them with people."""
 
 import csv
 import hashlib
@@ -100,7 +100,7 @@ def test_the_same_model_resumes_its_seat(study, runs):
 
 
 def test_a_model_gets_no_other_scenario_as_a_next_task(researcher, runs):
-    """Its identity contains the scenario, which the model chooses when it joins."""
+    """A model chooses its scenario when it joins, so the scenario is part of its identity."""
     tasks = [factories.make_task(name=name) for name in ("toy-places", "toy-towns")]
     study = both_doors.make_study(researcher, *tasks, shots=[2], tasks_per_worker=2)
     seat = done(study, runs)
@@ -217,7 +217,7 @@ def test_the_database_refuses_to_change_a_run(study, runs):
     assert not ModelRun.objects.exists()
 
 
-# Where it shows -----------------------------------------------------------------------------------
+# Pages and exports --------------------------------------------------------------------------------
 
 
 def exported(study, folder) -> dict[str, list[dict[str, str]]]:
@@ -257,19 +257,19 @@ def test_the_export_describes_each_model_and_does_not_count_it(study, runs, tmp_
 
 
 def half_right(turn):
-    """The gold of every second example, and of the others nothing."""
+    """Answer every second example correctly, and the others with "no answer"."""
     return turn.example.gold[:1] if turn.example.position % 2 else []
 
 
 def first_wrong(turn):
-    """One wrong label, then the gold."""
+    """Answer the first example wrong and the others correctly."""
     example = turn.example
     return factories.wrong_texts(example) if example.position == 0 else example.gold[:1]
 
 
 @pytest.fixture
 def compared(study, runs):
-    """One person on each split; a model twice on split 1 and once on split 2."""
+    """Seat one person on each split, and a model twice on split 1 and once on split 2."""
     for number, answer in ((1, None), (2, half_right)):
         scenario = study.scenarios.get(shots=2, split_number=number)
         factories.work_through(factories.seat(scenario), answer)

@@ -1,9 +1,9 @@
-"""Invariant 3, by difference: the same task with other gold gives the same bytes.
+"""Invariant 3: a page doesn't depend on gold that must still be hidden.
 
-Two tasks that differ in nothing but their gold (and its explanations, which are gold too) are
-walked through with the same answers. Until an answer is stored, and always in the annotation step,
-pages, replies and headers must be identical once the names that differ between any two
-participations are masked.
+The tests walk through two tasks with the same answers. The tasks differ only in their gold and its
+explanations. Until an answer is stored, and throughout the annotation step, all pages, replies and
+headers must be identical, except for names that differ between any two participations, which are
+masked.
 """
 
 import re
@@ -25,14 +25,14 @@ MASKS = [
     (rb"(?<=/join/)[\w-]{10,}", b"LINK"),
     (rb'(?<=name="turn" value=")\d+', b"TURN"),
     (rb'(?<=data-key=")[^"]+', b"TURN"),
-    # Time worked and what it earns: a cent every three seconds, so the clock alone decides.
+    # Time worked and earnings, which depend only on the clock (one cent every three seconds).
     (rb'(?<=data-worked=")\d+">\d+ min', b"WORKED"),
     (rb'(?<= value=")\d+\.\d\d">\d+\.\d\d', b"EARNED"),
     (rb'(?s)data-minutes-left="\d+".*?\d+ min', b"LEFT"),
     (rb"\b\d+(\.\d\d USD| min| s)\b", b"EARNED OR WORKED"),
     (rb"\b[A-Z2-9]{8}\b", b"CODE"),
 ]
-# The last page repeats the results of the training step, which were revealed.
+# The last page repeats the training results, which have already been revealed.
 LEARNED = re.compile(rb'<div class="visit-learned">.*?</div>', re.DOTALL)
 
 
@@ -65,7 +65,7 @@ GOLDS = (
     [("Oslo",), (), ("Oslo", "Lima", "Rome")],
     [(), ("Rome",), ("Lima",)],
 )
-# An answer that fits every example of a kind, another one, and one that is refused.
+# For each kind, two different answers that are valid for every example, and an invalid one.
 ANSWERS = {
     "spans": ({"typed": "Oslo"}, {"typed": "Rome"}, {"typed": "nowhere"}),
     "typed": ({"typed": "Bergen"}, {"typed": "Nice"}, {"typed": ""}),
@@ -79,7 +79,7 @@ ANSWERS = {
 
 
 def with_other_gold(made: list[Record]) -> list[Record]:
-    """The same examples with gold that is as possible: another option, or that of the next one."""
+    """Return the examples with other valid gold: another option, or the next example's gold."""
     golds = [
         record.options[-1:] if record.options[-1:] != record.gold else record.options[:1]
         for record in made
@@ -90,7 +90,7 @@ def with_other_gold(made: list[Record]) -> list[Record]:
 
 
 def files_of(kind: str, gold, trained_on) -> dict:
-    """Training and test file: of spans with this gold, else the first or the second version."""
+    """Return training and test records with this gold; other kinds use it only as a version."""
     if kind == "spans":
         return {"train": {3: records("train", trained_on or gold)}, "test": records("test", gold)}
     make = factories.KINDS[kind][1]
@@ -103,7 +103,7 @@ def files_of(kind: str, gold, trained_on) -> dict:
 def walk(
     researcher, gold, owner_name, trained_on=None, kind="spans", **design
 ) -> list[tuple[str, bool, tuple]]:
-    """Walk one participation from Start to the end; (step, is a reveal, masked reply) of each."""
+    """Walk from Start to the end; return (step, is a reveal, masked reply) of each state."""
     given, other, refused_one = ANSWERS[kind]
     task = factories.make_kind(
         kind, name=f"toy-{owner_name}", title="Same", **files_of(kind, gold, trained_on)
@@ -113,7 +113,7 @@ def walk(
     client = Client()
     seen = [("landing", False, masked(client.get(reverse("landing", args=[study.link_code]))))]
     client.post(reverse("start", args=[study.link_code]))
-    # The seed of the orders contains the pseudonym and the task's name: make both walks the same.
+    # Use the same pseudonym in both walks, because the seed of the orders depends on it.
     Participation.objects.filter(study=study).update(pseudonym="A-SAME2")
     seat = study.participations.get()
     work = reverse("work", args=[seat.token])
@@ -144,7 +144,7 @@ def walk(
 
 @pytest.fixture
 def same_orders(monkeypatch, settings):
-    """Tasks of two names draw different orders; file order makes the walks comparable."""
+    """Use file order, because shuffled orders depend on the task's name."""
     for field in ("training_order", "annotation_order"):
         monkeypatch.setattr(Study.design_field(field), "default", Study.Order.FILE_ORDER)
 
@@ -167,8 +167,8 @@ def test_nothing_derived_from_gold_is_shown_before_the_answer(researcher, same_o
 
 SCREENED = {
     "shots": [0], "screening_examples": 3,
-    # Other rules have too few examples; a participant who is screened out learns this much of the
-    # gold.
+    # The other rules have too few examples. Participants who are screened out may learn this much
+    # about the gold.
     "qualification": "points_below", "qualification_threshold": 20,
 }  # fmt: skip
 
@@ -212,7 +212,7 @@ def test_reveals_differ_so_the_comparison_can_fail(researcher, same_orders, kind
 
 
 def test_an_explanation_is_shown_in_reveals_only(researcher, same_orders):
-    """Also where the gold is the same, it is read after the answer and never before."""
+    """Explanations appear only after the answer, even if both tasks have the same gold."""
     seen = walk(researcher, GOLDS[0], "c")
     with_it = [is_reveal for _step, is_reveal, (_s, body, _h) in seen if b"Because of" in body]
     assert with_it == [True] * 6

@@ -1,4 +1,4 @@
-"""Labels and options in an order of each annotator, if the design shuffles them."""
+"""If the design shuffles labels and options, each annotator sees a separate order."""
 
 import json
 
@@ -96,7 +96,7 @@ def test_a_chosen_option_is_stored_as_its_text(researcher):
     for seat, order in zip(seats, orders, strict=True):
         send(seat, option="2")
         assert Answer.objects.get(turn__participation=seat).values == [order[2]]
-        send(seat, option="2")  # sent again: the same answer, not a conflict
+        send(seat, option="2")  # repeating the same answer is not a conflict
         assert Client().get(reverse("work", args=[seat.token])).status_code == 200
 
 

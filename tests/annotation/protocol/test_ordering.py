@@ -1,4 +1,4 @@
-"""Orders: seeded, complete, and the questions of one sentence far from each other."""
+"""Orders of examples are seeded and complete, and separate questions about one sentence."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""A program is never an unmarked person (docs/protocol.md#invariants)."""
+"""A program can't take part as a person unless it is marked (docs/protocol.md#invariants)."""
 
 import itertools
 from urllib.parse import urlsplit
@@ -40,7 +40,7 @@ from tests.annotation.recruitment.test_platforms import panel_fields
 STORED = (
     Allocation, Answer, AuditEntry, ExitAnswers, Exposure, Participation, Submission, Turn, Worker,
 )  # fmt: skip
-# A body that fits, for each step that a program can take.
+# A valid body for each step of the API.
 BODIES = {
     "consent": {"agree": True},
     "own_questions": {"answers": {}},
@@ -66,7 +66,7 @@ def study(researcher):
 
 
 def stored() -> list[int]:
-    """Count the rows, including people who did not consent."""
+    """Return the number of rows in each table, and of people who did not consent."""
     declined = sum(Scenario.objects.values_list("declined", flat=True))
     return [declined, *(model.objects.count() for model in STORED)]
 
@@ -89,7 +89,7 @@ def is_refused(reply) -> bool:
 
 
 def links_of(study: Study, fake, researcher) -> list[str]:
-    """Paths under /join/ by which people come: open, personal, of panels, of Prolific (double)."""
+    """Return the API paths of links for people: open, personal, from a panel and from Prolific."""
     open_link = reverse("api_join", args=[study.link_code])
     personal = [
         reverse("api_join", args=[link.code]) for link in make_links(study, "Ida\nBo\nCy\nDee")
@@ -127,17 +127,17 @@ def test_fifty_programs_get_no_seat_of_a_person_by_any_link(fake, researcher):
     for link, body in zip(itertools.islice(itertools.cycle(links), 50), bodies, strict=False):
         program = Client()
         about = program.get(link)
-        if about.status_code == 200:  # what the landing page of an own link says
+        if about.status_code == 200:  # includes the page's arrival value
             body = body | {"arrival": about.json()["arrival"]}
         assert "segments" not in about.content.decode()
         reply = program.post(link, body, "application/json")
-        if "?" in link:  # the API has no parameters for a platform's ids
+        if "?" in link:  # the API has no parameters for platform ids
             assert reply.status_code == 400
         else:
             assert is_refused(reply)
         assert "worker" not in reply.cookies
     assert stored() == before
-    for study in made:  # and every seat is free for people
+    for study in made:  # all seats are still free for people
         assert [both_doors.Pages().start(study).status_code for _person in range(2)] == [302, 302]
 
 
@@ -162,7 +162,7 @@ def test_a_researcher_token_cannot_take_a_persons_seat(study, researcher):
 
 @pytest.mark.parametrize("name", STEPS)
 def test_no_step_of_a_seat_taken_by_page_is_open_to_a_program(researcher, name):
-    """Consent, the first example, and what follows: no step of a person is open to a program."""
+    """This holds before consent, while the person works, and after the last answer."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=3, exit_questionnaire=True
     )
@@ -215,7 +215,7 @@ def test_programs_cannot_work_seats_of_links_panels_or_prolific(fake, researcher
 
 
 def test_people_may_withdraw_by_any_channel(study):
-    """It shows nothing, and erases what is theirs."""
+    """Withdrawing through the API is safe: it shows nothing, and erases only their own answers."""
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=1)
     reply = ask("withdraw", seat.token)
@@ -272,7 +272,7 @@ def test_a_channel_is_a_page_or_the_api_and_never_changes(study, table):
         )
 
 
-# Where the design allows it, and where no person is asked ----------------------------------------
+# Exceptions --------------------------------------------------------------------------------------
 
 
 def go_through(door, study: Study) -> Participation:

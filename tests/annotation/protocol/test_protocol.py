@@ -1,4 +1,4 @@
-"""The protocol over HTTP, as a browser without JavaScript goes through it, and the reply table."""
+"""The protocol over HTTP as in a browser without JavaScript, and the table of replies."""
 
 import re
 
@@ -30,7 +30,7 @@ def study(db, stored):
 
 @pytest.fixture
 def seat(study):
-    """At the first question of a training step of two examples."""
+    """A participant at the first of two training examples."""
     return factories.seat(study.scenarios.get())
 
 
@@ -45,7 +45,7 @@ def page(client, participation) -> str:
 
 
 def to_annotation(participation) -> Turn:
-    """Go through the training step; return the first turn of the annotation step."""
+    """Complete the training step, and return the first turn of the annotation step."""
     factories.work_through(participation, limit=2)
     _participation, turn = factories.go_on(participation.token)
     assert turn.step == Step.ANNOTATION
@@ -272,9 +272,9 @@ def test_a_submit_of_the_annotation_step_has_at_most_8_queries(
 
 @pytest.mark.postgres
 def test_a_submit_is_three_statements_on_postgresql(client, seat, django_assert_num_queries):
-    """The lock, the latest turn, and all rows in one message.
+    """A submit takes the lock, reads the latest turn, and inserts all rows in one message.
 
-    Also this test's savepoint and its end, and the next example, which this process has not met.
+    The other three are the test's savepoint, its release, and the next example (not cached yet).
     """
     turn = to_annotation(seat)
     page(client, seat)

@@ -1,4 +1,4 @@
-"""After the training step: continue, be screened out with pay, or wait for a decision."""
+"""After the training step, annotators continue, are screened out with pay, or must wait."""
 
 from datetime import timedelta
 from html import unescape
@@ -32,7 +32,7 @@ def study_with(researcher, rule, threshold=None, **fields):
 
 
 def train(study, right: int) -> Participation:
-    """Answer both training examples, `right` of them correctly, and continue."""
+    """Answer two training examples, `right` of them correctly, and continue."""
     seat = factories.seat(study.scenarios.get())
     for index in range(2):
         turn = seat.latest_turn()
@@ -51,14 +51,14 @@ def train(study, right: int) -> Participation:
         ("none", None, 0, [], True, False),
         ("minimum", 50, 50, [], True, False),
         ("minimum", 50, 49.9, [], False, False),
-        # Five times 0.8 and five times 0.6, added up one by one.
+        # The mean of five 0.8 and five 0.6 is 0.7, except for rounding errors.
         ("minimum", 70, 10 * sum([0.8] * 5 + [0.6] * 5), [], True, False),
         ("points_below", 10, 0, [90], True, True),
         ("points_below", 10, 80, [90, 90], True, False),
         ("points_below", 10, 79, [90, 90], False, False),
         ("sds_below", 2, 0, [80, 82, 87, 84], True, True),
         ("sds_below", 2, 77, [80, 82, 87, 80, 82], True, False),
-        # Mean 82.2, SD 2.86 (ddof 1): two of them below is 76.47.
+        # Mean 82.2, SD 2.86 (ddof 1): two SDs below is 76.47.
         ("sds_below", 2, 76, [80, 82, 87, 80, 82], False, False),
     ],
 )
@@ -134,9 +134,9 @@ def test_the_group_includes_screen_outs_and_needs_a_minimum_size(researcher):
     first = train(study, right=0)
     assert (first.status, first.qualified) == ("working", True)
     assert train(study, right=2).status == "working"
-    # Two others by now: 100 and 0, mean 50.
+    # There are now two others, 100 and 0, with a mean of 50.
     assert train(study, right=0).status == "screened_out"
-    # Three others: 100, 0 and the screened-out 0; the mean is 33.3.
+    # There are now three others: 100, 0 and the screened-out 0, with a mean of 33.3.
     assert train(study, right=1).status == "working"
 
 

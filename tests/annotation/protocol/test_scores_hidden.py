@@ -1,4 +1,4 @@
-"""If the design hides people's test scores, no page shows one before the study is closed."""
+"""If the design hides people's test scores, pages show none until the study is closed."""
 
 import io
 import json
@@ -16,13 +16,13 @@ from annotation.study import design, design_file, lifecycle
 from tests import factories
 from tests.annotation.study.test_team import ALLOWED
 
-# Of two people: 41.67 of one, 100 of the other, and their mean; in any form that a page may take.
+# One person's score of 41.67 and the mean with the other's 100, in any format a page might use.
 SCORES = re.compile(r"(?<![\d.])(41\.[67]\d*|0\.41[67]\d*|\.41[67]\d*|70\.8\d*|0\.708\d*)(?!\d)")
 
 
 @pytest.fixture
 def study(researcher, settings, tmp_path):
-    """An open study with the default, in which two people have completed everything."""
+    """An open study with hidden test scores, which two people have completed."""
     settings.VAR_DIR = tmp_path
     task = factories.make_task()
     study = factories.make_study(
@@ -35,7 +35,7 @@ def study(researcher, settings, tmp_path):
 
 
 def _often_wrong(turn):
-    """Training right; of four test examples two wrong, one right, one partly right."""
+    """Answer the training right; of four test answers, two are wrong and one is partly right."""
     if turn.step == "training":
         return factories.right_texts(turn.example)
     return {0: ["home"], 1: turn.example.gold, 2: turn.example.gold[:1], 3: ["home"]}[
@@ -48,7 +48,7 @@ def wrong_one(study):
 
 
 def replies(client, study):
-    """(name, status, content) of every address of the study that is read, archives unpacked."""
+    """Yield (name, status, content) for each GET address of the study, with unpacked archives."""
     keys = {
         "pseudonym": wrong_one(study).pseudonym,
         "scenario": study.scenarios.get().pk,
@@ -58,7 +58,7 @@ def replies(client, study):
     names.add(("api_release_zip", ()))
     for name, rest in sorted(names, key=str):
         if "batch" in rest or "panel" in rest:
-            continue  # money, and a test visit
+            continue  # pay and panels have no scores
         address = reverse(name, args=[study.name, *(keys.get(part, part) for part in rest)])
         reply = client.get(address, follow=True)
         content = reply.getvalue()
@@ -105,7 +105,7 @@ def test_result_pages_explain_hidden_scores_and_files_are_403(ada, study):
     assert reply.status_code == 403
     assert "hidden until the study is closed" in page
     assert reverse("human_performance", args=[study.name], query={"show": "training"}) in page
-    assert reverse("study_design", args=[study.name]) in page  # the tabs
+    assert reverse("study_design", args=[study.name]) in page  # in the tabs
     reply = ada.get(reverse("api_human_performance", args=[study.name]))
     assert (reply.status_code, reply.json()["detail"]) == (
         403, "Human test scores are hidden until the study is closed, as its design specifies, so"
@@ -147,7 +147,7 @@ def test_answers_by_the_api_have_no_test_gold_and_no_s1(ada, study, researcher):
     tests = [row for row in rows if row["step"] == "annotation"]
     assert len(tests) == 8
     assert {(row["gold"], row["s1"], row["hidden"]) for row in tests} == {(None, None, True)}
-    # Training answers of a participant with a decision are visible, as without the rule.
+    # After a decision, a participant's training answers are visible as usual.
     trained = [row for row in rows if row["step"] == "training" and not row["hidden"]]
     assert {row["annotator"] for row in trained} == {wrong_one(study).pseudonym}
 

@@ -1,4 +1,4 @@
-"""The screening step: zero-shot annotators are judged as the others are, by unrevealed examples."""
+"""The screening step qualifies zero-shot annotators by examples that are never revealed."""
 
 import json
 from dataclasses import replace
@@ -29,7 +29,7 @@ HTMX = {"HTTP_HX_REQUEST": "true"}
 
 
 def study_with(researcher, task=None, **fields) -> Study:
-    """0 and 2 shots, and three screening examples, of which 60 % must be right."""
+    """Create a study at 0 and 2 shots with three screening examples and a minimum of 60 %."""
     task = task or factories.make_task(labels=factories.LABELS, name="toy-labels", shots=(2, 6))
     defaults = {
         "shots": [0, 2], "annotators": 4, "hourly_rate": 12, "screening_examples": 3,
@@ -48,7 +48,7 @@ def at_zero(study) -> Participation:
 
 
 def screen(study, right: int) -> Participation:
-    """Answer the screening set as a new participant, `right` examples of it correctly."""
+    """Answer the screening set as a new participant, `right` examples correctly."""
     seat = at_zero(study)
     for index in range(study.screening_examples):
         turn = seat.latest_turn()
@@ -147,7 +147,7 @@ def test_a_researcher_decides_with_the_screening_answers_visible(ada, researcher
 
 def test_a_relative_rule_compares_the_same_screening_set(ada, researcher):
     study = study_with(researcher, qualification="points_below", qualification_threshold=20)
-    assert screen(study, right=0).status == "working"  # too few others
+    assert screen(study, right=0).status == "working"  # too few others to compare
     assert screen(study, right=3).status == "working"
     assert screen(study, right=0).status == "screened_out"
     (reason,) = qualification.flagged_again(study).values()
@@ -217,7 +217,7 @@ def test_texts_and_questions_of_other_arms_are_not_drawn(researcher):
     pool = factories.place_records("train", 6)
     test = factories.place_records("test", 3)
     early = [replace(test[0], id="early", question="And now?")]
-    again = [replace(pool[0], id="again", gold=("train",))]  # asked as in the training, other gold
+    again = [replace(pool[0], id="again", gold=("train",))]  # a training question with other gold
     task = factories.make_task(train={2: pool[:2], 8: [*pool, *early, *again]}, test=test)
     study = study_with(researcher, task, screening_examples=4)
     assert {example.source_id for example in screening.examples(study, task)} == {
@@ -280,7 +280,7 @@ def test_other_splits_of_a_published_task_have_enough_examples(researcher, name)
     assert {example.split.number for example in own} <= {2, 3, 4, 5}
 
 
-# What is said, counted and paid ------------------------------------------------------------------
+# Announcements, counts and pay -------------------------------------------------------------------
 
 
 def test_landing_and_instructions_announce_the_screening_step(client, study):
@@ -325,7 +325,7 @@ def test_parts_on_prolific_separate_the_screening_step(researcher):
 
 
 def test_screening_counts_in_no_score_table_or_agreement(researcher, study):
-    wrong = iter([1, 1, 0] * 10)  # one of three screening answers wrong, all of the test right
+    wrong = iter([1, 1, 0] * 10)  # of three screening answers, one is wrong
 
     def answer(turn):
         gold = turn.example.gold[0]
