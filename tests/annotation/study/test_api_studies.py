@@ -1,4 +1,4 @@
-"""Studies by program: from the same design to the same manifest, and nothing that is misspelt."""
+"""Programs create and run studies like the pages do, and misspelt fields are refused."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ DESIGN = {
 
 
 class Program:
-    """A script with a token of that researcher."""
+    """A script with a researcher's token."""
 
     def __init__(self, owner, *scopes, study=None):
         self.headers = factories.bearer(owner, *(scopes or ("read", "run", "pay")), study=study)
@@ -52,7 +52,7 @@ class Program:
         return self.client.patch(f"{ROOT}{path}", body, "application/json", headers=all_headers)
 
     def send(self, path, **fields):
-        """As multipart."""
+        """Post fields as multipart."""
         return self.client.post(f"{ROOT}{path}", fields, headers=self.headers)
 
 
@@ -356,7 +356,7 @@ def test_shots_and_annotators_that_are_not_in_the_study_are_refused(program, don
     assert list(reply.json()["fields"]) == [parameter.partition("=")[0]]
 
 
-# The twins ----------------------------------------------------------------------------------------
+# API twins of forms -------------------------------------------------------------------------------
 
 
 @pytest.mark.long
@@ -364,7 +364,7 @@ def test_seats_and_switches_can_change_while_a_study_runs(program, done, other_r
     rows = program.get("/studies/done/scenarios/").json()["results"]
     scenario = rows[0]["id"]
     added = program.post("/studies/done/seats/", {"scenario": scenario, "number": 2})
-    assert added.status_code == 422  # a participant has completed: needs a confirmation
+    assert added.status_code == 422  # needs confirmation, because a participant has completed
     more = {"scenario": scenario, "number": 2, "confirmed": True}
     assert program.post("/studies/done/seats/", more).status_code == 200
     assert program.get("/studies/done/scenarios/").json()["results"][0]["seats"] == 4
@@ -373,7 +373,7 @@ def test_seats_and_switches_can_change_while_a_study_runs(program, done, other_r
     done.refresh_from_db()
     assert (done.open_link_on, done.shared_computers) == (False, False)
     added = {"action": "add", "username": "grace", "role": "analyst"}
-    assert program.post("/studies/done/team/", added).status_code == 422  # a stranger is invited
+    assert program.post("/studies/done/team/", added).status_code == 422  # must be invited
     theirs = factories.make_study(other_researcher, done.tasks.get(), name="theirs", shots=[0])
     team.add(theirs, "ada", "analyst", other_researcher)
     assert program.post("/studies/done/team/", added).status_code == 200

@@ -1,4 +1,4 @@
-"""Several upstream arms in a cross-task study: design, training of each arm, known effects."""
+"""A cross-task study can have several upstream arms with different tasks and doses."""
 
 import json
 from collections import Counter
@@ -28,7 +28,7 @@ ARMS = [{"name": "dose-1", "examples": 1}, {"name": "mix.b", "tasks": ["up-two"]
 TRAINED = {
     "dose-1": Counter({"up-one": 1, "up-two": 1}),
     "mix.b": Counter({"up-two": 4}),
-    "sham": Counter({"sham": 4}),  # as many as the longest arm
+    "sham": Counter({"sham": 4}),  # the longest arm's number
     "direct": Counter(),
 }
 

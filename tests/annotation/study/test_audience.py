@@ -1,4 +1,4 @@
-"""The audience of a design and its recruitment on Prolific: declared, frozen, shown."""
+"""A design declares its audience and its recruitment on Prolific, which are then frozen."""
 
 import json
 

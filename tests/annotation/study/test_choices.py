@@ -1,4 +1,4 @@
-"""Every field with choices has a CHECK: the database itself refuses another value."""
+"""Each field with choices has a CHECK constraint, so the database refuses any other value."""
 
 import pytest
 from django.apps import apps
@@ -39,14 +39,14 @@ FIELDS = {
     for app in ("annotation", "tasks")
     for model in apps.get_app_config(app).get_models()
     for field in model._meta.local_fields
-    # Languages come with their catalogues, without a migration.
+    # Languages are added with their catalogues, without a migration.
     if field.choices and not isinstance(field, LanguageField)
 }
 
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """At least one row of every model that has a field with choices."""
+    """Store at least one row of each model that has a field with choices."""
     researcher, other_researcher = module_researcher, get_user_model().objects.create_user("grace")
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[2])
@@ -97,11 +97,11 @@ def stored(module_researcher):
 
 @pytest.fixture
 def rows(stored, db):
-    guards.lift(connection)  # it is the constraint that has to refuse
+    guards.lift(connection)  # so that only the constraints can refuse
 
 
 def own_check(model: type[models.Model], field: str) -> str:
-    """The name of the constraint about this field alone."""
+    """Return the name of the constraint on only this field."""
     for constraint in model._meta.constraints:
         if isinstance(constraint, models.CheckConstraint) and isinstance(constraint.condition, Q):
             children = constraint.condition.children

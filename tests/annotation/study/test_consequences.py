@@ -1,4 +1,4 @@
-"""Consequences of a design: shown next to its form while typing, and again before opening."""
+"""A design's consequences appear next to its form while typing, and again before opening."""
 
 import re
 from decimal import Decimal
@@ -42,7 +42,7 @@ def test_seats_minutes_and_cost_are_calculated_and_not_stored(ada, task):
     assert "About 20 minutes. Pay: 12.00" in page
     assert "<html" not in page
     assert not Study.objects.exists()
-    # It is asked for with every word that is typed.
+    # Nothing is logged, because the form asks for this after every word.
     assert not AuditEntry.objects.filter(topic="design").exists()
 
 
@@ -80,7 +80,7 @@ def test_a_calculation_names_only_the_fields_it_lacks(ada, task):
 
 @pytest.mark.long
 def test_a_pilot_gives_the_seconds_of_an_example(ada, researcher):
-    """Simulated presses take less than a tenth of a second, which is not shown as 0.0."""
+    """Simulated answers take less than a tenth of a second, which is shown as < 0.1, not as 0.0."""
     task = factories.make_task(shots=(2,), test_size=30)
     draft = factories.make_study(researcher, task, status="draft")
     assert minutes.pilot(draft, task) is None
@@ -169,7 +169,7 @@ def test_task_choices_of_the_form_have_different_labels(ada, task):
 
 @pytest.mark.parametrize(("budget", "primary"), [(48, "Open"), (None, "Change the design")])
 def test_a_draft_offers_to_open_only_a_complete_design(ada, researcher, task, budget, primary):
-    """The form to open it was folded under a grey line, also while something was missing."""
+    """In an earlier version, the form was folded, and shown even if something was missing."""
     study = factories.make_study(
         researcher, task, status="draft", max_paid_hours="0.5", budget=budget
     )

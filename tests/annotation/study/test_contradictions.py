@@ -1,4 +1,4 @@
-"""Rules that exclude every participant are refused; restrictions in force are reported."""
+"""Designs that would exclude every participant are refused, and restrictions are reported."""
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -96,7 +96,7 @@ def test_a_rule_requiring_a_deleted_study_is_named(ada, researcher, task):
 
 
 def test_an_unreachable_minimum_is_refused_at_its_field(researcher):
-    """Two of the four golds do not occur in their text."""
+    """Two of the four golds don't occur in their text, so they can't be highlighted."""
     records = [
         Record(id=str(n), context=(f"Text number {n} about Oslo.",), question="Which place?",
                gold=(("Oslo",) if n % 2 else ("Bergen",)))

@@ -1,4 +1,4 @@
-"""Cross-task studies: arms, upstream tasks before the unseen task, and exposures."""
+"""In cross-task studies, some arms train on upstream tasks before the unseen task."""
 
 import json
 import math
@@ -156,11 +156,11 @@ def test_upstream_answers_are_revealed_before_the_next_task(study):
         assert reply.status_code == 409  # no revision
         client.post(reverse("continue", args=[person.token]), {"leaving": "reveal"})
     other = {"up-one": "up-two", "up-two": "up-one"}[first.card.name]
-    for _look in range(2):  # a reload shows the same
+    for _look in range(2):  # a reload shows the same page
         page = client.get(work).content.decode()
         assert f"Instructions of {other}." in page
         assert "Now comes a different task." in page
-        assert "10 examples" not in page  # the whole training step, of which three are done
+        assert "10 examples" not in page  # which would include the three already done
         assert person.turns.count() == 3
     client.post(reverse("continue", args=[person.token]), {"leaving": "reveal"})  # a second click
     assert person.turns.count() == 3
@@ -174,7 +174,7 @@ def test_the_unseen_task_is_not_named_before_it_begins(study):
     while person.scenario.arm != "upstream":
         person = seats.join(study.pk, worker_key("link", f"{person.pk}"), "link", Kind.PERSON)
     asked = Client().get(reverse("work", args=[person.token])).content.decode()
-    assert person.scenario.task.name not in asked  # the page that asks for consent
+    assert person.scenario.task.name not in asked  # not before consent
     consent.record(person, agree=True)
     page = Client().get(reverse("work", args=[person.token])).content.decode()
     assert f"Instructions of {person.scenario.task.name}." not in page
@@ -208,7 +208,7 @@ def test_a_worker_cannot_join_a_second_arm_or_repeat_upstream(study, researcher)
     assert refused.value.code == "done"
     with pytest.raises(IntegrityError), transaction.atomic():
         ArmTaken.objects.create(study=study, worker_key=person.worker.key, arm="direct")
-    # A participant who met an upstream task gets no seat in an ordinary study of it.
+    # Having trained on an upstream task, a participant can't join an ordinary study of it.
     other = factories.make_study(researcher, study.upstream_tasks.first(), shots=[0])
     assert refusal(other, person.worker.key, Kind.PERSON) == "full"
 
@@ -381,7 +381,7 @@ def test_the_database_refuses_an_unknown_arm(study):
 
 
 def make_draft_pk(study) -> int:
-    """A cross-task draft like that one: what is open is guarded as a whole."""
+    """Create a draft of this cross-task study, because an open study can't be changed."""
     draft = Study(
         owner=study.owner, name="draft", title="Draft", shots=[4], annotators=1, seed=1,
         upstream_examples=2, sham_task=study.sham_task,
@@ -403,7 +403,7 @@ def test_a_withdrawal_erases_the_upstream_step(study):
 
 
 def trained_of(study) -> int:
-    """How many people of the study count as trained, over all scenarios."""
+    """Return the number of people who count as trained, over all scenarios."""
     scenarios = list(funnel.with_training_size(study))
     rows = funnel.by_scenario_and_kind(study, scenarios)
     return sum(row.trained for (_scenario, kind), row in rows.items() if kind == Kind.PERSON)
@@ -430,7 +430,7 @@ def test_erased_upstream_turns_do_not_count_as_trained(study, arm):
 
 
 def test_upstream_minutes_follow_the_length_of_their_texts(researcher, db):
-    """Those of the unseen task have 9 or 10 words with the question; the upstream task has more."""
+    """The unseen task's examples have 9 or 10 words; those of the upstream task are longer."""
     long = [
         replace(record, context=("word " * 90 + record.context[0],))
         for record in records("long train", 8)

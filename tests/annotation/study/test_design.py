@@ -1,4 +1,4 @@
-"""Designing a study: rules with a reason at the field, freezing, status, in browser and command."""
+"""Designing a study in the browser and by command: errors at their fields, freezing, status."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ def task(db):
 
 
 def fields(task, **changes) -> dict:
-    """What the form of a new study sends."""
+    """Return the fields that the form for a new study sends."""
     return {
         "name": "spring",
         "title": "Spring",
@@ -132,7 +132,7 @@ def test_two_tabs_cannot_overwrite_each_others_design(ada, task):
     assert reply.status_code == 409
     page = reply.content.decode()
     assert "Hourly rate</a>: 20" in " ".join(page.split())
-    assert "Title</a>:" not in page  # the other tab has left it
+    assert "Title</a>:" not in page  # unchanged in the other tab
     assert 'value="Typed here"' in page
     stored = Study.objects.get()
     assert (stored.title, stored.hourly_rate) == ("Spring", 20)
@@ -158,7 +158,7 @@ def test_a_refused_draft_with_a_new_name_is_sent_to_itself(ada, task):
     ada.post(reverse("study_new"), fields(task, name="autumn"))
     edit = reverse("study_edit", args=["spring"])
     opened = ada.get(edit, follow=True).context["form"].initial["version"]
-    for name in ("winter", "autumn"):  # a free name, and that of another draft
+    for name in ("winter", "autumn"):  # an unused name, and another draft's name
         sent = fields(task, name=name, consent_text="", version=opened)
         reply = ada.post(edit, sent)
         assert reply.status_code == 422

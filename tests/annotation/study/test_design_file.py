@@ -1,4 +1,4 @@
-"""A whole design as a TOML file for `create_study --design`."""
+"""`create_study --design` reads a whole design from a TOML file."""
 
 import json
 
@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from annotation.models import Study
 from tests import factories
 
-# Every key, each with another value than the default.
+# Every key, with a value that differs from the default.
 WHOLE = """
 name = "whole"
 title = "The whole design"
@@ -60,7 +60,7 @@ def task(db):
 
 @pytest.fixture
 def create(researcher, task, tmp_path):
-    """Run the command on a file of that text."""
+    """Return a function that runs the command on a file with this text."""
 
     def run(text: str, *flags: str) -> None:
         file = tmp_path / "design.toml"

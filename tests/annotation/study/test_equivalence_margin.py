@@ -1,4 +1,4 @@
-"""The margin of equivalence: optional, some points, frozen with the design."""
+"""The equivalence margin is an optional number of points, frozen with the design."""
 
 import json
 

@@ -1,7 +1,7 @@
-"""Each sentence that an annotator can meet is marked (docs/contributing.md#languages).
+"""Every sentence for annotators is marked for translation (docs/contributing.md#languages).
 
-The pages speak English in ⟦brackets⟧, all texts of researchers are Greek letters: a Latin letter
-outside the brackets was forgotten. Through HTTP, from the landing page to the end.
+Here, translations are the English sentences in ⟦brackets⟧, and researchers' texts are in Greek
+letters. So a Latin letter outside brackets, on any page, belongs to a sentence that isn't marked.
 """
 
 import json
@@ -58,7 +58,7 @@ def test_the_reader_finds_an_untranslated_sentence():
 
 
 def unfit(card) -> list[dict]:
-    """Answers that do not fit, by each way of answering."""
+    """Return the fields of invalid answers, for each way of answering."""
     if card.labels:
         return [{}, {"label": greek("other")}, {"label": "α\0"}]
     spans = [
@@ -178,7 +178,7 @@ def test_a_participation_in_each_other_kind_is_translated(reader, researcher, ki
 
 
 def try_another_kind(reader, seat, kind):
-    """The three made-up sentences: an answer that does not fit, and one that does."""
+    """Try each of the three invented sentences with an invalid and a valid answer."""
     for number in (1, 2, 3):
         address = reverse("try_tool", args=[seat.token, number])
         reader.get(address, f"try {kind} {number}")
@@ -188,7 +188,7 @@ def try_another_kind(reader, seat, kind):
 
 
 def answer_again(reader, seat, turn):
-    """Another answer to that turn, which is too late."""
+    """Send a different answer to a turn that has been answered, which is refused."""
     card = seat.scenario.task.card
     other = {"label": card.labels[-1].name} if card.labels else {"typed": greek("met")}
     address = reverse("answer", args=[seat.token])
@@ -196,7 +196,7 @@ def answer_again(reader, seat, turn):
 
 
 def try_the_tool(reader, seat):
-    """The three made-up sentences, wrong and right, and an answer that does not fit."""
+    """Try each of the three invented sentences with invalid, wrong and right answers."""
     for number in (1, 2, 3):
         address = reverse("try_tool", args=[seat.token, number])
         reader.get(address, f"try the tool {number}")
@@ -211,7 +211,7 @@ def try_the_tool(reader, seat):
 
 
 FINDINGS = [
-    # gold, answer, what the reveal says of it
+    # gold, answer, the reveal's finding
     (["Ada Lund"], ["Ada Lund"], "right"),
     (["Ada Lund"], ["Ada"], "too_short"),
     (["Ada Lund"], ["Ada Lund met Kim"], "too_long"),
@@ -250,7 +250,7 @@ def test_each_finding_of_a_reveal_is_translated(reader, researcher, gold_rule):
             assert kind == "" or f'data-finding="{kind}"' in page
         go_on(reader, seat, kind)
     assert seat.latest_turn().step == "annotation"
-    for index in range(51 - size):  # the proposal of a break
+    for index in range(51 - size):  # enough to suggest a break
         turn = seat.latest_turn()
         if index > 48 - size:
             answer(reader, seat, factories.fields_for(turn.example, []), f"example {index}")
@@ -311,7 +311,7 @@ def test_pages_of_a_study_that_is_not_open_are_translated(reader, researcher, st
 
 
 def test_landing_pages_are_translated(reader, researcher):
-    """Several tasks of both kinds, phones, a participant who has begun, volunteers."""
+    """Covers two kinds of tasks, phones, volunteers, and a participant who has begun."""
     tasks = [made_task(card_of("sst-2")), made_task(card_of("squadv2"))]
     study = study_of(researcher, *tasks, shots=[0], computer_only=True, hourly_rate=0)
     address = reverse("landing", args=[study.link_code])
@@ -421,7 +421,7 @@ def test_the_page_after_a_late_withdrawal_is_translated(reader, researcher):
 
 
 def test_numbers_in_attributes_are_not_localised(reader, researcher):
-    """In German 0.5 reads 0,5: a browser, a script or a style sheet would not understand it."""
+    """German text has 0,5 for 0.5, but browsers, scripts and style sheets can't parse that."""
     study = study_of(
         researcher, made_task(card_of("squadv2")), shots=[2], hourly_rate="12.50",
         max_paid_hours="1.5",

@@ -1,4 +1,4 @@
-"""The metric of a task is in its card; further ones are declared before launch, and frozen."""
+"""A task's card sets its metric; a design can add metrics, which are frozen at launch."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The minutes that annotators see for a task: for each number of shots, by its size."""
+"""The minutes announced to annotators depend on the task's size and the number of shots."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from tests import factories
 
 @pytest.fixture
 def tasks(db):
-    """A short and a long one."""
+    """A short task and a long one."""
     short = factories.make_task(name="short", test_size=5)
     return short, factories.make_task(name="long", labels=factories.LABELS, test_size=400)
 
@@ -45,7 +45,7 @@ def test_each_task_states_the_minutes_of_its_examples(researcher, study, client)
     of = told(study)
     assert of["short"] == 5
     assert of["long"] > 20
-    # The landing page, before the seat decides which it is; and the seat's own pages.
+    # The landing page shows a range, because only the seat determines the task and its minutes.
     landing = reverse("landing", args=[study.link_code])
     page = words(Client().get(landing).content)
     assert re.search(rf"about 5 to {of['long']} minutes ?depending on the task", page)
@@ -55,7 +55,7 @@ def test_each_task_states_the_minutes_of_its_examples(researcher, study, client)
         consent.record(seat, agree=True)
         shown = words(Client().get(reverse("work", args=[seat.token])).content)
         assert f"About {scenario.estimated_minutes} minutes." in shown
-    # The manifest, the preregistration and the design page.
+    # In the manifest, the preregistration and the design page.
     frozen = json.loads(study.manifest)
     assert frozen["estimated_minutes"] is None
     assert {s["task"]: s["minutes"] for s in frozen["scenarios"]} == of
@@ -73,7 +73,7 @@ def test_each_task_states_the_minutes_of_its_examples(researcher, study, client)
 def test_promised_money_and_time_left_depend_on_the_scenario(study):
     of, seen = told(study), progress.for_study(study)
     rate = 100 * study.hourly_rate / 60
-    by_hand = sum(2 * rate * number for number in of.values())  # two seats each
+    by_hand = sum(2 * rate * number for number in of.values())  # two seats per task
     assert seen.money.promised == pytest.approx(float(by_hand), abs=2)
     left = {row.scenario.task.name: row.seconds_left for row in seen.seats}
     assert left == {name: 2 * 60 * number for name, number in of.items()}
@@ -107,7 +107,7 @@ def test_a_pilot_replaces_reading_speed_in_the_announced_minutes(researcher, tas
     cells = {(c.load.task.name, c.load.shots): c for c in consequences.for_study(draft).cells}
     assert cells["piloted", 2].pilot == 30
     assert cells["short", 2].pilot == 0
-    # Simulated annotators take no time, so the minimum is shown, in steps of five minutes.
+    # Simulated annotators take almost no time, so this is the minimum of five minutes.
     assert cells["piloted", 2].announced == 5
     assert told(draft)["piloted"] == 5
 

@@ -1,4 +1,4 @@
-"""Questions of a study's own, before and after, and its ethics board."""
+"""Studies can ask their own questions before and after the work, and name an ethics board."""
 
 import csv
 import subprocess
@@ -57,7 +57,7 @@ def told(seat) -> dict[str, str]:
 
 
 def finish(client, seat) -> None:
-    """The questions before, the task, up to the end."""
+    """Answer the questions before the task, and complete the task."""
     client.post(reverse("own_questions", args=[seat.token]), {"own-age": "30"})
     training_step.begin(seat.token)
     seat.refresh_from_db()
@@ -110,7 +110,7 @@ def test_questions_at_the_end_are_shown_and_first_answers_count(client, seat):
     work, end = (reverse(name, args=[seat.token]) for name in ("work", "questionnaire"))
     page = client.get(work).content.decode()
     assert "What was &lt;b&gt;hard&lt;/b&gt;?" in page
-    assert "Did you use an AI tool" not in page  # the design asks its own alone
+    assert "Did you use an AI tool" not in page  # the design asks only its own
     client.post(end, {"own-effort": "The third."})
     client.post(end, {"own-effort": "The fourth."})
     assert told(seat)["effort"] == "The third."

@@ -1,4 +1,4 @@
-"""A new study that starts from the design of another."""
+"""A new study can start from another study's design."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Clones, rehearsals with simulated annotators, the archive, and deletion of drafts."""
+"""Researchers can clone, rehearse and archive a study, and delete a draft."""
 
 import re
 
@@ -120,7 +120,7 @@ def test_simulated_annotators_are_started_from_the_page(ada, study):
     shown = page(ada, "robots", rehearsal.name)
     assert "Policy gold, seed 5: 3 simulated annotators finished." in shown
     assert "Free seats for simulated annotators: 1." in shown
-    assert "100.0" in page(ada, "human_performance", rehearsal.name)  # a rehearsal hides nothing
+    assert "100.0" in page(ada, "human_performance", rehearsal.name)  # rehearsals hide no scores
 
 
 def work_all(client, study) -> None:
@@ -149,9 +149,9 @@ def test_admitted_simulated_annotators_continue_on_next_click(ada, researcher):
         ada.post(reverse("people_decide", args=[study.name]), sent)
     shown = page(ada, "robots", study.name)
     assert "Admitted and ready to continue: 1." in shown
-    assert 'value="gold"' in shown  # the policy of before is offered
+    assert 'value="gold"' in shown  # preselects the earlier policy
     assert post(ada, "robots", study, policy="gold", number="0").status_code == 302
-    assert "Admitted and" not in page(ada, "robots", study.name)  # they are at it
+    assert "Admitted and" not in page(ada, "robots", study.name)  # they have resumed
     work_all(ada, study)
     ends = dict(study.participations.values_list("pseudonym", "status"))
     assert [ends[name] for name in names] == ["completed", "screened_out", "waiting"]
@@ -178,7 +178,7 @@ def test_the_command_continues_admitted_simulated_annotators(researcher):
 
 def test_a_real_study_accepts_no_simulated_annotators(ada, client, study, researcher):
     reply = post(ada, "robots", study, policy="gold")
-    assert reply.url == reverse("robots", args=["real-rehearsal"])  # in a clone, not in this study
+    assert reply.url == reverse("robots", args=["real-rehearsal"])  # runs in a clone
     assert Job.objects.get().parameters["study"] == Study.objects.get(name="real-rehearsal").pk
     assert reverse("robots", args=[study.name]) not in page(ada, "study", study.name)
     with pytest.raises(CommandError, match="can be used in rehearsals only"):
@@ -204,7 +204,7 @@ def test_rehearsal_results_do_not_appear_in_the_original_study(ada, study):
         return [re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text) for text in shown]
 
     rehearsal = rehearse(ada, study)
-    results()  # the first page shows the notice of the clone
+    results()  # discard: the first page still shows the clone's notice
     before = results()
     for scenario in rehearsal.scenarios.all():
         factories.work_through(factories.seat(scenario, Kind.SIMULATED))
@@ -384,7 +384,7 @@ def test_sections_of_recruit_are_folded_unless_they_are_in_use(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[2], budget=500)
 
     def sections(page: str) -> dict[str, tuple[bool, str]]:
-        """Map each section to whether it is unfolded, and what it states."""
+        """Map each section to (is unfolded, summary)."""
         pattern = r'<details class="design-part"( open)?>\s*<summary><h2>(.*?)</h2><small>(.*?)</'
         return {name: (bool(is_open), said) for is_open, name, said in re.findall(pattern, page)}
 
@@ -415,7 +415,7 @@ def test_sections_of_recruit_are_folded_unless_they_are_in_use(ada, researcher):
     ],
 )
 def test_sections_of_recruit_take_their_forms(ada, researcher, name, section, sent):
-    """Access rules had a separate page, whose address still leads there."""
+    """Access rules used to be a separate page; its address redirects to this section."""
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     address = reverse(name, args=[study.name])
     assert ada.get(address).url == f"{reverse('recruit', args=[study.name])}#{section}"

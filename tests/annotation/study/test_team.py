@@ -1,4 +1,4 @@
-"""Alice owns a study, Bob analyses it, Carol pays its people, Charlie has no part in it."""
+"""Alice owns a study, Bob analyses it, Carol pays its annotators, and Charlie isn't a member."""
 
 import copy
 import re
@@ -25,7 +25,7 @@ OWNERS = {"alice"}
 
 
 class World:
-    """A team around a study with one completed and one current participation."""
+    """A team and its study, with one completed and one current participation."""
 
     def __init__(self):
         make = get_user_model().objects.create_user
@@ -62,7 +62,7 @@ def decide(about: str) -> dict[str, str]:
     return {"about": about, "outcome": "yes", "reason": "because"}
 
 
-# (name of the address, arguments after the study's name, method and fields, allowed users).
+# (URL name, arguments after the study's name, fields to post or None for GET, allowed users).
 ALLOWED = [
     ("study", (), None, EVERYBODY),
     ("study_progress", (), None, EVERYBODY),
@@ -72,7 +72,7 @@ ALLOWED = [
     ("api_study", (), None, EVERYBODY),
     ("participation", ("pseudonym",), None, EVERYBODY),
     ("participation_data", ("pseudonym",), None, EVERYBODY),
-    ("study_edit", (), None, EVERYBODY),  # leads to Design
+    ("study_edit", (), None, EVERYBODY),  # redirects to Design
     ("study_edit", (), {}, OWNERS),
     ("study_status", (), {"action": "pause"}, OWNERS),
     ("study_clone", (), {"name": "A B"}, READERS),
@@ -201,13 +201,13 @@ ALLOWED = [
     ("api_study_models", (), None, READERS),
     ("api_leaderboard", (), None, READERS),
 ]
-# Permission is checked before existence: this study is not on Prolific, and not cross-task.
+# The objects don't exist in this study, but permission is checked first.
 NOT_THERE = [
     ("cross_task", (), None, READERS),
     ("prolific_study", (1,), {"action": "publish"}, OWNERS),
     ("robots_run", (1,), {}, OWNERS),
 ]
-# Addresses without a study: each researcher's own, and public ones.
+# Addresses that don't belong to a study: public ones, and researchers' own.
 WITHOUT_A_STUDY = {
     "help", "help_index", "search",
     "home", "studies", "study_new", "tasks", "task", "planner", "models", "models_file", "model",
@@ -225,7 +225,7 @@ WITHOUT_A_STUDY = {
     "task_upload_run", "task_upload_confirm", "task_upload_discard", "task_upload_preview",
 }  # fmt: skip
 
-# Views of the API with the same access check as one of the listed views.
+# API views that share their access check with a listed view.
 ALIKE = {
     "api_pause", "api_reopen", "api_close", "api_draft", "api_exclude", "api_reinstate",
     "api_release_zip", "api_webhook", "api_deliveries",
@@ -279,14 +279,14 @@ def test_each_role_may_open_exactly_its_addresses(client, world, name, rest, fie
     fields = fields and {key: keys.get(value, value) for key, value in fields.items()}
 
     def status() -> int:
-        is_followed = "_auth_user_id" in client.session  # from a former address
+        is_followed = "_auth_user_id" in client.session  # redirects of earlier addresses
         if fields is None:
             return client.get(address, follow=is_followed).status_code
         return client.post(address, fields).status_code
 
     assert status() in (302, 401)
     before = Study.objects.values().get()
-    # Users without permission come first: their requests must not change anything.
+    # Try users without permission first, because their requests must not change anything.
     for person in sorted(world.people, key=lambda person: person in allowed):
         client.force_login(world.people[person])
         if person == "charlie":
@@ -320,7 +320,7 @@ def test_a_study_is_in_the_overview_of_its_team(client, world, name, shown):
 
 
 def links(client, world, name: str) -> set[str]:
-    """The addresses of the study that its page leads that person to."""
+    """Return the names of the study's addresses that its page links to for this person."""
     client.force_login(world.people[name])
     shown = client.get(reverse("study", args=["story"])).content.decode()
     every = {name: reverse(name, args=["story"]) for name, rest, *_ in ALLOWED if not rest}
@@ -350,7 +350,7 @@ def test_an_analyst_sees_no_money(client, world, name, rest):
     for person in EVERYBODY:
         client.force_login(world.people[person])
         shown[person] = client.get(reverse(name, args=args)).content.decode()
-    # Whole, because the microseconds of a time may hold the same digits.
+    # Match whole numbers, because the microseconds of a time could contain these digits.
     money = re.compile(r"\b5\.00\b")
     assert money.search(shown["alice"])
     assert money.search(shown["carol"])
@@ -425,7 +425,7 @@ SECTIONS = {
 
 
 def test_settings_show_each_role_its_sections(client, world):
-    """Team, notices and retention had separate pages, whose addresses still lead there."""
+    """Team, notices and retention used to be separate pages; their addresses redirect here."""
     address = reverse("study_settings", args=["story"])
     for person, sections in (("alice", {"team", "notices", "retention"}), ("bob", {"notices"})):
         client.force_login(world.people[person])
@@ -447,7 +447,7 @@ def act(client, world, **fields: str):
 
 
 def shares_a_study_with(world, name: str) -> None:
-    """Alice and that researcher have worked together before."""
+    """Make Alice and this researcher members of an earlier study."""
     other = factories.make_study(world.people["alice"], world.task, name="earlier")
     team.add(other, name, Role.ANALYST, world.people["alice"])
 
@@ -491,7 +491,7 @@ def test_another_owner_may_do_all_except_remove_the_creator(client, world):
 
 REFUSED = [
     ({"action": "add", "username": "unknown", "role": "analyst"}, "share no study with an account"),
-    # An existing account gets the same error: names are not revealed to strangers.
+    # The same error for an existing account, so that names are not revealed to strangers.
     ({"action": "add", "username": "charlie", "role": "analyst"}, "share no study with an account"),
     ({"action": "add", "username": "", "role": "analyst"}, "Enter the user name"),
     ({"action": "add", "username": "bob", "role": "payer"}, "already in the team"),
@@ -543,7 +543,7 @@ def test_concurrent_role_changes_conflict(client, world):
 
 
 def test_a_former_member_cannot_see_jobs_they_started(world):
-    """Neither its result nor its error: a job goes by the right in its study alone."""
+    """Access to a job depends on the role in its study, even for the user who started it."""
     bob = world.people["bob"]
     job = bundle_job.prepare(world.study, bob)
     Job.objects.filter(pk=job.pk).update(owner=bob)

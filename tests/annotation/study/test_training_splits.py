@@ -1,4 +1,4 @@
-"""Participants spread over several training splits; each split is a scenario with its seats."""
+"""A study can use several training splits, each of which is a scenario with separate seats."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.engines, pytest.mark.long]
 
 
 def task_of_splits(name: str = "toy-places", numbers: int = 3):
-    """Nested training files of 2 and 4 examples, other ones for each number."""
+    """Import a task with nested training files of 2 and 4 examples for each split number."""
     files = []
     for number in range(1, numbers + 1):
         records = factories.place_records(f"train{number}", 4)
@@ -41,7 +41,7 @@ def task_of_splits(name: str = "toy-places", numbers: int = 3):
 
 
 def arrive(study, number: int):
-    """Join by the link, consent and begin."""
+    """Join through the link, consent and begin."""
     participation = seats.join(study.pk, worker_key("link", f"w-{number}"), "link", Kind.PERSON)
     consent.record(participation, agree=True)
     training_step.begin(participation.token)
@@ -50,14 +50,14 @@ def arrive(study, number: int):
 
 @pytest.fixture
 def study(researcher, db):
-    """Two people on each of three splits at 2 and 4 shots, two at zero shots; all finished."""
+    """A study completed by two people on each of three splits at 2 and 4 shots, and two at 0."""
     study = factories.make_study(
         researcher, task_of_splits(), shots=[0, 2, 4], splits=[3, 1, 2], annotators=2
     )
     for number in range(14):
         person = arrive(study, number)
         split = person.scenario.split_number or 0
-        # The better the split, the fewer mistakes; the second of each is a little worse.
+        # Splits differ in their number of mistakes, and the second annotator makes one more.
         wrong = {0: 3, 1: 0, 2: 2, 3: 4}[split] + person.seat_number - 1
         factories.work_through(
             person,
@@ -116,7 +116,7 @@ def test_the_database_knows_each_cell_once(study):
 
 
 def scores_by_split(folder, shots: str) -> dict[str, list[float]]:
-    """Split -> mean S1 x 100 of each annotator, from annotators.csv."""
+    """Map each split to its annotators' mean S1 x 100, read from annotators.csv."""
     with (folder / "annotators.csv").open(encoding="utf-8", newline="") as file:
         by_split = defaultdict(list)
         for row in csv.DictReader(file):

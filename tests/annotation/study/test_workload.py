@@ -1,4 +1,4 @@
-"""How much a seat asks for: the numbers on the landing page, and the warning about the minutes."""
+"""The landing page states a seat's workload; implausible promised minutes cause a warning."""
 
 from io import StringIO
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def create(name: str, *options: str) -> tuple[str, str]:
-    """What `create_study` writes: its output and its warnings."""
+    """Run `create_study`; return its output and its warnings."""
     out, err = StringIO(), StringIO()
     call_command("create_study", name, *options, stdout=out, stderr=err)
     return out.getvalue(), err.getvalue()

@@ -1,4 +1,4 @@
-"""Forms show an error at its field, which is marked as wrong and keeps its value."""
+"""Forms show an error at its field, which is marked as invalid and keeps its value."""
 
 from decimal import Decimal
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ QUESTION = "How often can you change an answer?\n- As often as I like\n* Never\n
 
 @pytest.fixture
 def world(researcher):
-    """A study with a waiting annotator, one who is done, and a draft for Prolific."""
+    """A study with a waiting annotator, a completed one, and a draft for Prolific."""
     task = factories.make_task()
     TaskMember.objects.create(task_name=task.name, user=researcher, added_by=researcher)
     study = factories.make_study(
@@ -55,8 +55,8 @@ NUL = "Null characters are not allowed."
 WHOLE = "Enter a whole number."
 AMOUNT = "Enter a number such as 12.50"
 
-# The address, what is sent (a full-width, a superscript or a broken value in one field), the field
-# that is wrong, and what its error says.
+# (Address, fields to send, the field whose value is invalid, and its error.) The invalid values
+# include full-width digits, superscripts and null characters.
 WRONG = [
     ("study_new", {"annotators": "３"}, "annotators", WHOLE),
     ("study_new", {"title": "a\0b"}, "title", NUL),
@@ -140,7 +140,7 @@ def test_an_error_is_at_its_field_and_the_input_is_retained(
         "MEMBER": str(world.member), "SCENARIO": str(world.scenario),
         "FILE": SimpleUploadedFile("x" * 230 + ".jsonl", b"{}"),
     }  # fmt: skip
-    User.objects.update(is_superuser=name == "users")  # administrators alone may
+    User.objects.update(is_superuser=name == "users")  # for administrators only
     if name in ("users", "tokens"):
         factories.confirm_password(ada)
     reply = ada.post(
@@ -149,7 +149,7 @@ def test_an_error_is_at_its_field_and_the_input_is_retained(
     assert reply.status_code == 422
     page = lxml.html.fromstring(reply.content.decode().replace("\0", ""))
     (wrong, *_others) = page.xpath(f'//*[@name="{field}" and @aria-invalid="true"]')
-    # Radio buttons are described by their group.
+    # Radio buttons have their description on the group.
     told = (
         wrong.get("aria-describedby") or wrong.xpath("ancestor::fieldset[1]/@aria-describedby")[0]
     )

@@ -1,4 +1,4 @@
-"""A study's tabs lead to each page that the reader may open, and mark the current one."""
+"""A study's tabs lead to every page that a user may open, and mark the current one."""
 
 import re
 from html import unescape
@@ -12,7 +12,7 @@ from annotation.study import lifecycle, team
 from annotation.web import menu
 from tests import factories
 
-# The pages of an open rehearsal, which has simulated annotators: page -> its tab.
+# Maps each page of an open rehearsal, which has simulated annotators, to its tab.
 PAGES = {page: tab for tab, pages in menu.TABS.items() for page in pages}
 VIEWS = [(page, show) for page in PAGES for show, *_ in page.views]
 
@@ -66,19 +66,19 @@ def navigation(html: str) -> str:
 
 
 def links(html: str) -> dict[str, str]:
-    """Name of each link in the tabs and sub-tabs -> its address."""
+    """Return the links in the tabs and sub-tabs as name -> address."""
     found = re.findall(r'<a\s+href="([^"]*)"[^>]*>([^<]*)</a>', navigation(html))
     return {unescape(name): address for address, name in found}
 
 
 def marked(html: str) -> list[tuple[str, str]]:
-    """(name, kind of mark) of the links that are marked as the current page."""
+    """Return (name, aria-current) of the links that are marked as current."""
     found = re.findall(r'aria-current="(\w+)">([^<]*)</a>', navigation(html))
     return [(name, kind) for kind, name in found]
 
 
 def all_links(client, study) -> dict[str, str]:
-    """Name -> address of all pages that a reader reaches by following tabs and sub-tabs."""
+    """Return the pages that can be reached through tabs and sub-tabs as name -> address."""
     found, new = {}, {reverse("study", args=[study.name])}
     while new:
         seen = set(found.values()) | new
@@ -107,7 +107,7 @@ def test_a_page_is_titled_like_its_link_and_marked_in_its_tab(ada, study, entry)
     title = re.search(r"<title>(.*?)</title>", shown, re.DOTALL)
     assert title
     assert title[1].split(":")[0] == entry.name
-    # The overview is the study itself; a document says of which study it is, as it is printed.
+    # The overview's heading is the study's title; printed documents add the title to their name.
     assert heading in (entry.name, study.title, f"{entry.name}: {study.title}")
     tab, *others = [name for name, _kind in marked(shown)]
     assert tab == PAGES[entry]

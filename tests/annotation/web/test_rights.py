@@ -1,4 +1,4 @@
-"""One table of rights for pages and API: every POST of a page has a twin, or a reason why not."""
+"""Pages and API share one table of rights, in which every POST has an API twin or a reason."""
 
 import re
 
@@ -14,12 +14,12 @@ from annotation.web.rights import POSTS
 from tests import factories
 
 WORKERS = ("join/", "work/", "declined/", "images/")
-# Rows that share the address of another page: the part about pay.
+# Rows that share another row's address.
 PARTS_OF_A_PAGE = {"participation_decide_pay"}
 
 
 def addresses():
-    """(name, route) of everything but workers' pages."""
+    """Return (name, route, pattern) of all addresses."""
 
     def walk(patterns, prefix=""):
         for pattern in patterns:
@@ -43,13 +43,13 @@ UUID = "00000000-0000-0000-0000-000000000000"
 
 
 def address_of(route: str, name: str) -> str:
-    """Of a route with <kind:part>, or of a regular expression with (?P<part>...)."""
+    """Return an address for a route with <kind:part> or a regular expression with (?P<part>...)."""
     parts = re.findall(r"<(?:(\w+):)?(\w+)>", route)
     return reverse(name, kwargs={k: UUID if kind == "uuid" else ARGUMENTS[k] for kind, k in parts})
 
 
 def allowed_methods(client, address: str) -> set[str]:
-    """What the address takes: the Allow of the refusal of a method that nothing here takes."""
+    """Return the methods that an address allows, by sending one that no address accepts."""
     reply = client.generic("PROPFIND", address)
     if reply.status_code != 405:
         return set()
@@ -68,7 +68,7 @@ def test_every_post_has_an_api_twin_or_a_reason(signed_in):
     for name, route, pattern in addresses():
         if route.startswith(("api/", *WORKERS)):
             continue
-        # allauth redirects a signed-in user from some pages before it checks the method.
+        # On some pages, allauth redirects signed-in users before it checks the method.
         page = getattr(pattern.callback, "view_class", None)
         if hasattr(page, "post") or "POST" in allowed_methods(signed_in, address_of(route, name)):
             posts.add(name)

@@ -1,7 +1,7 @@
 """Requests generated from the OpenAPI document cause no 5xx and no undocumented status.
 
-Each request is rolled back, so the data stay the same; most requests name things that exist.
-Replies to a participant never contain text that only the gold of the test has.
+Each request is rolled back, so the data stay the same. Most requests use names that exist.
+Replies to participants never contain text that occurs only in the gold of the test set.
 """
 
 from typing import Any
@@ -20,11 +20,11 @@ from schemathesis.specs.openapi.checks import status_code_conformance
 from annotation.models import Kind
 from tests import factories
 
-EXAMPLES = 15  # of each operation
+EXAMPLES = 15  # per operation
 SECRET = "why-the-gold-of-the-test-is-right"
 ADDRESS = "/api/v1/schema/?format=json"
-# Files of hundreds of megabytes are sent to no test; the document's own address needs none.
-REAL = st.sampled_from([True, True, True, False])  # are things that are there named?
+# Whether a request uses names that exist. (LEFT_OUT: the document itself needs no test.)
+REAL = st.sampled_from([True, True, True, False])  # mostly
 PARTICIPANTS = ["participant", "participant", "unknown"]
 EVERYBODY = ["researcher", "researcher", "researcher", "stranger", "participant", "unknown"]
 LEFT_OUT = {"/api/v1/schema/"}
@@ -64,7 +64,7 @@ class World:
 @pytest.fixture
 def world(researcher, other_researcher, settings, tmp_path):
     settings.VAR_DIR = tmp_path
-    # As Django's own client does: the connection of the test outlives a request.
+    # Keep the test's connection open after each request, like Django's own client.
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     yield World(researcher, other_researcher)
@@ -78,7 +78,7 @@ def operations(schema) -> list[Any]:
 
 
 def name_what_is_there(case, world) -> None:
-    """Put real names into the address."""
+    """Replace the address's parameters by names that exist."""
     for name in case.path_parameters or {}:
         if name == "name" and "/tasks/" in case.path:
             case.path_parameters[name] = world.study.tasks.get().name
@@ -89,7 +89,7 @@ def name_what_is_there(case, world) -> None:
 
 
 def check(case, world, who: str) -> None:
-    """Send it, look at the reply, undo all of it."""
+    """Send the request, check the reply, and roll back all changes."""
     cache.clear()
     case.headers = {**(case.headers or {}), **world.tokens[who], "Accept-Encoding": "identity"}
     with transaction.atomic():
@@ -126,7 +126,7 @@ def test_every_documented_operation_satisfies_the_schema(world, researcher):
 
         try:
             send()
-        except (Exception, BaseExceptionGroup) as error:  # reported together at the end
+        except (Exception, BaseExceptionGroup) as error:  # all failures are reported at the end
             said = getattr(error, "exceptions", [error])
             failures += [f"{label}: {str(each)[:800]}" for each in said]
     assert not failures, "\n\n".join(failures)
