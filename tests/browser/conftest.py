@@ -1,4 +1,4 @@
-"""Chromium against a live server; every page is checked for CSP violations and script errors."""
+"""Fixtures for tests in Chromium, which check every page for CSP violations and script errors."""
 
 import contextlib
 import os
@@ -36,11 +36,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Counted:
-    """The WSGI application, with a method to wait for unfinished replies, and refused addresses.
+    """A WSGI application that can wait for unfinished replies and refuse addresses.
 
-    A page can be closed before the reply to its request; the test's rows must exist until then.
-    It can also send a last request while it is closed. The browser may no longer ask a route of
-    Playwright about it, so only the server can refuse it.
+    If a page is closed before the reply to its request, the test's rows must exist until then.
+    A page can also send a last request while it closes. Playwright's routes may no longer handle
+    that request, so only the server can refuse it.
     """
 
     def __init__(self, application: Any):
@@ -69,7 +69,7 @@ class Counted:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """Serve during a test. Then wait until no reply is unfinished, and refuse all requests."""
+        """Serve during a test. Then refuse all requests, and wait for unfinished replies."""
         self.refused = ""
         yield
         with self.changed:
@@ -84,7 +84,7 @@ def live(django_db_setup) -> Iterator[LiveServerThread]:
     pytest-django's `live_server` would serve them under their plain names.
     """
     call_command("collectstatic", interactive=False, verbosity=0)
-    # Head and body are sent apart: without this, the body can wait 40 ms for an acknowledgement.
+    # The head and the body are sent separately. With Nagle's algorithm, the body could wait 40 ms.
     WSGIRequestHandler.disable_nagle_algorithm = True
     thread = LiveServerThread("localhost", static_handler=Counted)
     thread.daemon = True
@@ -118,7 +118,7 @@ class Watched:
 
     def hear(self, message: Any) -> None:
         # The browser logs a refused form (401, 409, 422) as a failed resource. Leaving a page
-        # aborts its requests: htmx logs sendAbort, and afterRequest, which precedes sendError, too.
+        # aborts its requests, for which htmx logs sendAbort and afterRequest.
         usual = r"status of 4(01|09|22)|^htmx:(sendAbort|afterRequest),"
         if message.type == "error" and not re.search(usual, message.text):
             self.errors.append(f"{message.text} {message.location['url']}".strip())
@@ -164,7 +164,7 @@ def phone(open_browser) -> Page:
 def settle(page: Page) -> None:
     """Finish all animations.
 
-    Waiting for them would not end where they are not drawn, as in a closed `<details>`.
+    Animations that are not drawn, as in a closed `<details>`, would never end.
     """
     page.evaluate(
         """() => { for (const animation of document.getAnimations()) {
@@ -175,7 +175,7 @@ def settle(page: Page) -> None:
 
 
 def answer_within(page: Page, promise: str, argument: Any = None, seconds: int = 60) -> Any:
-    """Return the value of a promise in the page (a function's source), or raise after `seconds`."""
+    """Return the value of a promise in the page, or raise an error after `seconds`."""
     return page.evaluate(
         f"""argument => Promise.race([({promise})(argument), new Promise((_, reject) => setTimeout(
             () => reject(new Error("no answer within {seconds} s")), {seconds} * 1000))])""",
@@ -184,7 +184,7 @@ def answer_within(page: Page, promise: str, argument: Any = None, seconds: int =
 
 
 def seat_before(researcher, card: dict[str, Any], records: list[Record], train: bool, **study: Any):
-    """Seat a participant before these examples, of the training step if `train`, else the test."""
+    """Seat a participant at the first of these training (if `train`) or test examples."""
     end = [replace(records[-1], id="the-last", question="Which is the last?")]
     task = factories.make_task(
         train={len(records): records} if train else {},
@@ -200,7 +200,7 @@ def seat_before(researcher, card: dict[str, Any], records: list[Record], train: 
 
 @pytest.fixture
 def put(researcher) -> Callable[..., Participation]:
-    """Seat a participant before texts, one example each, which all have this `gold`."""
+    """Return a function that seats a participant at examples with these texts and this `gold`."""
 
     def make(*contexts: str, gold=(), train: bool = True, **card: Any) -> Participation:
         records = [
@@ -214,7 +214,7 @@ def put(researcher) -> Callable[..., Participation]:
 
 @pytest.fixture
 def put_published(researcher, clues) -> Callable[..., Participation]:
-    """Seat a participant before published test examples, chosen by id or by a predicate."""
+    """Return a function that seats a participant at published test examples."""
 
     def make(name: str, *ids: str, wanted=None, train: bool = True, **study: Any) -> Participation:
         card, files = read_clues(clues, name)
@@ -231,7 +231,7 @@ def put_published(researcher, clues) -> Callable[..., Participation]:
 
 
 class Desk:
-    """The annotator's page with the actions of a user."""
+    """The annotator's page, with methods for what a user does there."""
 
     def __init__(self, page: Page, seat: Participation):
         self.page, self.seat = page, seat
@@ -242,7 +242,7 @@ class Desk:
         self.ready()
 
     def ready(self) -> None:
-        """Wait until the page handles answers and no longer ignores input, as after a swap."""
+        """Wait until the page handles answers and accepts input, which it ignores after a swap."""
         self.page.wait_for_selector(
             ".turn-work[data-ready] [data-submit]:not([aria-disabled]), [data-state=reveal]"
         )
@@ -252,7 +252,7 @@ class Desk:
         return self.page.locator("[data-text] [data-t]").filter(has_text=exact).nth(nth)
 
     def drag(self, first: Locator, last: Locator, *, into: float = 2, beyond: float = 0) -> None:
-        """Press `into` px inside the first word, release `beyond` px past the end of the last."""
+        """Drag from `into` px inside the first word to `beyond` px past the end of the last."""
         first.scroll_into_view_if_needed()
         begin, end = edges(first), edges(last)
         mouse = self.page.mouse
@@ -278,7 +278,7 @@ class Desk:
 
     @property
     def stored(self) -> list[str]:
-        """The texts of this participation's only stored answer."""
+        """Return the texts of the participation's only stored answer."""
         return Answer.objects.get(turn__participation=self.seat).as_given().texts
 
     def go_on(self) -> None:

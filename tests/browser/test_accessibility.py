@@ -69,7 +69,7 @@ def compared(researcher) -> Study:
 
 @pytest.fixture
 def states(researcher, put):
-    """Name of each state of the annotator's pages -> function that brings a page there."""
+    """Map each state of the annotator's pages to a function that opens it."""
 
     def landing(page):
         study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
@@ -243,7 +243,7 @@ def test_the_list_of_states_is_complete(states):
 def violations(page, options=RULES) -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
-    # Request violations only: passes are most of axe's results and slow to transfer.
+    # Request only violations, because passes are most of axe's results and slow to transfer.
     found = answer_within(
         page,
         "options => axe.run(document, options).then(found => found.violations)",
@@ -281,7 +281,7 @@ def test_undrawn_elements_do_not_block_the_wait_for_animations(page):
         answer_within(page, "() => new Promise(() => {})", seconds=1)
 
 
-# Let the bars at the lower edge scroll with the page.
+# Makes the bars at the lower edge scroll with the page.
 RELEASE = """() => [...document.querySelectorAll("main *")].forEach((element) => {
   const { position, bottom } = getComputedStyle(element);
   if (position === "sticky" && bottom !== "auto") element.style.position = "static";
@@ -289,17 +289,17 @@ RELEASE = """() => [...document.querySelectorAll("main *")].forEach((element) =>
 
 
 def is_accessible(page, place: str) -> None:
-    """Check light and dark, on a desktop and on the narrowest phone."""
+    """Check the page in light and dark mode, on a desktop and on the narrowest phone."""
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         settle(page)
         for width in (1280, 320):
             page.set_viewport_size({"width": width, "height": 800})
-            # Targets that are scrolled under a bar would be reported as obscured.
+            # Otherwise, axe would report targets under a bar as obscured.
             page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
             page.evaluate(RELEASE)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, place
-            # The colour scheme changes only colours.
+            # In dark mode, check only colours, because nothing else changes.
             rules = RULES if scheme == "light" else COLOURS
             assert violations(page, rules) == [], f"{place}, {scheme}, {width} px"
 
@@ -325,7 +325,7 @@ def uploaded(researcher, **changes: str) -> TaskUpload:
 
 @pytest.mark.parametrize("part", range(3))
 def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, tmp_path, part):
-    """Split into three parts so that they can run in parallel."""
+    """The pages are split into three parts, which can run in parallel."""
     settings.VAR_DIR = tmp_path
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[0, 2], annotators=2)
@@ -347,7 +347,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
     page.get_by_label("Password").fill("right horse")
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/studies/")
-    TaskMember.objects.create(task_name=task.name, user=researcher)  # can edit the card
+    TaskMember.objects.create(task_name=task.name, user=researcher)  # to edit the card
     addresses = [
         "/studies/", f"/studies/{study.name}/", f"/studies/{study.name}/human-performance/",
         f"/studies/{study.name}/figures/", f"/studies/{study.name}/sensitivity/", "/planner/",
@@ -391,7 +391,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
 
 @pytest.mark.parametrize("state", ["spans_at_work", "revealed", "labels"])
 def test_nothing_scrolls_sideways_at_200_percent(open_browser, states, state):
-    # Zoom halves the width in CSS pixels and doubles the device pixels of each.
+    # Zooming to 200 % halves the width in CSS pixels and doubles the device pixels of each.
     page = open_browser(viewport={"width": 640, "height": 400}, device_scale_factor=2)
     states[state](page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 640
@@ -447,7 +447,7 @@ class Speech:
         self.focused, self.live = self.look()
 
     def tree(self):
-        """Return the nodes of the tree, and a function that reads the texts below one aloud."""
+        """Return the tree's nodes, and a function that returns the text below a node."""
         nodes = self.tools.send("Accessibility.getFullAXTree")["nodes"]
         by_id = {node["nodeId"]: node for node in nodes}
 
@@ -464,7 +464,7 @@ class Speech:
         return [text(node) for node in nodes if told(node, "role") == role and not node["ignored"]]
 
     def look(self) -> tuple[str, list[str]]:
-        """Return the focused element in words, and the texts of live regions."""
+        """Return a description of the focused element, and the texts of live regions."""
         nodes, text = self.tree()
 
         def states(node):
@@ -478,10 +478,10 @@ class Speech:
         return ", ".join(filter(None, words)), [text(node) for node in live]
 
     def after(self, *keys: str) -> str:
-        """Press the keys, and return the new focus and what live regions say."""
+        """Press the keys; return the new focus and the new texts of live regions."""
         for key in keys:
             self.page.keyboard.press(key)
-        self.page.wait_for_timeout(300)  # live regions are written in the next frame
+        self.page.wait_for_timeout(300)  # live regions change in the next frame
         before, (self.focused, self.live) = (self.focused, self.live), self.look()
         said = [self.focused] * (self.focused != before[0])
         return " | ".join([*said, *(one for one in self.live if one and one not in before[1])])

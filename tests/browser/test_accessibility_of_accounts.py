@@ -1,4 +1,4 @@
-"""Automated checks of WCAG 2.2 AA (axe) on pages of accounts and of a study's states."""
+"""Automated checks (axe) of WCAG 2.2 AA on account pages and on studies in every state."""
 
 import re
 
@@ -118,7 +118,7 @@ def busy(researcher, other_researcher, settings, tmp_path):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(3))
 def test_pages_of_every_state_of_a_study_are_accessible(page, busy, researcher, part):
-    """Split into three parts so that they can run in parallel."""
+    """The pages are split into three parts, which can run in parallel."""
     task = busy.scenarios.get().task
     factories.make_study(researcher, task, name="plain", shots=[0])
     factories.make_study(researcher, task, name="a-draft", status="draft")
@@ -148,7 +148,7 @@ def test_account_pages_are_accessible(page, busy):
     page.get_by_role("button", name="Confirm").click()
     expect(page.get_by_label("Invitation link")).to_be_visible()
     is_accessible(page, "an invitation, made")
-    # The page now has the address of the password form; its forms must still work.
+    # The page is now at the address of the password form, but its forms must still work.
     page.get_by_role("button", name="Create a password link for grace").click()
     expect(page.get_by_label("Password link", exact=True)).to_be_visible()
     is_accessible(page, "a link to a new password")

@@ -1,4 +1,4 @@
-"""From an empty server to an analyst with two-factor authentication, in the browser only."""
+"""Start with an empty server and end with an analyst's two-factor sign-in, all in the browser."""
 
 import re
 

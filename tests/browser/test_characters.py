@@ -1,4 +1,4 @@
-"""Selection by character in texts without spaces, and characters of several code points."""
+"""Highlighting in texts without spaces, and of characters with several code points."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_two_clicks_highlight_the_characters_between_them(one):
 
 
 def type_key(page, key: str) -> None:
-    """Press a key that produces this letter, as the browser reports it."""
+    """Press a key that types this letter."""
     keys = page.context.new_cdp_session(page)
     keys.send("Input.dispatchKeyEvent", {"type": "keyDown", "key": key, "text": key})
     keys.send("Input.dispatchKeyEvent", {"type": "keyUp", "key": key})
@@ -87,7 +87,7 @@ def test_a_family_emoji_and_a_flag_are_one_token_each(desk):
 
 
 def test_words_after_special_characters_have_the_servers_offsets(desk):
-    """Compares the page's offsets after characters beyond the BMP, entities, returns and spaces."""
+    """Covers characters beyond the BMP, entities, line breaks and spaces before the words."""
     signs = f"{FAMILY} <b>&amp; \u00a0\r\n\t\"A\u0301\" 'x' \r"
     one = desk(f"{signs} Oslo, {FLAG} Rome.", gold=["Rome"])
     for name in ("Oslo", "Rome"):

@@ -1,13 +1,13 @@
-"""Every choice and its meaning are visible before a choice, in each window and at 125 %."""
+"""All choices and their meanings are visible without scrolling, in common windows."""
 
 import pytest
 
 from tasks.formats import Record
 from tests.browser.conftest import Desk, seat_before
 
-# 1093x525 is a window of 1366x657 at 125 %.
+# 1093x525 is a 1366x657 window at 125 %.
 WINDOWS = [(911, 512), (1093, 525), (1280, 480), (1366, 540), (1366, 657), (1920, 1080)]
-# The choices and meanings that the panel or the window hides in part.
+# Returns the choices and meanings that are partly hidden by the panel or the window.
 HIDDEN = """() => {
     const { top, bottom } = document.querySelector(".turn-body").getBoundingClientRect();
     const parts = document.querySelectorAll(".turn-choice, .turn-choice b, .turn-meaning");

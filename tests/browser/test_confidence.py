@@ -1,4 +1,4 @@
-"""The question about confidence by keyboard, between an answer and the next example."""
+"""Between an answer and the next example, annotators can state their confidence by keyboard."""
 
 import pytest
 from playwright.sync_api import expect
@@ -10,7 +10,7 @@ from tests.browser.conftest import Desk
 
 @pytest.fixture
 def rating(page, researcher):
-    """An annotator who has answered an example and is asked how sure the answer is."""
+    """An annotator who has answered an example and is asked how sure they are."""
     task = factories.make_task(shots=[])
     study = factories.make_study(
         researcher, task, shots=[0], confidence_share=1, asks_reasons=True, try_the_tool=False
@@ -19,7 +19,7 @@ def rating(page, researcher):
     page.keyboard.press("0")
     page.keyboard.press("0")
     expect(page.locator("[data-state=confidence] h1")).to_be_focused()
-    page.wait_for_timeout(1500)  # presses that were meant for the example are ignored
+    page.wait_for_timeout(1500)  # earlier presses would be ignored
     return desk
 
 

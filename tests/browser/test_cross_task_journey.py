@@ -1,4 +1,4 @@
-"""A participation in the upstream arm of a cross-task study, from the link to the code."""
+"""A participant in a cross-task study's upstream arm, from the link to the completion code."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -22,7 +22,7 @@ def press(page: Page, name: str) -> None:
 
 
 def enter_upstream(open_browser, study: Study) -> tuple[Page, Participation]:
-    """Return the page of the first participant in the upstream arm; each has a new browser."""
+    """Join in new browsers until a participant is in the upstream arm; return that page."""
     for _person in range(3):
         page = open_browser()
         page.goto(f"/join/{study.link_code}/")
@@ -35,7 +35,7 @@ def enter_upstream(open_browser, study: Study) -> tuple[Page, Participation]:
 
 
 def question(page: Page) -> str:
-    """Return the question's page once it handles answers."""
+    """Return the content of the question's page once it handles answers."""
     listening = "choice-answer[data-ready] [data-submit]:not([aria-disabled])"
     page.wait_for_selector(f"#turn[data-state=question] {listening}")
     return page.content()
@@ -47,7 +47,7 @@ def answer(page: Page) -> None:
 
 
 def train(page: Page) -> str:
-    """Answer an example with feedback and continue; return what its pages showed."""
+    """Answer a training example and continue; return the content of its pages."""
     seen = question(page)
     assert "data-verdict" not in seen
     answer(page)
@@ -64,7 +64,7 @@ def train(page: Page) -> str:
 
 
 def instructions(page: Page, name: str) -> None:
-    """Continue from the page between two tasks; a reload shows the same page."""
+    """Check that a reload shows the page between two tasks again, and continue."""
     for _look in range(2):
         page.get_by_text(f"Instructions of {name}.").wait_for()
         page.reload()

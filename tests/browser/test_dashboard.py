@@ -1,4 +1,4 @@
-"""The study's page updates while participants answer, without disturbing its reader."""
+"""The study's page updates while participants answer, without disturbing the researcher."""
 
 from decimal import Decimal
 
@@ -77,7 +77,7 @@ def test_without_javascript_a_reload_shows_current_progress(open_browser, study)
 
 # Numbers are right-aligned, like their headings ---------------------------------------------------
 
-# Columns of numbers in all tables, with the faults of their alignment.
+# Returns the alignment errors of all numeric columns.
 MISALIGNED = r"""() => [...document.querySelectorAll("table:has(thead th)")].flatMap(table => {
     const heads = [...table.tHead.rows].at(-1).cells;
     const rows = [...table.tBodies].flatMap(body => [...body.rows]);
@@ -219,7 +219,7 @@ def test_flags_take_one_line_and_unfold_by_keyboard(open_browser, study, scripts
     visit(page, study, "people/")
     flags = page.get_by_role("row", name=seat.pseudonym).get_by_role("button")
     expect(flags).to_have_text("Too fast +1")
-    assert flags.bounding_box()["height"] < 30  # it was a sentence of three lines
+    assert flags.bounding_box()["height"] < 30  # a single line
     expect(open_tip(page)).to_have_count(0)
     flags.focus()
     page.keyboard.press("Enter")

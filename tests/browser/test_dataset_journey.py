@@ -1,4 +1,4 @@
-"""From a file of labelled texts to an open study or a rehearsal; counts clicks and page loads."""
+"""A file of labelled texts becomes an open study or a rehearsal in few clicks and page loads."""
 
 import pytest
 from playwright.sync_api import expect
@@ -33,7 +33,7 @@ def ada(page, researcher):
 
 
 class Counted:
-    """The clicks and page loads since the start."""
+    """Counts clicks and page loads."""
 
     def __init__(self, page):
         self.pressed, self.loaded = [], []
@@ -47,7 +47,7 @@ class Counted:
         print(f"{len(self.pressed)} clicks, {len(self.loaded)} page loads")
 
 
-@pytest.mark.postgres  # the rehearsal works while its page polls
+@pytest.mark.postgres  # the rehearsal writes while its page polls
 def test_a_file_becomes_a_rehearsal_with_results(ada, tmp_path):
     path = files.write_csv(tmp_path / "moods.csv", ROWS)
     counted = Counted(ada)

@@ -1,4 +1,4 @@
-"""The form of a design updates as the user types, also on a phone."""
+"""The design form updates its consequences as the user types, on phones too."""
 
 import pytest
 from playwright.sync_api import expect
@@ -67,7 +67,7 @@ def test_the_summary_takes_the_room_beside_the_fields(page, researcher):
     page.evaluate("scrollTo(0, 600)")
     side = summary.bounding_box()
     assert side["y"] + side["height"] <= 800
-    # A shadow at its lower edge shows that it scrolls.
+    # It has a shadow at its lower edge, because it scrolls.
     assert summary.evaluate("each => each.scrollHeight > each.clientHeight")
     assert "local" in summary.evaluate("each => getComputedStyle(each).backgroundAttachment")
 

@@ -1,4 +1,4 @@
-"""Drafts on the server: an answer begun in one browser and finished in another."""
+"""Drafts on the server let annotators start an answer in one browser and finish it in another."""
 
 import re
 
@@ -14,7 +14,7 @@ TWO = "We went to Oslo and then to Rome."
 
 @pytest.fixture
 def desks(open_browser, put):
-    """The same seat in two separate browsers."""
+    """Return a function that opens a participation in one browser, and then in another."""
 
     def make(*contexts, **options):
         seat = put(*contexts, **options)
@@ -49,7 +49,7 @@ def test_the_newer_of_two_drafts_wins(desks):
     keeps(tablet, tablet.word("Rome").dblclick)
     laptop.reload()
     assert laptop.chips == ["Oslo", "Rome"]
-    # A recent change in this browser is newer than the server's draft.
+    # If a change hasn't reached the server, this browser's draft is newer.
     laptop.page.route(re.compile(r"/draft/$"), lambda route: route.fulfill(status=204))
     laptop.word("went").dblclick()
     laptop.reload()

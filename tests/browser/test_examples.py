@@ -1,4 +1,4 @@
-"""The page of one example: its layers with a mouse, with the keyboard, on a phone, in print."""
+"""An example's page shows its layers of answers to mouse, keyboard and phone, and in print."""
 
 import re
 
@@ -16,7 +16,7 @@ ANSWERS = [["New York"], ["New York", "Bo"], ["met Bo <b>in</b> New York"], [], 
 
 @pytest.fixture
 def address(researcher) -> str:
-    """The page of an example with answers from eighteen people and a simulated annotator."""
+    """The address of an example answered by eighteen people and a simulated annotator."""
     record = Record("it", (TEXT,), "Which places?", ("New York", "Rome"), None)
     task = factories.make_task(test=[record])
     study = factories.make_study(researcher, task, shots=[0], annotators=18)

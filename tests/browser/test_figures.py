@@ -1,4 +1,4 @@
-"""Figures are drawn under the strict CSP, in the colours and the width of the page."""
+"""Figures are drawn under the strict CSP, and match the page's colours and width."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests import factories
 
 @pytest.fixture
 def study(researcher):
-    """A study on two tasks with four annotators each, with right and wrong answers."""
+    """A study of two tasks with four annotators each, half of whom always answer wrong."""
     tasks = [factories.make_task(name=name, shots=(2, 10)) for name in ("places", "towns")]
     drawn = factories.make_study(researcher, *tasks, shots=[0, 10], annotators=2)
     for scenario in drawn.scenarios.all():
@@ -29,7 +29,7 @@ def visit(page: Page, study) -> None:
 
 
 def drawn(page: Page, number: int = 4, scheme: str = "light") -> None:
-    """Wait until this number of figures is drawn; it takes long on a busy machine."""
+    """Wait until this many figures are drawn, which can take long on a busy machine."""
     expect(page.locator(f"vega-figure[data-drawn={scheme}]")).to_have_count(number, timeout=60_000)
 
 
@@ -44,7 +44,7 @@ def test_every_figure_has_marks_in_light_and_dark_mode(page, study):
     visit(page, study)
     drawn(page)
     for figure in page.locator("vega-figure").all():
-        # One panel for each task, and points in both.
+        # One panel per task, with points in both.
         expect(figure.locator("svg g.mark-group.cell > g")).to_have_count(2)
         assert figure.locator("svg .mark-symbol path").count() >= 4
     light = colour(page, "svg text", "fill")
@@ -103,13 +103,13 @@ def test_a_figure_that_cannot_be_loaded_says_so(open_browser, study):
 
 
 def test_figures_printed_before_they_are_drawn_are_pictures(page, study):
-    page.route("**/figures/*.json*", lambda _route: None)  # without a reply
+    page.route("**/figures/*.json*", lambda _route: None)  # never replies
     visit(page, study)
     pictures = page.locator("vega-figure img")
     expect(pictures).to_have_count(4)
     expect(pictures.first).to_be_hidden()
     page.emulate_media(media="print")
-    expect(pictures.first).to_be_visible(timeout=60_000)  # it has no size until it is drawn
+    expect(pictures.first).to_be_visible(timeout=60_000)  # an image has no size until it loads
     assert pictures.first.evaluate("picture => picture.naturalWidth") > 200
 
 

@@ -1,4 +1,4 @@
-"""Navigation of a study's pages and its overview: what is reachable, and how quickly."""
+"""A study's overview and navigation lead to every page quickly, also by keyboard."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -66,7 +66,7 @@ def test_curves_fill_their_card(page, researcher, tasks):
     for width in (1366, 800, 390):
         page.set_viewport_size({"width": width, "height": 800})
         assert 11 <= min(numbers.evaluate_all(sizes)) <= max(numbers.evaluate_all(sizes)) < 16
-    # Every annotator's point is hollow, and so is the legend's.
+    # The legend's point is hollow, like every annotator's.
     sheet = page.locator(".card").first.evaluate("e => getComputedStyle(e).backgroundColor")
     fill = "e => getComputedStyle(e).fill"
     assert page.locator(".result-people .result-key circle").first.evaluate(fill) == sheet
@@ -134,7 +134,7 @@ def test_keys_open_the_search_and_lead_to_the_tabs(page, study):
     page.keyboard.press("/")
     window = page.get_by_role("dialog")
     expect(window.get_by_role("textbox")).to_be_focused()
-    page.keyboard.type(study.participations.first().pseudonym)  # its letters are no keys here
+    page.keyboard.type(study.participations.first().pseudonym)  # not shortcuts here
     window.get_by_role("link", name="Annotator").click()
     page.wait_for_url("**/annotators/*/")
     page.keyboard.press("?")
@@ -187,7 +187,7 @@ def test_a_printed_report_has_no_site_header(page, study):
     page.goto(f"/studies/{study.name}/report/")
     expect(page.locator("header.site-header")).to_be_visible()
     page.emulate_media(media="print")
-    page.set_viewport_size({"width": 673, "height": 970})  # A4 within its margins
+    page.set_viewport_size({"width": 673, "height": 970})  # A4 without its margins
     expect(page.locator("header.site-header")).to_be_hidden()
     expect(page.locator("nav.tabs")).to_be_hidden()
 
@@ -209,7 +209,7 @@ EDGES = "all => all.map((each) => Math.round(each.getBoundingClientRect().left))
 
 
 def test_the_rows_of_annotators_begin_on_one_edge_and_take_one_line(page, study):
-    working = factories.seat(study.scenarios.get(shots=0))  # has no check box
+    working = factories.seat(study.scenarios.get(shots=0))  # a row without a check box
     page.set_viewport_size({"width": 1366, "height": 800})
     visit(page, study)
     page.goto(f"/studies/{study.name}/people/")
@@ -219,7 +219,7 @@ def test_the_rows_of_annotators_begin_on_one_edge_and_take_one_line(page, study)
     row = page.get_by_role("row", name=working.pseudonym)
     assert row.locator(".list-time").first.bounding_box()["height"] < 45
     kind = page.get_by_role("columnheader", name="Kind")
-    expect(kind).to_be_hidden()  # all are people
+    expect(kind).to_be_hidden()  # hidden, because all are people
     factories.seat(study.scenarios.get(shots=2), kind="simulated")
     page.reload()
     expect(kind).to_be_visible()
@@ -290,7 +290,7 @@ def test_on_a_phone_a_shadow_says_that_more_columns_follow(phone, study):
     phone.goto(f"/studies/{study.name}/people/")
     table = phone.locator(".overflow-auto").first
     assert table.evaluate("box => box.scrollWidth > box.clientWidth")
-    # The cover scrolls with the columns, the shadow below it does not.
+    # The cover scrolls with the columns, but the shadow below it doesn't.
     style = "box => getComputedStyle(box).backgroundAttachment"
     assert table.evaluate(style) == "local, scroll"
     assert phone.locator("nav.tabs").evaluate(style) == "local, scroll"

@@ -1,7 +1,7 @@
-"""From an empty server to a printed report and a verified bundle, without a terminal.
+"""An empty server becomes a printed report and a verified bundle, without a terminal.
 
-One owner, one analyst, three datasets in three formats, a rehearsal with simulated annotators and
-a paid study with people, all by clicks in Chromium. Each person answers in a separate browser.
+An owner and an analyst import datasets in three formats, rehearse with simulated annotators, and
+run a paid study, all by clicking in Chromium. Each participant uses a separate browser.
 """
 
 import io
@@ -33,7 +33,7 @@ PLACES = [
     for n, city in enumerate(CITIES * 6)
 ]  # fmt: skip
 TRAINED, TESTED = 2, 4
-LOADS = 30  # of the owner and the analyst together
+LOADS = 30  # for the owner and the analyst together
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def _var(settings, tmp_path):
 
 
 def create_the_first_account(page: Page) -> None:
-    """Open the address that an empty server prints, and enter the code printed with it."""
+    """Open the address that an empty server prints, and enter the code that it prints."""
     page.goto("/first-owner/")
     page.get_by_label("Code").fill(users.first_owner_code())
     page.get_by_label("Name", exact=True).fill("ada")
@@ -92,10 +92,10 @@ def design(page: Page) -> None:
 
 
 def go(page: Page, *names: str) -> None:
-    """Follow a study's tabs: a tab ("" for this one), perhaps one of its pages, and its view."""
+    """Follow links: a study's tab ("" for the current one), then optionally a page and a view."""
     navigations = (re.compile("^Moods of films"), "Pages of this tab", "Views")
     for navigation, name in zip(navigations, names, strict=False):
-        if not name:  # this tab is shown
+        if not name:  # already shown
             continue
         links = page.get_by_role("navigation", name=navigation)
         links.get_by_role("link", name=name, exact=True).click()
@@ -108,7 +108,7 @@ def open_study(page: Page) -> None:
 
 
 def rehearse(page: Page) -> None:
-    """Rehearse with one click; simulated annotators work while the page is open."""
+    """Rehearse with one click, and wait for the simulated annotators."""
     page.get_by_role("button", name="Save and rehearse").click()
     page.wait_for_url("**/moods-rehearsal/human-performance/", timeout=90_000)
     expect(page.get_by_text("Simulated annotators (not people)").first).to_be_visible()
@@ -134,7 +134,7 @@ def link_of(page: Page) -> str:
 
 
 def answer(person: Page, count: int) -> None:
-    """Give the first answer this many times, continuing after reveals and the final review."""
+    """Choose the first answer this many times, continuing after reveals and the review."""
     for _ in range(count):
         person.wait_for_selector(".turn-work[data-ready] [data-submit]:not([aria-disabled])")
         key = person.locator("#turn").get_attribute("data-key")
@@ -183,7 +183,7 @@ def close(page: Page) -> None:
 
 
 def take_the_figure_and_the_table(page: Page) -> None:
-    """See the shot curve on the overview, which shows it once the study is closed."""
+    """Look at the closed study's shot curve, and download the table as LaTeX."""
     expect(page.locator("svg.result-plot").first).to_be_visible()
     with page.expect_download() as download:
         page.get_by_text("Export: Results", exact=True).click()
@@ -192,7 +192,7 @@ def take_the_figure_and_the_table(page: Page) -> None:
 
 
 def print_the_report(page: Page, folder) -> None:
-    """Print the report as a PDF of A4 pages, as the browser's dialog does."""
+    """Print the report to a PDF with A4 pages, like the browser's print dialog."""
     go(page, "Publish")
     page.pdf(path=folder / "report.pdf", prefer_css_page_size=True)
     assert (folder / "report.pdf").read_bytes().startswith(b"%PDF")
@@ -214,10 +214,10 @@ def verify_the_bundle(page: Page, folder) -> None:
     assert "Consistent" in done.stdout
 
 
-# The tests' in-memory SQLite blocks writes while a page that updates is being read.
+# With the tests' in-memory SQLite, reading a page that updates would block writes.
 @pytest.mark.long
 @pytest.mark.postgres
-@pytest.mark.timeout(400)  # some forty pages
+@pytest.mark.timeout(400)  # about forty pages
 def test_a_study_goes_from_an_empty_server_to_a_printed_report(page, open_browser, tmp_path):
     loaded: list[str] = []
     page.on("load", lambda page: loaded.append(page.url))

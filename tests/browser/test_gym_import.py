@@ -1,4 +1,4 @@
-"""Import tasks of the Few-shot Gym from a ZIP in Chromium."""
+"""Researchers can import Few-shot Gym tasks from a ZIP archive."""
 
 import io
 import re

@@ -1,6 +1,6 @@
-"""Highlighting by mouse and keyboard: the acceptance cases of the span widget.
+"""Acceptance tests for highlighting by mouse, keyboard and touch.
 
-Each test ends by checking what the server stored or did not store.
+Each test checks at the end what the server stored, or that it stored nothing.
 """
 
 import pytest
@@ -65,7 +65,7 @@ def test_a_double_click_takes_one_word_of_a_compound_name(names):
 
 def test_a_double_click_takes_the_whole_name_around_a_word(names):
     names.word("Duterte").dblclick()
-    assert names.chips == ["Rodrigo Duterte"]  # without "Yesterday", which begins the sentence
+    assert names.chips == ["Rodrigo Duterte"]  # "Yesterday" is only a first word
     names.reveal()
     assert names.stored == ["Rodrigo Duterte"]
 
@@ -77,7 +77,7 @@ def test_two_taps_take_the_whole_name_or_slowly_one_word(phone, put):
     assert one.chips == ["Rodrigo Duterte"]
     one.page.locator("[data-remove]").tap()
     one.word("Rodrigo").tap()
-    one.page.wait_for_timeout(600)  # longer than a double tap
+    one.page.wait_for_timeout(600)  # too slow for a double tap
     one.word("Rodrigo").tap()
     assert one.chips == ["Rodrigo"]
 
@@ -219,7 +219,7 @@ def test_no_answer_is_sent_as_the_empty_set(desk):
 
 
 def to_box(one) -> None:
-    """Move from the question into the text with Tab."""
+    """Move from the question to the text with Tab."""
     one.page.locator("#question").focus()
     one.page.keyboard.press("Tab")
 
@@ -231,14 +231,14 @@ def press(one, *keys: str) -> None:
 
 @pytest.mark.journey
 def test_a_typed_letter_focuses_the_first_word_with_that_letter(desk):
-    """Needs no Tab; letters typed at once extend the search, and the setting applies."""
+    """This works without Tab. Letters typed quickly extend the search. A setting disables it."""
     desk = desk("Oslo and Lima, or Lisbon.", gold=["Lisbon"])
     desk.page.locator("[data-focus]").first.focus()
     desk.page.keyboard.press("o")
     assert desk.focused == "Oslo"
     desk.page.locator("[data-focus]").first.focus()
     desk.page.wait_for_timeout(800)  # a pause starts a new search
-    # Sent together, so that a slow machine makes no difference.
+    # Send all letters at once, so that a slow machine makes no difference.
     desk.page.evaluate(
         """() => [..."lis"].forEach((key) => document.activeElement.dispatchEvent(
             new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true})))"""
@@ -277,7 +277,7 @@ def test_a_highlight_reaches_the_reveal_by_keyboard_only(names):
     assert names.stored == ["Lago"]
     assert "Right" in names.focused
     press(names, "Tab")
-    assert names.focused == "Lago is right."  # it frames its mark
+    assert names.focused == "Lago is right."  # the focus frames the mark
     press(names, "Tab")
     assert names.focused.startswith("Continue")
 

@@ -1,4 +1,4 @@
-"""An image on the annotator's page: enlarged by keyboard, mouse and touch, also on a phone."""
+"""Annotators can enlarge an image by keyboard, mouse or touch, on phones too."""
 
 import pytest
 from django.core.management import call_command

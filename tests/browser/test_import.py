@@ -1,4 +1,4 @@
-"""Import a task through the browser; pages that wait for a job continue automatically."""
+"""Researchers import tasks in the browser; pages that wait for a job continue automatically."""
 
 import re
 import zipfile

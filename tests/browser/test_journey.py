@@ -1,4 +1,4 @@
-"""From the link to the completion code, including what can go wrong."""
+"""Annotators get from the link to the completion code, even if something goes wrong."""
 
 import re
 
@@ -16,7 +16,7 @@ METHODS = {"get", "post", "put", "patch", "delete"}
 
 
 def posts(page) -> list[str]:
-    """Record the addresses to which the page posts."""
+    """Return a growing list of the addresses to which the page posts."""
     sent: list[str] = []
     page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
     return sent
@@ -72,7 +72,7 @@ def enter(page, name: str) -> None:
         page.keyboard.press("Tab")
     else:
         raise AssertionError(f"{name} cannot be reached by Tab")
-    expect(button).to_be_enabled()  # Continue is disabled for a moment
+    expect(button).to_be_enabled()  # Continue is disabled briefly
     page.keyboard.press("Enter")
     page.wait_for_load_state()
 

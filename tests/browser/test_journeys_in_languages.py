@@ -1,6 +1,6 @@
-"""From the landing page to the completion code in Arabic (right to left) and in Chinese.
+"""A participation in Arabic (right to left) and one in Chinese, from landing page to code.
 
-Every page must be translated: the only words in Latin letters are names.
+Every page must be fully translated, so the only words in Latin letters are names.
 """
 
 import re
@@ -13,7 +13,7 @@ from tasks.formats import Record
 from tests import factories
 from tests.browser.conftest import Desk
 
-# The same in every language: names, a currency, units, keys.
+# Names, currencies, units and keys, which are the same in every language.
 KEPT = re.compile(r"Handful|USD|UTC|Enter|Tab|Shift|Ctrl|\bZ\b|Delete|Esc|Space|Ltd")
 
 ARABIC = {
@@ -61,7 +61,7 @@ CHINESE = {
 
 
 def open_study(researcher, told: dict) -> Study:
-    """Open a study in that language with two training examples and one test example."""
+    """Open a study in this language with two training examples and one test example."""
     train, test = (
         [
             Record(
@@ -85,7 +85,7 @@ def open_study(researcher, told: dict) -> Study:
 
 
 def foreign(page: Page) -> list[str]:
-    """Return lines of the page with untranslated text: Latin letters outside names."""
+    """Return the page's untranslated lines, which have Latin letters outside names."""
     spoken = page.evaluate(
         """() => [document.title, ...[...document.querySelectorAll("[aria-label]")]
             .filter((e) => e.checkVisibility()).map((e) => e.ariaLabel)]"""
@@ -100,13 +100,13 @@ def foreign(page: Page) -> list[str]:
 
 
 def go_on(page: Page) -> None:
-    """Press the main button of the page and wait for the next page."""
+    """Press the page's main button and wait for the next page."""
     page.locator("main button.main-action").first.click()
     page.wait_for_load_state()
 
 
 def mark(desk: Desk, words: str) -> None:
-    """Highlight text by its first and last word (character in Chinese)."""
+    """Highlight text by clicking its first and last word (or character in Chinese)."""
     signs = list(words) if desk.page.locator("html").get_attribute("lang") == "zh-hans" else [words]
     desk.word(signs[0]).click()
     desk.word(signs[-1]).click()
@@ -151,7 +151,7 @@ def test_a_participation_in_each_language_reaches_the_code(
     page.locator("#help summary").first.click()
     desk.submit()
     page.wait_for_selector("span-answer[data-ready]")
-    desk.submit()  # without an answer: says what is missing
+    desk.submit()  # without an answer, to get the error
     assert foreign(page) == []
     mark(desk, told["gold"][1][0])
     desk.reveal()

@@ -1,4 +1,4 @@
-"""A session that ends while the user edits a design: the form is restored after sign-in."""
+"""If the session ends while a user edits a design, the form is restored after signing in."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""One example of each kind of answer, with mouse, touch, keyboard, and without scripts."""
+"""Each kind of answer works by mouse, touch and keyboard, and without JavaScript."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from tests.browser.test_visit import MOST, weigh
 
 BESIDE = ("option", "options", "number", "short text", "long text")
 ALL = ("label", "spans", "typed", *BESIDE)
-# The stored right answer to the first example of each kind (tests/factories.py: KINDS).
+# For each kind, the right answer to the first example as stored (tests/factories.py: KINDS).
 RIGHT = {
     "label": ["negative"],
     "typed": ["Oslo", "Village 0"],
@@ -30,7 +30,7 @@ RIGHT = {
 
 @pytest.fixture
 def seated(researcher) -> Callable[..., Participation]:
-    """A participant before the first training example of a task of that kind."""
+    """Return a function that seats a participant at the first training example of this kind."""
 
     def make(kind: str, card: dict | None = None, **study) -> Participation:
         task = factories.make_kind(kind, **(card or {}))
@@ -51,7 +51,7 @@ def choice(page: Page, text: str) -> Locator:
 
 
 def answer_by_pointer(page: Page, kind: str, press: str) -> None:
-    """Answer by pointer; `press` is click or tap."""
+    """Answer by pointer, where `press` is "click" or "tap"."""
     if kind in ("label", "option", "options"):
         getattr(choice(page, RIGHT[kind][0]), press)()
     elif kind == "number":
@@ -120,7 +120,7 @@ def test_each_kind_works_without_javascript_and_shows_errors(open_browser, seate
     seat = seated(kind)
     page = open_browser(java_script_enabled=False)
     page.goto(f"/work/{seat.token}/")
-    if kind != "label":  # the browser requires one of the radio buttons
+    if kind != "label":  # the browser itself requires a radio button
         page.get_by_role("button", name="Submit").click()
         expect(page.get_by_role("alert")).not_to_be_empty()
         assert not Answer.objects.exists()
@@ -254,7 +254,7 @@ def test_page_and_server_accept_the_same_numbers(page, seated):
 
 
 def server_says(seat: Participation, turn: str, fields: dict[str, str]) -> str:
-    """Return the server's error for an answer, "" if it is valid; nothing is stored."""
+    """Return the server's error for an answer, or "" if it is valid, without storing it."""
     example = seat.latest_turn().example
     card = seat.scenario.task.card
     try:

@@ -1,4 +1,4 @@
-"""The scripts of an annotator's page take each sentence from the language's table."""
+"""Scripts on annotators' pages show every sentence in the page's language."""
 
 import re
 
@@ -15,7 +15,7 @@ from tests.browser.test_sending import FAILURES
 
 @pytest.fixture
 def foreign(open_browser, put, settings, tmp_path):
-    """A page in that language, with each sentence of its scripts in brackets."""
+    """Return a function that opens a page whose scripts' translations are in brackets."""
 
     def make(language: str, *texts: str, **options) -> Desk:
         catalogues.install(settings, tmp_path, language)
@@ -63,7 +63,7 @@ def test_a_missing_answer_is_reported_in_the_language(foreign):
 
 
 def test_a_missing_label_is_reported_in_the_language(open_browser, put):
-    """The message is the server's sentence, which the page contains from the start."""
+    """The message is the server's sentence, which the page already contains."""
     seat = put("A film.", gold=[factories.LABELS[0]["name"]], labels=factories.LABELS)
     Study.objects.update(interface_language="de")
     desk = Desk(open_browser(tolerate=FAILURES), seat)
@@ -90,7 +90,7 @@ def test_a_network_failure_is_reported_in_the_language(foreign):
 
 @pytest.mark.parametrize("language", ["de", "es", "zh-hans", "ar"])
 def test_the_page_formats_numbers_like_the_server(foreign, language):
-    """If the formats differed, the pay would change its form a second after loading."""
+    """If the formats differed, the earnings would change format a second after loading."""
     desk = foreign(language, "Oslo and Rome.", gold=["Oslo"])
     earned = desk.page.locator("[data-earned]")
     served = desk.page.request.get(f"/work/{desk.seat.token}/").text()
@@ -101,7 +101,7 @@ def test_the_page_formats_numbers_like_the_server(foreign, language):
 
 
 def test_quoted_text_in_arabic_sentences_is_isolated(foreign):
-    """Without isolation, the last point of U.S. would appear on its left."""
+    """Without isolation, the last full stop of "U.S." would appear on its left."""
     desk = foreign("ar", "the U.S. and Rome.", gold=["Rome"])
     desk.drag(desk.word("U"), desk.word(".", 1), beyond=0)
     expect(live(desk)).to_contain_text("⟦“\u2068U.S.\u2069”⟧")

@@ -1,4 +1,4 @@
-"""More labels than digit keys: a searchable list, by keys, mouse, touch, and without scripts."""
+"""If there are more labels than digit keys, annotators choose from a searchable list."""
 
 import pytest
 from playwright.sync_api import Locator, expect

@@ -1,4 +1,4 @@
-"""Right-to-left pages with texts of either direction."""
+"""Right-to-left pages with texts in either direction."""
 
 import pytest
 from django.urls import reverse
@@ -19,7 +19,7 @@ OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clie
 
 @pytest.fixture
 def mirrored(open_browser, researcher, settings):
-    """An Arabic page with a text of that direction."""
+    """Return a function that opens an Arabic page with a text in this direction."""
     settings.LANGUAGES = [("en", "English"), ("ar", "العربية")]
 
     def make(direction: str, **options) -> Desk:
@@ -85,7 +85,7 @@ def test_the_first_pages_fit_on_a_phone(open_browser, researcher, settings):
     assert page.evaluate(OVERFLOW) == 0
     page.locator("button.main-action").click()
     page.locator("[name=agree][value=yes]").click()
-    page.wait_for_selector("#resume-link", state="attached")  # under "Leave the study"
+    page.wait_for_selector("#resume-link", state="attached")  # in the section "Leave the study"
     assert page.evaluate(OVERFLOW) == 0
 
 

@@ -1,7 +1,7 @@
-"""A paid study on Prolific, to the last cent, with clicks of a researcher and of an annotator.
+"""A paid study on Prolific, run by clicks of a researcher and an annotator to the last cent.
 
-Prolific is the double, and participants arrive through its signed links. One works in two tabs of a
-browser, the others are simulated over HTTP. One payment is killed after Prolific has received it.
+A double replaces Prolific, and participants arrive through its signed links. One of them works in
+two browser tabs; the others are simulated. A payment is killed after Prolific has received it.
 """
 
 import io
@@ -91,7 +91,7 @@ def publish(page: Page) -> None:
 
 
 class Person:
-    """A participant on Prolific who takes a place of the study."""
+    """A participant on Prolific who takes a place in the study."""
 
     def __init__(self, fake, server, study, person):
         there = study.prolific_studies.get()
@@ -100,7 +100,7 @@ class Person:
         self.session, self.address = place["session_id"], place["url"]
 
     def walk(self, policy: str, answers: int = 100) -> Participation:
-        """Work as a simulated annotator over HTTP, to the end or up to this number of answers."""
+        """Work as a simulated annotator over HTTP, to the end or for this many answers."""
         site = OverHTTP(self.server)
         steps = walk(site, self.address, policy, Knowledge(self.study), self.id)
         for given, _step in enumerate(steps):  # yielded before it is sent
@@ -113,7 +113,7 @@ class Person:
         return Participation.objects.latest("pk")
 
     def leave(self) -> str:
-        """Return to Prolific by the link on the last page; return the status there."""
+        """Return to Prolific through the last page's link; return the submission's status."""
         page = OverHTTP(self.server).get(f"/work/{self.participation.token}/")
         code = re.search(r"/submissions/complete\?cc=(\w+)", page)[1]
         self.fake.complete(self.session, code)
@@ -121,7 +121,7 @@ class Person:
 
 
 def work_in_two_tabs(open_browser, person: Person) -> None:
-    """Show one example in both tabs; the second reports that the first answer counts."""
+    """Answer an example in two tabs; the second tab reports that the first answer counts."""
     first = open_browser()
     first.goto(person.address)
     first.get_by_role("button", name="Start").click()
@@ -150,7 +150,7 @@ def kill_a_payment(held: Held, settings, tmp_path) -> None:
     environment = os.environ | {
         "DATABASE_URL": own.geturl(), "HANDFUL_VAR": str(tmp_path),
         "PROLIFIC_URL": settings.PROLIFIC_URL, "PROLIFIC_TOKEN": settings.PROLIFIC_TOKEN,
-        # The database stores checks of its keys, so the process needs the same ones.
+        # The process needs the same keys, because the database stores checks of its keys.
         "WORKER_KEY": settings.WORKER_KEY, "IDENTITY_KEY": settings.IDENTITY_KEY,
     }  # fmt: skip
     command = [sys.executable, "manage.py", "shell", "-c", PAY]

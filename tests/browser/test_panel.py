@@ -1,6 +1,6 @@
-"""The answer panel: a stable layout, keys that act where they should, no skipped reveal.
+"""The answer panel doesn't move, keys act only where they should, and no reveal is skipped.
 
-Positions come from `getBoundingClientRect`, on published examples where available.
+Positions are measured with `getBoundingClientRect`, on published examples where available.
 """
 
 import re
@@ -17,7 +17,7 @@ from tests.browser.conftest import Desk, seat_before, settle
 VIEWPORTS = [(1366, 657), (1920, 1080), (390, 844)]
 GO = """() => { const r = document.querySelector("[data-submit]").getBoundingClientRect();
     return [r.x, r.y, r.width, r.height].map((n) => Math.round(n * 10) / 10); }"""
-# Position of each word, whatever its elements; words are runs without spaces.
+# Returns the position of each word (a run without spaces), whatever elements it consists of.
 WORDS = """() => {
     const found = [];
     for (const box of document.querySelectorAll("[data-passage]")) {
@@ -65,7 +65,7 @@ def choose(desk: Desk) -> None:
 @pytest.mark.parametrize("size", VIEWPORTS)
 @pytest.mark.parametrize("task", ["CoNLL03", "SQuADv2", "ReCoRD", "MNLI"])
 def test_submit_continue_and_the_words_do_not_move(open_browser, put_published, task, size):
-    """Ten examples of each of four tasks, in three states and three windows."""
+    """Checks ten examples of each of four tasks, in three states and three windows."""
     phone = {"has_touch": True, "is_mobile": True} if size[0] < 900 else {}
     page = open_browser(viewport={"width": size[0], "height": size[1]}, **phone)
     desk = Desk(page, put_published(task, wanted=lambda records: list(records[:10])))
@@ -200,8 +200,8 @@ def test_single_key_shortcuts_can_be_disabled_permanently(labels):
 
 # Continue has the place of Submit ----------------------------------------------------------------
 
-# One hundred double presses in one page: the reveal appears, is pressed after a number of ms, and
-# must still be there. Submissions by Continue are counted and not sent.
+# Makes a hundred double presses on one page. Each time, the reveal is pressed some ms after it
+# appears, and must still be there. Submissions by Continue are only counted.
 PRESSES = """async () => {
     const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
     const old = document.querySelector("#turn").outerHTML;
@@ -271,7 +271,7 @@ def test_a_key_held_down_from_submit_on_does_not_continue(labels):
     page.keyboard.down("Enter")
     page.wait_for_selector("[data-state=reveal]")
     after_the_guard(page)
-    page.keyboard.down("Enter")  # as the keyboard repeats it
+    page.keyboard.down("Enter")  # a repeated key
     page.keyboard.up("Enter")
     assert page.locator("[data-state=reveal]").count() == 1
 
@@ -416,7 +416,7 @@ def test_on_a_phone_the_gold_is_seen_below_a_question_that_folds(phone, research
     assert gold["y"] + gold["height"] <= panel["y"]
 
 
-# For each line of a fill: by how many px it ends after the last letter of the line.
+# Returns by how many px each line of a fill extends beyond its last letter.
 BEYOND = """(filled) => {
     const lines = [...filled.getClientRects()].map((line) => ({ line, end: 0 }));
     const walk = document.createTreeWalker(filled, NodeFilter.SHOW_TEXT);

@@ -1,6 +1,6 @@
-"""Drags to the pixel, presses that begin outside a text, clicks of assistive technology.
+"""Exact drags, presses that begin outside a text, and clicks by assistive technology.
 
-Uses real mouse events on published names that an earlier version cut short.
+These use real mouse events on published names, which an earlier version cut short.
 """
 
 from itertools import accumulate
@@ -21,7 +21,7 @@ def one(desk):
 
 
 def pull(page, begin, end, steps: int = 8) -> None:
-    """Press at one point and release at another, with moves between as from a hand."""
+    """Drag from one point to another in several moves, like a hand."""
     page.mouse.move(*begin)
     page.mouse.down()
     page.mouse.move(*end, steps=steps)
@@ -29,7 +29,7 @@ def pull(page, begin, end, steps: int = 8) -> None:
 
 
 def at(word, share: float) -> tuple[float, float]:
-    """Return the point at that fraction of a word's width."""
+    """Return the point at this fraction of a word's width."""
     edge = edges(word)
     return edge["left"] + share * (edge["right"] - edge["left"]), edge["middle"]
 
@@ -59,7 +59,7 @@ def test_the_last_word_is_included_from_six_pixels_on(one, into, chosen):
 def names(page, researcher, clues) -> list[tuple[str, dict[str, float], dict[str, float]]]:
     """The 49 multi-word names with the shortest first words in CoNLL's test file.
 
-    One text has all names; each comes with the places of its first and last word.
+    They are in one text. Each is returned with the positions of its first and last word.
     """
     _card, files = read_clues(clues, "CoNLL03")
     tested = next(file.records for file in files if file.kind == "test")
@@ -200,14 +200,14 @@ def test_an_end_dragged_past_the_other_keeps_one_word(one):
 
 
 def tap_slowly(one: Desk, text: str) -> None:
-    """Highlight one word: a double tap would take the whole name."""
+    """Highlight one word by two slow taps, because a double tap would select the whole name."""
     one.word(text).tap()
     one.page.wait_for_timeout(600)
     one.word(text).tap()
 
 
 def knob(page, word) -> dict[str, float]:
-    """Return the middle of the handle under the end of a word."""
+    """Return the centre of the handle below the end of a word."""
     box = word.bounding_box()
     return {"x": box["x"] + box["width"], "y": box["y"] + box["height"] + 10}
 

@@ -1,4 +1,4 @@
-"""Published examples in the browser, used as annotators of a replication would."""
+"""Published examples can be answered in the browser, as in a replication."""
 
 import random
 
@@ -13,7 +13,7 @@ SPAN_TASKS = ["CoNLL03", "WikiANN", "SQuADv2", "ReCoRD"]
 
 
 def places_of(record, gold_rule: str) -> list[Span] | None:
-    """Return places that highlight the gold, or None if it cannot be highlighted."""
+    """Return spans that highlight the gold, or None if it cannot be highlighted."""
     chosen: list[Span] = []
     wanted = record.gold[:1] if gold_rule == "any_of" else tuple(dict.fromkeys(record.gold))
     for text in wanted:
@@ -29,7 +29,7 @@ def places_of(record, gold_rule: str) -> list[Span] | None:
 
 
 def forty(records):
-    """Return forty test examples with a gold that can be highlighted; the same in each run."""
+    """Return forty examples whose gold can be highlighted, the same in each run."""
     chosen = [record for record in records if places_of(record, "set") is not None]
     return random.Random(11).sample(chosen, 40)
 
@@ -42,7 +42,7 @@ def by_mouse(one: Desk, place: Span) -> None:
 
 
 def by_keyboard(one: Desk, place: Span) -> None:
-    """Move by Tab into the text, by arrows to the word; extend with Shift+arrows; press Enter."""
+    """Move to the text with Tab and to the word with arrows, extend with Shift, and press Enter."""
     one.page.locator("#question").focus()
     for _ in range(place.segment + 1):
         one.page.keyboard.press("Tab")

@@ -1,4 +1,4 @@
-"""The plain text for screen readers, and texts that browsers must not translate."""
+"""Pages have a plain text for screen readers, and browsers don't translate the texts."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ TEXT = "First line.\n\nThe <b>second</b> names Oslo."
 
 
 def test_the_plain_text_comes_before_the_words_to_highlight(desk):
-    """It precedes the question, so keyboard users need no additional key press."""
+    """It precedes the question, so keyboard users don't need another key to reach the words."""
     one = desk(TEXT, gold=["Oslo"])
     one.page.locator("#question").focus()
     one.page.keyboard.press("Shift+Tab")
@@ -109,7 +109,7 @@ def test_number_keys_are_not_shown_on_a_phone(desk, phone, put):
 
 
 def test_only_highlighted_gaps_are_elements(desk):
-    """A slow device takes long to lay out elements, and a text may have hundreds of words."""
+    """Texts may have hundreds of words, and slow devices take long to lay out elements."""
     text = "She saw New York City, Mar-a-Lago and Oslo."
     one = desk(text, gold=["Lago"])
     gaps = one.page.locator("[data-passage] > :not([data-t])")
@@ -122,6 +122,6 @@ def test_only_highlighted_gaps_are_elements(desk):
     one.drag(one.word("Mar"), one.word("Mar"), beyond=-8)
     expect(one.page.locator("[data-passage] .hl-seam")).to_have_text(["-"])
     one.reveal()
-    # Every second part of the text between the marks: "She", " ", "saw", " ", and so on.
+    # Outside the marks, every second run of text is an element: "She", not " ", then "saw".
     parts = one.page.locator("[data-passage] > :not(mark)")
     expect(parts).to_have_text(["She", "saw", ",", "a", " ", " ", "."], use_inner_text=False)

@@ -1,4 +1,4 @@
-"""From an empty database to a published table, in the browser only."""
+"""An empty database becomes a published table, using only the browser."""
 
 import io
 import json
@@ -35,7 +35,7 @@ def import_in_browser(page, clues, name: str, folder: str) -> None:
 
 
 def predictions(folder, task: Task, predict) -> list:
-    """A file of zero-shot predictions for that task."""
+    """Write a file of zero-shot predictions for this task."""
     path = folder / f"{task.name}_0.jsonl"
     examples = Example.objects.filter(split=task.test_split).order_by("position")
     path.write_text(
@@ -55,7 +55,7 @@ def upload_model(page, name: str, files: list) -> None:
     page.wait_for_url(re.compile(rf"/models/{name}/"), timeout=60_000)
 
 
-# The tests' in-memory SQLite blocks writes while the page that updates is being read.
+# With the tests' in-memory SQLite, reading the page that updates would block writes.
 @pytest.mark.long
 @pytest.mark.postgres
 @pytest.mark.real_data
@@ -81,7 +81,7 @@ def test_an_evaluation_goes_from_import_to_a_verified_bundle(page, clues, db, tm
     page.get_by_label("Shots", exact=True).fill("0")
     page.get_by_label("Annotators per scenario").fill("2")
     page.get_by_role("button", name="Save draft").click()
-    # A paid study needs a budget: the draft reports it, and the form suggests one.
+    # A paid study needs a budget. The draft says so, and the form suggests one.
     page.get_by_role("button", name="Change the design").click()
     page.get_by_role("button", name="Save draft").click()
     page.wait_for_url("**/studies/humans/")

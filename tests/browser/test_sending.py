@@ -1,4 +1,4 @@
-"""The annotator's page when an answer does not arrive: it reports the failure and retries."""
+"""If an answer doesn't reach the server, the annotator's page says so and retries."""
 
 import re
 
@@ -17,7 +17,7 @@ FAILURES = "status of (40[034]|429|50[0-9])|Code (40[034]|429|50[0-9])|ERR_|htmx
 
 @pytest.fixture
 def shaky(open_browser, put):
-    """A page in a browser whose network and cookies can fail."""
+    """Return a function that opens a page whose network and cookies may fail."""
     return lambda *texts, **options: Desk(
         open_browser(tolerate=FAILURES), put(*(texts or (TWO, "Rome.")), gold=["Oslo"], **options)
     )
@@ -28,7 +28,7 @@ def notice(desk: Desk):
 
 
 def sign_in_elsewhere(page: Page) -> None:
-    """Sign in as a researcher in another tab of this browser, which changes the CSRF token."""
+    """Sign in as a researcher in another tab, which changes the CSRF token."""
     tab = page.context.new_page()
     tab.goto("/sign-in/")
     tab.get_by_label("Name").fill("ada")
@@ -184,7 +184,7 @@ def test_continue_is_retried_too(shaky):
     desk.page.context.set_offline(True)
     desk.submit()
     expect(notice(desk)).to_contain_text("Nothing is lost.")
-    desk.page.context.set_offline(False)  # noticed before the pause is over
+    desk.page.context.set_offline(False)  # retries without waiting for the pause
     desk.page.wait_for_selector("[data-state=question]")
 
 
@@ -252,7 +252,7 @@ UNSENT = "Object.keys(localStorage).filter((name) => name.startsWith('unsent:'))
 
 
 def closed_after(desk: Desk, status: int, *paths: str) -> BrowserContext:
-    """Highlight, submit, and close the tab when requests to these paths have failed."""
+    """Highlight, submit, and close the tab once requests to these paths have failed."""
 
     def fail(route) -> None:
         if status:

@@ -1,4 +1,4 @@
-"""The short form of the report: by keyboard, on a phone, without JavaScript."""
+"""The report's short form works by keyboard, on a phone and without JavaScript."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe

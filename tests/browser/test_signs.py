@@ -1,4 +1,4 @@
-"""What the page reports with an answer about copies, programs and its window, but never a text."""
+"""With an answer, the page reports signs of copying or programs, but never any text."""
 
 import pytest
 from playwright.sync_api import expect
@@ -21,7 +21,7 @@ SIGNS = ("copies", "left_after_copy", "automated", "no_input", "narrow", "jumps"
 
 @pytest.fixture
 def seated(open_browser, researcher):
-    """An annotator before labels without a training step, in a browser that no program drives."""
+    """Return a function that opens a label task, by default as if no program drove the browser."""
 
     def make(is_driven: bool = False, **options) -> Desk:
         task = factories.make_task(labels=factories.LABELS, shots=[])
@@ -40,7 +40,7 @@ def answer(desk: Desk) -> None:
 
 
 def signs(position: int = 0) -> dict[str, int]:
-    """The signs on the answer at this position that are not 0."""
+    """Return the non-zero signs that were stored with the answer at this position."""
     stored = Activity.objects.filter(turn__position=position).values(*SIGNS).first() or {}
     return {name: value for name, value in stored.items() if value}
 
@@ -51,7 +51,7 @@ def copy(desk: Desk) -> None:
 
 
 def press(desk: Desk, control: str, **how: str) -> None:
-    """Press the mouse on a control without moving the pointer there, as low-level drivers do."""
+    """Press the mouse on a control without moving the pointer, like low-level drivers."""
     box = desk.page.locator(control).bounding_box()
     at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
     driver = desk.page.context.new_cdp_session(desk.page)
@@ -124,7 +124,7 @@ def test_a_window_much_narrower_than_the_screen_is_reported(seated, width, found
 
 def test_mouse_presses_to_which_the_pointer_jumps_are_counted(seated):
     desk = seated()
-    for position in (1, 2):  # where the pointer is before the first press is unknown
+    for position in (1, 2):  # the first press doesn't count: the pointer's position is unknown
         press(desk, CHOICE)
         press(desk, GO)
         desk.page.wait_for_selector(f"[data-where*='{position + 1} of 4']")
@@ -167,7 +167,7 @@ def test_pens_fingers_keys_and_assistive_clicks_do_not_jump(seated):
     desk.page.mouse.move(5, 5)
     press(desk, CHOICE, pointerType="pen")
     desk.page.locator(CHOICE).tap()
-    desk.page.evaluate(PRESS)  # a click without a press, as by voice control
+    desk.page.evaluate(PRESS)  # a click without a press, as from voice control
     desk.page.locator(GO).tap()
     desk.page.wait_for_selector("[data-where*='2 of 4']")
     assert signs() == {}
@@ -186,7 +186,7 @@ def test_a_copied_example_lacks_a_question_that_readers_get(seated, researcher, 
     assert desk.page.locator("[data-passage]").inner_text() in copied
     assert (asked in copied) != refused
     answer(desk)
-    desk.page.keyboard.press("Control+a")  # the style sheet remains after a swap
+    desk.page.keyboard.press("Control+a")  # the style sheet still applies after a swap
     desk.page.keyboard.press("Control+c")
     assert (asked in desk.page.evaluate("navigator.clipboard.readText()")) != refused
 

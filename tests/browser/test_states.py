@@ -1,8 +1,8 @@
-"""Twelve states of the annotator's pages, compared with pictures in `states/`.
+"""Compare twelve states of the annotator's pages with the pictures in `states/`.
 
-Both pictures are reduced to a quarter before the comparison, so that another browser version with
-slightly different font smoothing still passes. `make states` takes new pictures; review them before
-you commit. The pages use test texts, names and numbers, hide times, and use Noto fonts.
+Pictures are scaled to a quarter before the comparison, so that slight differences in font
+smoothing between browser versions don't matter. `make states` takes new pictures; review them
+before you commit. The pages use Noto fonts and test data, and hide times.
 """
 
 import io
@@ -20,15 +20,15 @@ from tests import factories
 from tests.browser.conftest import Desk, seat_before, settle
 
 PICTURES = Path(__file__).parent / "states"
-SHRUNK = 4  # pixels of the page along each side of one compared pixel
-VISIBLE = 24  # of 255: a smaller difference of a compared pixel is ignored
-MOST = 0.004  # share of the compared pixels that may differ: two words of a paragraph
+SHRUNK = 4  # page pixels per side of one compared pixel
+VISIBLE = 24  # of 255; smaller differences are ignored
+MOST = 0.004  # share of compared pixels that may differ, about two words in a paragraph
 
-FONTS = ("NotoSans-", "NotoSansArabic-", "NotoSansCJK-")  # the names of their files
+FONTS = ("NotoSans-", "NotoSansArabic-", "NotoSansCJK-")  # prefixes of file names
 DESKTOP = {"viewport": {"width": 1366, "height": 657}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 LOOK = {"reduced_motion": "reduce", "bypass_csp": True}
-# Use one font for all languages; hide what changes with time or chance.
+# Use one font for all languages, and hide text that depends on time or chance.
 FIXED = """
   :root { --font: "Noto Sans", "Noto Sans Arabic", "Noto Sans CJK SC",
                   "Noto Sans Symbols2" !important; }
@@ -51,7 +51,7 @@ def span_seat(
     interface="en",
     **card,
 ) -> Participation:
-    """Create a seat before these texts in the training step, with that interface language."""
+    """Seat a participant at these training texts, with this interface language."""
     records = [
         Record(f"s{index}", (text,), asked, tuple(gold), None) for index, text in enumerate(texts)
     ]
@@ -151,7 +151,7 @@ STATES: dict[str, tuple[Callable[..., object], dict]] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def letters() -> None:
-    """The fonts of the pictures."""
+    """Check that the pictures' fonts are installed."""
     installed = subprocess.run(["fc-list"], capture_output=True, text=True, check=True).stdout
     if missing := [name for name in FONTS if name not in installed]:
         raise pytest.UsageError(f"{missing}: apt-get install fonts-noto-core fonts-noto-cjk")
@@ -161,7 +161,7 @@ def take(page: Page) -> Image.Image:
     page.add_style_tag(content=FIXED)
     page.evaluate("document.fonts.ready")
     page.mouse.move(0, 0)
-    expect(page.locator(".turn-go[aria-disabled]")).to_have_count(0)  # it ignores presses at first
+    expect(page.locator(".turn-go[aria-disabled]")).to_have_count(0)  # until it accepts presses
     settle(page)
     return Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
 

@@ -1,4 +1,4 @@
-"""Accidental presses, or presses meant for the previous screen, do not answer."""
+"""Accidental presses and presses meant for the previous screen don't answer a question."""
 
 from functools import partial
 
@@ -14,12 +14,12 @@ from tests.browser.test_panel import GO, WORDS
 
 WINDOWS = [(1366, 657), (1093, 525), (911, 512)]
 GAPS = [60, 150, 250, 400]  # ms between the two presses of a double click
-PATIENCE = 400  # ms after the swap for which presses are ignored
+PATIENCE = 400  # ms after a swap during which presses are ignored
 SINCE_SWAP = [None, 0, 200, 399]
 
 
 def sentences(researcher, number: int, *, train: bool = False, **study):
-    """A seat with this number of sentences in which places are highlighted."""
+    """Seat a participant at this many sentences in which places are highlighted."""
     records = [
         Record(
             f"s{n}", ("We went to Oslo and to Lima on Sunday.",), "Which places?", ("Oslo",), None
@@ -35,7 +35,7 @@ def center(page) -> tuple[float, float]:
 
 
 def double_click(page, x: float, y: float, gap: int) -> None:
-    """Double-click as a mouse does."""
+    """Double-click with `gap` ms between the clicks."""
     page.mouse.move(x, y)
     for count in (1, 2):
         page.mouse.down(click_count=count)
@@ -48,7 +48,7 @@ def key_of(page) -> str:
 
 
 def stopped(page, seat) -> Desk:
-    """Open the page and stop its clock: a busy machine would press later than a test says."""
+    """Open the page and stop its clock, because a busy machine might press too late."""
     page.clock.install()
     desk = Desk(page, seat)
     page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 5)
@@ -56,7 +56,7 @@ def stopped(page, seat) -> Desk:
 
 
 def press_twice(page, press, gap: int | None) -> None:
-    """Press, and again `gap` ms after the swap to the next example, or before the reply if None."""
+    """Press twice: the second time `gap` ms after the swap, or before the reply if None."""
     before, held = key_of(page), []
     page.route("**/answer/", lambda route: held.append(route))
     press()
@@ -178,7 +178,7 @@ def test_with_auto_advance_a_double_key_answers_one_example(page, researcher, ga
 
 
 def test_a_key_before_the_first_frame_keeps_its_focus(page, researcher):
-    """The new question is focused in the frame after the swap, unless a key was pressed before."""
+    """The new question gets the focus in the next frame, unless a key has moved it already."""
     desk = Desk(page, sentences(researcher, 3))
     page.keyboard.press("0")
     desk.go_on()
@@ -200,7 +200,7 @@ def test_a_swap_moves_no_text_of_submit_and_cleans_no_words(page, researcher):
     held = []
     page.route("**/answer/", lambda route: held.append(route))
     page.keyboard.press("0")
-    before = page.evaluate(label)  # the text is bold from now on
+    before = page.evaluate(label)  # already bold, because there is an answer
     desk.submit()
     expect(page.locator(".htmx-indicator")).to_be_visible()
     assert page.evaluate(label) == before
@@ -306,7 +306,7 @@ def test_0_pressed_three_times_answers_one_example_only(page, researcher):
 
 def test_enter_on_no_answer_chooses_and_submits_it(place):
     page = place.page
-    page.wait_for_timeout(700)  # an earlier Enter is taken as meant for the previous screen
+    page.wait_for_timeout(700)  # an earlier Enter would be ignored
     page.locator("[name=no_answer]").focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-state=reveal]")
@@ -316,7 +316,7 @@ def test_enter_on_no_answer_chooses_and_submits_it(place):
 @pytest.mark.parametrize("earlier", ["ticked", "highlighted", "removed"])
 def test_enter_on_no_answer_overrides_no_earlier_choice(place, earlier):
     page = place.page
-    page.wait_for_timeout(700)  # an earlier Enter is taken as meant for the previous screen
+    page.wait_for_timeout(700)  # an earlier Enter would be ignored
     tick = page.locator("[name=no_answer]")
     if earlier == "ticked":
         tick.check(force=True)
@@ -338,7 +338,7 @@ def test_enter_on_no_answer_overrides_no_earlier_choice(place, earlier):
 
 def test_shortcuts_work_after_the_error_of_a_missing_answer(place):
     page = place.page
-    page.wait_for_timeout(700)  # an earlier Enter is taken as meant for the previous screen
+    page.wait_for_timeout(700)  # an earlier Enter would be ignored
     page.keyboard.press("Enter")
     assert "No answer" in place.error
     page.keyboard.press("0")

@@ -1,4 +1,4 @@
-"""Annotators' pages apart from the questions: their size, their actions, and the Back button."""
+"""Pages for annotators are small, have one main action, and work with the Back button."""
 
 import re
 from dataclasses import replace
@@ -15,12 +15,12 @@ from tests.browser.conftest import Desk
 
 pytestmark = pytest.mark.real_data
 
-MOST = 60 * 1024  # bytes of a first visit, compressed
+MOST = 60 * 1024  # compressed bytes per first visit
 
 
 @pytest.fixture
 def study(researcher, clues):
-    """WikiANN with all of its training examples and three of its test examples."""
+    """A study of WikiANN with ten training examples and three test examples."""
     card, files = read_clues(clues, "WikiANN")
     kept = [
         replace(file, records=file.records[:3]) if file.kind == "test" else file
@@ -37,7 +37,7 @@ def study(researcher, clues):
 
 
 def weigh(page: Page, address: str) -> int:
-    """Return the bytes that a new visitor loads, including fonts, scripts and styles."""
+    """Return the number of bytes that a new visitor loads, including scripts and styles."""
     network = page.context.new_cdp_session(page)
     network.send("Network.enable")
     sizes: list[int] = []
@@ -63,14 +63,14 @@ def test_the_way_to_the_first_question_loads_60_kb_in_25_requests(page, study):
         page.get_by_role("button", name=button, exact=True).click()
         page.wait_for_load_state("networkidle")
     expect(page.locator("span-answer[data-ready]")).to_be_visible()
-    loaded = [size for size in sizes if size]  # others came from the cache
+    loaded = [size for size in sizes if size]  # cached files have no size
     assert len(redirects) == 3
     assert len(loaded) + len(redirects) <= 25
     assert sum(loaded) <= MOST
 
 
 def wrong_at_first(turn) -> list[str]:
-    """Answer the first three training examples wrong and all others right."""
+    """Answer the first three training examples wrong and everything else right."""
     gold = list(dict.fromkeys(turn.example.gold))
     if turn.step == "annotation" or turn.position >= 3:
         return gold
@@ -78,7 +78,7 @@ def wrong_at_first(turn) -> list[str]:
 
 
 def test_a_first_visit_of_any_page_is_below_60_kb(open_browser, study, put_published):
-    """Covers the longest published texts of the tasks, one of them in Arabic too."""
+    """Includes the longest published texts, in English and on Arabic pages."""
     seat = factories.join(study)
     pages = {"landing": f"/join/{study.link_code}/", "consent": f"/work/{seat.token}/"}
     weights = {name: weigh(open_browser(), address) for name, address in pages.items()}
@@ -93,7 +93,7 @@ def test_a_first_visit_of_any_page_is_below_60_kb(open_browser, study, put_publi
         options = ({} if wanted else longest) | {"interface_language": language}
         turn = put_published(task, *wanted, train=False, **options)
         weights[name] = weigh(open_browser(), f"/work/{turn.token}/")
-        # A translated page contains a table of its scripts' sentences.
+        # Translated pages are larger, because they contain the scripts' sentences.
         Study.objects.update(interface_language="ar")
         weights[f"{name} in Arabic"] = weigh(open_browser(), f"/work/{turn.token}/")
         factories.work_through(turn)
