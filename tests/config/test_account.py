@@ -1,4 +1,4 @@
-"""A researcher's account settings: the time zone of pages and the email address."""
+"""Researchers can set the time zone of their pages, and change their email address."""
 
 import re
 
@@ -34,7 +34,7 @@ def sends_mail(settings):
 
 @pytest.fixture
 def arrived(researcher):
-    """A participant who arrived at 20:30 UTC on a summer's evening."""
+    """A participant who arrived at 20:30 UTC in summer."""
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
     seat = factories.seat(study.scenarios.get())
     Participation.objects.filter(pk=seat.pk).update(arrived_at="2026-07-01T20:30:00Z")
@@ -107,14 +107,14 @@ def test_a_new_address_counts_after_confirmation_by_its_link(signed_in, sends_ma
     researcher.refresh_from_db()
     assert researcher.email == ADDRESS
     (link,) = re.findall(r"http://testserver(\S+)", sent.body)
-    reader = Client()  # the reader of the mail needs more than the link
+    reader = Client()  # the link alone is not enough
     assert reader.post(link)["Location"].startswith(reverse("login"))
     reader.force_login(get_user_model().objects.create_user("eve"))
     assert reader.post(link).status_code == 404
     reader.force_login(researcher)
     assert NEW in reader.get(link).content.decode()
     researcher.refresh_from_db()
-    assert researcher.email == ADDRESS  # GET changes nothing: mail scanners open links
+    assert researcher.email == ADDRESS  # a GET changes nothing, because mail scanners open links
     reader.post(link)
     researcher.refresh_from_db()
     assert researcher.email == NEW
@@ -160,7 +160,7 @@ def test_an_invalid_address_has_its_error_at_the_field(signed_in, sends_mail, re
 
 
 def test_changing_the_address_needs_the_password(ada, researcher):
-    """`ada` is signed in without a password typed in this session."""
+    """`ada` is signed in, but hasn't entered a password in this session."""
     reply = ada.post(reverse("your_address"), {"email": "thief@example.org"})
     assert reply["Location"].startswith(reverse("account_reauthenticate"))
     researcher.refresh_from_db()

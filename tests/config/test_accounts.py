@@ -1,4 +1,4 @@
-"""Actions that need the password again, sessions that a new password ends, deleted accounts."""
+"""Sensitive actions ask for the password, and a deleted account leaves no personal data."""
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -122,7 +122,7 @@ NAME = "ada-lovelace"
 
 @pytest.fixture
 def everywhere(db):
-    """An account with a row in every table that refers to accounts and can be deleted."""
+    """An account with a row in every table with erasable references to accounts."""
     user = User.objects.create_superuser(NAME, f"{NAME}@example.org", "right horse")
     User.objects.filter(pk=user.pk).update(first_name=NAME, last_name=NAME)
     other = User.objects.create_user("grace")
@@ -183,10 +183,10 @@ def test_the_name_of_a_deleted_account_is_removed_everywhere(everywhere, root):
     factories.confirm_password(root)
     fields = {"user": user.pk, "action": "delete"}
     assert root.post(reverse("users"), fields | {"typed": "x"}).status_code == 422
-    assert root.post(reverse("users"), fields | {"typed": NAME}).status_code == 409  # it is open
+    assert root.post(reverse("users"), fields | {"typed": NAME}).status_code == 409  # still open
     root.post(reverse("users"), {"user": user.pk, "action": "close"})
     assert root.post(reverse("users"), fields | {"typed": NAME}).status_code == 302
-    root.get(reverse("users"))  # displays the message that the session holds until then
+    root.get(reverse("users"))  # shows the pending message, which the session stores
     assert rows_with(NAME) == []
     assert AuditEntry.objects.get(topic=Topic.TASK, after__has_key="member").after == {
         "member": f"deleted-{user.pk}"
@@ -204,7 +204,7 @@ def test_the_name_of_a_deleted_account_is_removed_everywhere(everywhere, root):
         for field in model._meta.concrete_fields:
             if model.__name__ in theirs and field.related_model is User:
                 assert not model._default_manager.filter(**{field.name: user}).exists(), model
-    assert AuditEntry.objects.count() > entries  # nothing is missing from the log
+    assert AuditEntry.objects.count() > entries  # the log is complete
     assert AuditEntry.objects.filter(what=f"eve joined the team as analyst, invited by {user}")
     assert user.studies.exists()
 
@@ -223,7 +223,7 @@ def test_the_audit_log_allows_only_the_replacement_of_that_name(everywhere):
             return False
         return True
 
-    assert not change(**renamed)  # the account is open
+    assert not change(**renamed)  # the account is still open
     accounts.close(everywhere)
     for fields in (
         {"what": "nothing"}, renamed | {"what": "nothing"}, renamed | {"after": {}},

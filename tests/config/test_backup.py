@@ -1,4 +1,4 @@
-"""A backup restored into an empty installation: equal to the byte, with the same guards."""
+"""A backup can be restored into an empty installation, with identical data and guards."""
 
 import lzma
 import os
@@ -38,7 +38,7 @@ def refused(environment: dict[str, str], *command: object) -> str:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory) -> Iterator[dict[str, str]]:
-    """An installation with answers, an upload in progress and the id of its folder."""
+    """An installation with answers and an upload in progress."""
     folder = tmp_path_factory.mktemp("running")
     with own_database(folder) as environment:
         if connection.vendor == "sqlite":
@@ -70,7 +70,7 @@ from annotation.models import Participation
 rows = Participation.objects.order_by("pk")
 print(*rows.values_list("pk", "scenario", "status", "seat_number", "token"), sep="\\n")
 """
-# Two annotators answer in turn until the process is killed; others arrive and take seats.
+# Two annotators answer until the process is killed, while others arrive and take seats.
 WORK = """
 from itertools import count
 from django.contrib.auth import get_user_model
@@ -134,7 +134,7 @@ def test_a_restored_backup_exports_the_same_bytes_with_guards(running, empty, tm
     done(empty, "check", "--database", "default")
 
 
-@pytest.mark.timeout(400)  # nine commands, each a process
+@pytest.mark.timeout(400)  # runs nine commands in processes
 def test_a_backup_during_work_is_a_consistent_snapshot(running, empty, tmp_path):
     command = [sys.executable, "manage.py", "shell", "-v0", "-c", WORK]
     working = subprocess.Popen(
@@ -150,7 +150,7 @@ def test_a_backup_during_work_is_a_consistent_snapshot(running, empty, tmp_path)
         working.communicate()
     done(empty, "restore", tmp_path / "handful.backup")
     restored, kept = shell(empty, ANSWERS), shell(running, ANSWERS)
-    # Work continued after the backup, which contains a part of it.
+    # Work continued after the backup, which therefore contains only a part of it.
     assert 16 <= len(restored) <= after <= len(kept)
     assert restored == [row for row in kept if row in set(restored)]
     assert look(empty)[2:] == ["[]", "refused: True", "refused: True"]
@@ -178,7 +178,7 @@ def test_other_keys_are_reported_before_a_restore(running, empty, tmp_path):
     done(running, "backup", path)
     other = empty | {"IDENTITY_KEY": "another one, as long as a key has to be"}
     assert "IDENTITY_KEY: not the key" in refused(other, "restore", path)
-    done(empty, "restore", path)  # the place is still empty
+    done(empty, "restore", path)  # the refusal left it empty
 
 
 def test_a_truncated_or_altered_backup_is_refused(running, empty, tmp_path):
@@ -224,7 +224,7 @@ def test_a_backup_into_a_missing_folder_is_refused(tmp_path):
 
 @pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.SYMTYPE])
 def test_a_backup_with_a_file_outside_its_folder_is_refused(kind, tmp_path):
-    """A path or a link outside the folder, on every supported version of Python."""
+    """Paths and links outside the folder are refused on every supported Python version."""
     path = tmp_path / "crafted.handful"
     with tarfile.open(path, "w") as tar:
         member = tarfile.TarInfo("../outside" if kind == tarfile.REGTYPE else "link")

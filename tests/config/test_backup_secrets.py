@@ -1,4 +1,4 @@
-"""A backup contains nothing that signs its reader in."""
+"""A backup contains no session or other secret that would let its reader sign in."""
 
 import subprocess
 
@@ -27,4 +27,4 @@ def test_a_backup_has_no_session_and_no_counter(ada, researcher, tmp_path):
     assert b"ada" in held
     for secret in (key, "attempts-of-a-user"):
         assert secret.encode() not in held
-    assert Session.objects.filter(session_key=key).exists()  # only the copy lacks it
+    assert Session.objects.filter(session_key=key).exists()  # only the backup lacks it

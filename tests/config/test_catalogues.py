@@ -1,4 +1,4 @@
-"""The check of the catalogues finds each fault, and `renew` keeps valid translations."""
+"""The catalogue check finds each kind of error, and `renew` keeps valid translations."""
 
 import importlib.util
 import shutil
@@ -20,7 +20,7 @@ def catalogues():
 
 @pytest.fixture
 def code(catalogues):
-    """Source with a plain sentence, one with a placeholder and a tag, and one with a plural."""
+    """Three marked sentences: a plain one, one with a placeholder and a tag, and a plural."""
     return {
         catalogues.key(entry): entry
         for entry in (
@@ -33,7 +33,7 @@ def code(catalogues):
 
 @pytest.fixture
 def german(catalogues, code, settings, tmp_path):
-    """A complete catalogue of these three, and a function that writes it back."""
+    """A complete German catalogue of these three sentences."""
     settings.LOCALE_PATHS = [tmp_path]
     catalogues.renew("de", code)
     file = polib.pofile(str(catalogues.po("de")))
@@ -115,7 +115,7 @@ def test_an_offered_language_has_a_catalogue(catalogues, settings, tmp_path, cap
 
 @pytest.mark.long
 def test_sentences_are_found_without_the_programs_of_gettext(catalogues, monkeypatch):
-    """Covers templates and Python, singular and plural, on every supported version of Python."""
+    """Includes singular and plural sentences in templates and in Python."""
     monkeypatch.setenv("PATH", str(Path(shutil.which("git")).parent))
     found = catalogues.marked()
     assert (None, "Skip to content", "") in found

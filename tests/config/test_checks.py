@@ -1,4 +1,4 @@
-"""System checks: each test breaks one thing, which `manage.py check` then reports."""
+"""Each test breaks one part of an installation, which `manage.py check` then reports."""
 
 import json
 import os
@@ -34,7 +34,7 @@ from tests import factories
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.django_db
-WHOLE = {  # settings of an installation without faults
+WHOLE = {  # valid settings
     "SECRET_KEY": "the first key of the checks' tests, 1",
     "WORKER_KEY": "the other key of the checks' tests, 2",
     "IDENTITY_KEY": "the third key of the checks' tests, 3",
@@ -42,7 +42,7 @@ WHOLE = {  # settings of an installation without faults
 
 
 def found(check: Callable[[], Iterable[CheckMessage]]) -> list[tuple[str, str]]:
-    """Return id and message of each finding; each must say how to fix it."""
+    """Return the id and the message of each finding, which must have a hint."""
     messages = list(check())
     assert all(message.hint for message in messages)
     return [(message.id.removeprefix("config."), message.msg) for message in messages]
@@ -54,7 +54,7 @@ def ids(check: Callable[[], Iterable[CheckMessage]]) -> list[str]:
 
 @pytest.fixture
 def refusing_port() -> Iterator[int]:
-    """A port that refuses connections; it stays bound, so that no other process listens on it."""
+    """A port that refuses connections. It stays bound, so that no other process can use it."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield held.getsockname()[1]
@@ -62,7 +62,7 @@ def refusing_port() -> Iterator[int]:
 
 def run(environment: dict[str, str], *command: str) -> subprocess.CompletedProcess:
     environment = os.environ | environment
-    environment.pop("DJANGO_ALLOW_ASYNC_UNSAFE", None)  # set where a browser runs in this process
+    environment.pop("DJANGO_ALLOW_ASYNC_UNSAFE", None)  # set by browser tests
     return subprocess.run(
         [sys.executable, "manage.py", *command], cwd=ROOT, env=environment,
         capture_output=True, text=True, check=False, timeout=120,
@@ -142,7 +142,7 @@ def test_readable_folders_and_keys_are_reported(settings, tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.small_disk  # run by root, as a file of another user needs
+@pytest.mark.small_disk  # needs root, for another user's file
 def test_a_full_disk_and_foreign_files_are_reported(settings, tmp_path):
     folder = tmp_path / "disk"
     folder.mkdir()
@@ -242,8 +242,8 @@ def test_a_database_without_durability_or_limits_is_reported():
 
 
 @pytest.mark.postgres
-@pytest.mark.long  # takes Debian's PgBouncer
-@pytest.mark.django_db(transaction=True)  # removes what another process stores
+@pytest.mark.long  # needs Debian's PgBouncer
+@pytest.mark.django_db(transaction=True)  # deletes rows of other processes
 def test_pgbouncer_with_server_side_cursors_is_reported(tmp_path):
     place = connection.get_connection_params()
     sockets = Path(place["host"])
@@ -254,7 +254,7 @@ def test_pgbouncer_with_server_side_cursors_is_reported(tmp_path):
             f"listen_addr =\nunix_socket_dir = {folder}\nauth_type = any\n"
             "pool_mode = transaction\nignore_startup_parameters = extra_float_digits\n"
         )
-        owner = sockets.stat().st_uid  # it does not run as root
+        owner = sockets.stat().st_uid  # because it refuses to run as root
         os.chown(folder, owner, -1)
         bouncer = subprocess.Popen(
             ["pgbouncer", str(configuration)], user=owner if os.geteuid() == 0 else None
@@ -304,7 +304,7 @@ def test_an_unreachable_shared_cache_is_reported(settings, db):
 
 
 class MailServer(socketserver.StreamRequestHandler):
-    """The part of SMTP that a client uses before sending a mail."""
+    """The part of SMTP that a client uses before it sends a mail."""
 
     def handle(self) -> None:
         self.wfile.write(b"220 here\r\n")

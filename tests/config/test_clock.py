@@ -1,4 +1,4 @@
-"""Clocks that are set back or differ between machines cost no seat and no result."""
+"""Clocks that jump back or differ between machines lose no seats and no results."""
 
 import time
 from datetime import timedelta
@@ -29,7 +29,7 @@ def study(researcher):
 
 @pytest.fixture
 def set_clock(monkeypatch):
-    """Move this machine's clock; PostgreSQL keeps its clock."""
+    """Return a function that moves this machine's clock, but not PostgreSQL's."""
     now, seconds = timezone.now, time.time
 
     def set_by(step: timedelta) -> None:

@@ -1,4 +1,4 @@
-"""Persistent connections to PostgreSQL: cut by a restart, limited in time, behind a pooler."""
+"""Persistent connections to PostgreSQL survive restarts, expire, and work behind a pooler."""
 
 import os
 import re
@@ -25,7 +25,7 @@ SECRET = "a" * 32
 
 
 def served(application, method: str, path: str, fields: dict | None = None) -> int:
-    """Return the status of one request handled as in a server thread with its connection."""
+    """Handle a request in this thread with its connection, like a server; return the status."""
     request = getattr(RequestFactory(), method)(path, fields or {})
     environment = request.environ | {"HTTP_COOKIE": f"csrftoken={SECRET}"}
     setup_testing_defaults(environment)
@@ -42,7 +42,7 @@ def process_of(own: BaseDatabaseWrapper) -> int:
 
 
 def cut(process: int) -> bool:
-    """Terminate a connection at the server, as a database restart does, and wait for its end."""
+    """Terminate a connection on the server, like a database restart, and wait for its end."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [process])
         return cursor.fetchone()[0]
@@ -101,7 +101,7 @@ def test_a_persistent_connection_is_checked_only_after_a_message(monkeypatch):
 
 
 def test_a_connection_with_a_failed_transaction_is_not_usable():
-    """Callers rely on this, such as Django's checks of constraints at the end of a test."""
+    """Some callers rely on this, such as Django's constraint checks at the end of a test."""
     own = connections["default"]
 
     def answers() -> list[bool]:

@@ -1,4 +1,4 @@
-"""Pages report a database that is away, read-only or full; the request can be sent again."""
+"""If the database is down, read-only or full, pages say so and the request can be repeated."""
 
 from contextlib import contextmanager
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.engines
 
 @contextmanager
 def read_only():
-    """Make the database read-only, as an administrator might for some time."""
+    """Make the database read-only, as an administrator might do temporarily."""
     on, off = (
         ("PRAGMA query_only = ON", "PRAGMA query_only = OFF")
         if connection.vendor == "sqlite"

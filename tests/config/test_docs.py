@@ -1,4 +1,4 @@
-"""Documents agree with the code: links, anchors, commands, settings, columns, licences."""
+"""Links, commands, settings, columns and licences in the documents agree with the code."""
 
 import ast
 import dataclasses
@@ -115,7 +115,7 @@ def test_every_file_that_a_document_names_exists():
 
 
 def our_commands() -> set[str]:
-    # Compare the app's folder: an environment inside the repository contains other apps.
+    # Compare the parent folder, because an environment in the repository contains other apps.
     ours = {app.name for app in apps.get_app_configs() if Path(app.path).parent == ROOT}
     return {command for command, app in get_commands().items() if app in ours}
 
@@ -250,7 +250,7 @@ def test_cron_has_exactly_the_commands_that_must_be_repeated():
 
 def test_the_proxy_takes_large_bodies_only_where_files_are_sent():
     (folders,) = re.findall(r"location ~ \^/\((.*)\)/ ", (ROOT / "deploy/nginx.conf").read_text())
-    # A demographic export fits into the request limit of every address.
+    # A demographic export is below the size limit of every address.
     assert LARGEST_EXPORT < 2_500_000
     pages = {address.split("/")[1] for address in TAKE_FILES if "/sample/" not in address}
     assert set(folders.split("|")) == pages | {f"api/v1/{name}" for name in pages}
@@ -271,7 +271,7 @@ def pins_of(lock: str) -> list[str]:
 
 @pytest.mark.parametrize("lock", [*LOCKS, *OF_SUITES])
 def test_every_pin_has_the_hashes_of_its_files(lock):
-    """`make pins` writes them; pip refuses a lock file without them."""
+    """`make pins` writes the hashes, and pip refuses a lock file without them."""
     assert [pin.split()[0] for pin in pins_of(lock) if "--hash=sha256:" not in pin] == []
     assert lock in LOCKS or f"{lock} -o {lock}" in (ROOT / "Makefile").read_text()
 
@@ -329,7 +329,7 @@ def test_an_idiom_is_counted_in_what_is_read_not_in_code():
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name)
 def test_no_document_has_the_same_heading_twice(path):
     headings = re.findall(r"^#{1,6} (.+)$", re.sub(r"```.*?```", "", text(path), flags=re.S), re.M)
-    if path.name == "CHANGELOG.md":  # each release repeats the kinds of change
+    if path.name == "CHANGELOG.md":  # each release has the same headings
         return
     assert [each for each in set(headings) if headings.count(each) > 1] == []
 

@@ -1,4 +1,4 @@
-"""The error page and the id with which the log identifies the request."""
+"""An error page shows the request's id, by which it can be found in the log."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from tests import factories
 
 @pytest.fixture
 def seat(researcher):
-    """A participation whose next page fails: it stores a number instead of a list of examples."""
+    """A participation whose next page fails, because its order is a number instead of a list."""
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=1)
@@ -81,7 +81,7 @@ def test_the_request_id_is_shown_even_without_templates(seat, settings):
 
 @pytest.mark.long
 def test_a_command_that_fails_writes_no_link_of_an_annotator():
-    """`shell -c` represents any command: an uncaught exception is logged with the link cut."""
+    """An uncaught exception in any command (here `shell -c`) is logged with the link cut."""
     code = "raise ValueError('GET /work/abc-secret/?id=ada')"
     ran = subprocess.run(
         [sys.executable, "manage.py", "shell", "-v0", "-c", code],

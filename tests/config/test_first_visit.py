@@ -1,4 +1,4 @@
-"""The first visit to an empty server: one account, with a code that the server printed."""
+"""The first visitor to an empty server creates an account with a code that the server printed."""
 
 import threading
 
@@ -101,7 +101,7 @@ def test_two_first_visits_at_once_make_one_account():
 
 @pytest.mark.sqlite
 def test_before_migrate_a_page_explains_what_to_do(db):
-    """On SQLite: in PostgreSQL, a failed statement ends the transaction of the test."""
+    """This runs on SQLite, because a failed statement on PostgreSQL would end the transaction."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE auth_user RENAME TO auth_user_gone")
         cursor.execute("DELETE FROM django_migrations WHERE app = 'tasks'")

@@ -1,4 +1,4 @@
-"""Health checks for a load balancer: live and ready."""
+"""The health checks `live` and `ready` for load balancers."""
 
 import pytest
 from django.db import OperationalError, connection
@@ -17,7 +17,7 @@ def wrong(client) -> list[str]:
 
 
 def test_the_live_check_does_not_use_the_database(client):
-    """This test has no access to the database."""
+    """Any query would fail here, because this test has no access to the database."""
     reply = client.get(reverse("health_live"))
     assert (reply.status_code, reply.json()) == (200, {"status": "live"})
 

@@ -9,7 +9,7 @@ from config.addresses import RESEARCHERS
 from config.help import DOCS, anchors, documents
 from tests import factories
 
-# Researchers' addresses that are not pages: parts of one, redirects, files, addresses for POST.
+# Addresses that are not pages: parts of pages, redirects, files, and addresses only for POST.
 PARTS = {
     "study_progress", "report_style", "task_add_moved", "training", "figures", "sensitivity",
     "cross_task", "leaderboard", "gold_audit", "platforms", "figure_table", "latex", "overlap",
@@ -37,7 +37,7 @@ MORE = ("/compare", "/planner", "/log", "/notices", "/tokens", "/deleted-studies
 
 
 def names(patterns=None, before="/"):
-    """Yield the names of researchers' addresses."""
+    """Yield the URL names of researchers' addresses."""
     for pattern in patterns or get_resolver().url_patterns:
         route = before + str(pattern.pattern)
         if hasattr(pattern, "url_patterns"):
@@ -47,7 +47,7 @@ def names(patterns=None, before="/"):
 
 
 def test_each_page_of_researchers_has_a_help_address():
-    """A new page needs a place in the documents, or an entry in the lists of non-pages."""
+    """A new page needs a section in the documents, or an entry in the lists of non-pages."""
     pages = {name for name in names() if not name.endswith("_file")}
     assert set(POSTS) >= POST_ALONE
     assert pages - PARTS - FILES - POST_ALONE - set(PLACES) == set()

@@ -1,4 +1,4 @@
-"""Every address replies to any request, with a 4xx status if it is invalid."""
+"""Every address replies to any request, with a 4xx status if the request is invalid."""
 
 import copy
 import re
@@ -45,7 +45,7 @@ def var(settings, tmp_path):
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Map each parameter in an address to a value that exists."""
+    """Return existing values for the parameters of addresses, with their study and task."""
     task = factories.make_task()
     study = factories.make_study(module_researcher, task, shots=[2])
     seat = factories.seat(study.scenarios.get())
@@ -75,7 +75,7 @@ def filled(route: str, values) -> str:
 
 
 def fields_of(form: type[forms.BaseForm]) -> set[str]:
-    """Return the fields of all the project's forms derived from this one."""
+    """Return the fields of all the project's forms that derive from this class."""
     ours = form.__module__.startswith(("annotation.", "analysis.", "config."))
     fields = set(getattr(form, "base_fields", ())) if ours else set()
     return fields.union(*map(fields_of, form.__subclasses__()))
@@ -94,7 +94,7 @@ FIELDS = sorted(
 
 
 def requests(address: str) -> Iterator[tuple[str, dict]]:
-    """Yield requests: arguments of Client.generic, or `data` of an ordinary form."""
+    """Yield (kind, arguments) of odd requests: `data` of a form, or others for Client.generic."""
     for method in ("GET", "HEAD", "OPTIONS", "DELETE"):
         yield method, {"method": method}
     for value in (LONG, NUL):
@@ -182,7 +182,7 @@ class Unread:
 
 
 def large(client: Client, address: str, size: int, **headers):
-    """Announce a POST of this size from a browser with a CSRF cookie; return the reply."""
+    """Send a POST that declares this size; return the reply."""
     return client.post(
         address,
         content_type="multipart/form-data; boundary=x",
@@ -205,7 +205,7 @@ def marked(routes, prefix: str = "/"):
             yield prefix + str(pattern.pattern)
 
 
-# The same addresses in the API.
+# Their API twins.
 TWINS = {f"/api/v1{route}" for route in ("/tasks/", "/models/", "/tasks/datasets/", "/tasks/gym/",
          "/tasks/<str:name>/<int:version>/checks/", "/studies/<str:name>/sample/")}  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Project rules beyond the linters, checked in the source of every module."""
+"""Rules of this project that linters don't check, applied to the source of every module."""
 
 import ast
 import os
@@ -70,7 +70,7 @@ def test_private_names_are_found_however_they_are_used():
 
 
 def test_every_kind_of_job_is_known_once_the_apps_are_ready():
-    """`run_jobs` imports no pages, so it could not run jobs that a page registers."""
+    """`run_jobs` doesn't import pages, so it couldn't run jobs that only a page registers."""
     code = (
         "import sys, django; django.setup(); from tasks import jobs;"
         "print(*sorted(jobs.known_kinds()));"

@@ -1,4 +1,4 @@
-"""A session that ends or changes while the user types: no input is lost, no action runs unasked."""
+"""If the session ends or changes while a user types, input is kept and no action runs unasked."""
 
 from datetime import timedelta
 
@@ -33,12 +33,12 @@ def draft(researcher):
 
 
 def forget(client) -> None:
-    """End the session; the other cookies remain."""
+    """End the session, but keep the other cookies."""
     del client.cookies[django_settings.SESSION_COOKIE_NAME]
 
 
 def form_of(reply, having: str) -> tuple[str, dict[str, str]]:
-    """Return address and fields of the form on that page that has this field."""
+    """Return the address and the fields of the page's form that has this field."""
     page = lxml.html.fromstring(reply.content.decode())
     (form,) = [form for form in page.forms if having in form.fields or has_words(form, having)]
     sent = {name: value or "" for name, value in form.form_values()}
@@ -53,7 +53,7 @@ def has_words(form, words: str) -> bool:
 
 
 def sign_in(client, reply, password="right horse"):
-    """Fill in the sign-in form on that page and send it."""
+    """Fill in the page's sign-in form and send it."""
     address, sent = form_of(reply, "password")
     assert address == reverse("login")
     return client.post(address, sent | {"login": "ada", "password": password})
@@ -129,7 +129,7 @@ def test_a_design_form_is_restored_at_the_next_sign_in(ada, draft):
     assert reply.status_code == 200
     assert Study.objects.get().consent_text != typed
     address, shown = form_of(reply, "consent_text")
-    # A browser drops the line break after <textarea>; this parser keeps it.
+    # Browsers drop the line break after <textarea>, but this parser keeps it.
     assert shown["consent_text"].strip() == typed.replace("\r", "")
     assert shown["version"] == version
     assert ada.post(edit, shown | {"tasks": [task.pk]}).status_code == 302

@@ -1,4 +1,4 @@
-"""Keys are complete, long and match the data; only their owner can read the folder.
+"""Servers need complete, long keys that match the data, in a folder that only the owner can read.
 
 Each test runs real processes in a separate folder.
 """
@@ -29,7 +29,7 @@ SHOW = f"from django.conf import settings; print(*(getattr(settings, k) for k in
 
 
 def process(var: Path, *arguments: str, umask: int = 0o022, **variables: str):
-    """Run Python with the project's settings on that folder."""
+    """Run Python with the project's settings and this folder."""
     environment = {k: v for k, v in os.environ.items() if k not in (*KEYS, "DATABASE_URL")}
     environment |= {
         "HANDFUL_VAR": str(var),
@@ -50,7 +50,7 @@ def process(var: Path, *arguments: str, umask: int = 0o022, **variables: str):
 
 @pytest.fixture(scope="module")
 def migrated(tmp_path_factory) -> Path:
-    """A folder as earlier versions left it: readable by all users, with a migrated database."""
+    """A folder from an earlier version, with a migrated database, that all users can read."""
     var = tmp_path_factory.mktemp("installed") / "var"
     var.mkdir(mode=0o755)
     (var / "handful.sqlite3").touch(mode=0o644)
@@ -91,7 +91,7 @@ def test_no_process_starts_with_an_empty_key(tmp_path):
 
 
 def test_a_key_that_could_not_be_written_leaves_no_file(tmp_path):
-    """Simulates a first start on a full disk by a limit on the size of files."""
+    """A file size limit simulates a first start on a full disk."""
     code = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); {SHOW}"
@@ -113,7 +113,7 @@ def test_other_users_cannot_read_files_in_var(tmp_path, migrated):
 
 @pytest.mark.long
 def test_migrate_creates_the_shared_cache(migrated):
-    """Django's test runner creates the table of the shared cache; a server has only `migrate`."""
+    """This uses a separate database, because Django's test runner creates the cache table."""
     code = (
         "import django; django.setup(); from annotation.recruitment import visitors;"
         "print(visitors.admit('198.51.100.7'))"
@@ -127,13 +127,13 @@ def test_a_server_does_not_start_with_keys_that_do_not_fit(tmp_path, migrated):
     start = ("-c", "import config.wsgi")
     var = shutil.copytree(migrated, tmp_path / "var")
     assert process(var, *start).returncode == 0
-    (var / "worker_key.txt").unlink()  # as after restoring the database alone
+    (var / "worker_key.txt").unlink()  # as after restoring only the database
     reply = process(var, *start)
     assert reply.returncode != 0
     assert (
         "WORKER_KEY: this is not the key that the ids in this database were stored with"
     ) in reply.stderr
-    # Accept a lost key after confirming the consequences.
+    # An administrator can accept the loss of a key.
     process(var, "manage.py", "accept_keys", "--yes")
     assert process(var, *start).returncode == 0
 

@@ -1,4 +1,4 @@
-"""The log: the content of each line, and no annotator's link in any of them."""
+"""Each line of the log has the documented content, and none contains an annotator's link."""
 
 import io
 import json
@@ -22,14 +22,14 @@ from tests import factories
 
 @pytest.fixture
 def handler():
-    """The one handler of all logs."""
+    """The only log handler."""
     (handler,) = [h for h in logging.getLogger().handlers if isinstance(h.formatter, (Plain, Json))]
     return handler
 
 
 @pytest.fixture
 def log(handler):
-    """The output of that handler."""
+    """The handler's output."""
     text = io.StringIO()
     before = handler.setStream(text)
     yield text
@@ -38,7 +38,7 @@ def log(handler):
 
 @pytest.fixture
 def everything():
-    """The log, including replies with status 4xx."""
+    """Log replies with status 4xx too."""
     logger = logging.getLogger("django.request")
     before = logger.level
     logger.setLevel(logging.DEBUG)
@@ -145,7 +145,7 @@ def test_links_and_queries_are_cut_anywhere_in_a_message(message, logged):
     assert without_secrets(message) == logged
 
 
-CREDENTIALS = {"token", "code", "key"}  # their names in routes
+CREDENTIALS = {"token", "code", "key"}  # parameter names in routes
 
 
 def routes(patterns: list, before: str = "") -> Iterator[str]:
@@ -155,13 +155,13 @@ def routes(patterns: list, before: str = "") -> Iterator[str]:
         if isinstance(pattern, URLResolver):
             yield from routes(pattern.url_patterns, path)
         elif set(pattern.pattern.regex.groupindex) & CREDENTIALS:
-            path = re.sub(r"\(\?P<(\w+)>[^)]*\)", r"<\1>", path)  # of a regular expression
+            path = re.sub(r"\(\?P<(\w+)>[^)]*\)", r"<\1>", path)  # a regular expression
             path = re.sub(r"<(?:\w+:)?(?:token|code|key)>", "S3cret", path)
             yield "/" + re.sub(r"<[^>]*>", "1", path)
 
 
 def test_no_log_has_a_credential_of_any_route():
-    """Checks Handful's log and the proxy's, with the shipped configuration."""
+    """Includes the proxy's log, with the shipped configuration."""
     nginx = (django_settings.BASE_DIR / "deploy/nginx.conf").read_text()
     (pattern,) = re.findall(r"~(\^\(\?<handful_door>\S+) \$handful_door", nginx)
     proxy = re.compile(pattern.replace("(?<", "(?P<"))

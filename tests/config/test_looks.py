@@ -1,4 +1,4 @@
-"""The styles of researchers' pages: few sizes, and colours only from tokens."""
+"""Styles of researchers' pages use few sizes, and take their colours from tokens."""
 
 import re
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_researchers_pages_have_five_sizes_of_type(path):
 
 
 def test_fields_have_16_px_on_a_phone():
-    """Phones zoom in on smaller text; the rule of each field takes its size from --text-md."""
+    """Phones zoom in on fields with smaller text. The size of all fields is --text-md."""
     (frame,) = (rules(path) for path in CSS if path.stem == "frame")
     fields = r"@media \(pointer: coarse\) \{\s*:is\(input, select, textarea\) \{\s*--text-md: 1rem"
     assert re.search(fields, frame)

@@ -1,4 +1,4 @@
-"""After `accept_keys`, data stored under the lost key does not block other work."""
+"""After `accept_keys`, data encrypted with a lost key doesn't block other work."""
 
 import pytest
 from django.core.management import call_command
@@ -24,7 +24,7 @@ def ada(ada, researcher):
 
 @pytest.fixture
 def lose(settings):
-    """Replace keys and accept the new ones."""
+    """Return a function that replaces keys and accepts the new ones."""
 
     def lose_keys(*names: str) -> None:
         for name in names or ("IDENTITY_KEY",):

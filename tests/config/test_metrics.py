@@ -1,4 +1,4 @@
-"""Metrics for Prometheus are correct, need the token, and contain no annotator's link."""
+"""Metrics for Prometheus are correct, require the token, and contain no annotator's link."""
 
 import io
 import os
@@ -32,9 +32,9 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def folder(tmp_path_factory):
-    """One folder of counters for this process, because the library keeps its files open.
+    """A single folder of counters for this process, because the library keeps its files open.
 
-    Not a fixture of wider scope: it would be made again when another file's tests run in between.
+    A wider scope would not suffice: pytest may set up such fixtures again between test files.
     """
     folder = tmp_path_factory.getbasetemp() / "metrics"
     folder.mkdir(exist_ok=True)
@@ -51,7 +51,7 @@ def metered(settings, db, monkeypatch, folder):
 
 
 def read(client: Client) -> dict[str, float]:
-    """Return each sample by its name with labels."""
+    """Return the samples, keyed by name and labels."""
     reply = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert reply.status_code == 200
     return samples(reply.content.decode())
@@ -184,7 +184,7 @@ def test_metrics_are_summed_over_workers_including_killed_ones(
             int(re.findall(r"_(\d+)\.db", path.name)[0])
             for path in tmp_path.glob("handful-metrics-*/counter_*.db")
         }
-        # The parent loads the program before it starts the workers, and answers nothing.
+        # The parent process loads the program too, but answers no requests.
         assert counting - {server.pid} == workers(server)
         killed = min(workers(server))
         os.kill(killed, signal.SIGKILL)

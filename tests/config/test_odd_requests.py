@@ -1,4 +1,4 @@
-"""Requests that no page or client sends: each is refused with a message, none is a 500."""
+"""Requests that no page or client sends are refused with a message, and never cause a 500."""
 
 import json
 from collections.abc import Iterator

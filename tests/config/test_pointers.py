@@ -1,4 +1,4 @@
-"""Names of files and of code in comments and docstrings lead to something that exists."""
+"""Files and code that comments and docstrings mention exist."""
 
 import ast
 import importlib
@@ -16,7 +16,7 @@ POINTER = re.compile(
     r"(?<![\w/.:<>{}*@-])(?:(?:[\w-]+/)+[\w-]+\.(?:py|html|mjs|js|css)|[^\W\d]\w*(?:\.[^\W\d]\w*)+)"
     r"\b(?![\w/*-])"
 )
-# Files of data, files and modules of other projects, attributes of what a sentence speaks of.
+# Data files, other projects' files and modules, and attributes of a sentence's subject.
 THEIRS = re.compile(
     r".+\.(?:csv|jsonl?|md|xml|toml|cff|pdf|zip|sig|bundle|svg|N)|(?:lm_eval|eval|dataloader)/.+"
     r"|(?:Dataset|DatasetDict|importlib|inspect|scipy|stats|str|datasets)\..+"

@@ -1,4 +1,4 @@
-"""The privacy record names every table with personal data, and its deletions take place."""
+"""The privacy record lists every table with personal data, and its deletions are carried out."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -76,7 +76,7 @@ def test_every_table_is_in_the_privacy_record_or_impersonal():
 def test_every_mapped_row_is_in_the_privacy_record():
     for start in TOLD:
         assert [row for row in ROWS if row.startswith(start)], start
-    # Data outside the tables: in browsers, in the cache, in backups.
+    # These rows describe data outside the tables: in browsers, the cache and backups.
     others = ("random browser cookie", "salted hash of the IP", "times of failed", "everything")
     untold = [row for row in ROWS if not row.startswith((*TOLD, *others))]
     assert untold == []
@@ -84,7 +84,7 @@ def test_every_mapped_row_is_in_the_privacy_record():
 
 def test_an_impersonal_table_refers_to_no_worker_or_account():
     people = {"auth.User", "annotation.Worker", "annotation.Participation", "annotation.Turn"}
-    known = {  # authors of content that is public in the installation
+    known = {  # models, which are not people
         ("annotation.ModelAnnotator", "worker"), ("annotation.ModelRun", "participation"),
     }  # fmt: skip
     for label in labels(OF_NOBODY):
@@ -136,7 +136,7 @@ def test_owners_are_notified_a_week_before_a_logged_deletion(researcher):
         about = Notice.objects.filter(user=researcher, about="retention")
         return list(about.values_list("what", flat=True))
 
-    assert told() == []  # no day is set: nothing is deleted automatically
+    assert told() == []  # nothing is deleted automatically unless a day is set
     assert erasure.delete_due(today + timedelta(days=9999)) == []
     erasure.keep_until(study, today + timedelta(days=8), None, researcher)
     assert told() == []

@@ -1,4 +1,4 @@
-"""The JSON Schemas in docs/schemas, and the session of docs/agents.md."""
+"""The JSON Schemas in docs/schemas are valid, and the session in docs/agents.md works."""
 
 import csv
 import json
@@ -79,7 +79,7 @@ def test_the_session_for_agents_ends_in_a_verified_export(researcher, tmp_path, 
     assert len(commands) == 6
     for _python, program, *arguments in commands:
         if program == "manage.py":
-            # Other processes would not see the rows of this transaction.
+            # Use one process, because others wouldn't see this transaction's rows.
             alone = {"processes": 1} if arguments[0] == "simulate_workers" else {}
             call_command(*arguments, **alone)
         else:

@@ -1,4 +1,4 @@
-"""The search finds what its reader may open, and nothing else."""
+"""The search finds only what the user may open."""
 
 import re
 from html import unescape
@@ -28,7 +28,7 @@ def done(study):
 
 
 def found(client, words: str) -> dict[str, str]:
-    """The sort of each result -> its address."""
+    """Return the results as type -> address."""
     reply = client.get(reverse("search"), {"q": words})
     assert reply.status_code == 200
     listed = reply.content.decode().partition('<div id="found">')[2]

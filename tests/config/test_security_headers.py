@@ -1,6 +1,6 @@
-"""Every reply has security headers, and cookies are limited to this host.
+"""Every reply has security headers, and cookies are limited to this host name.
 
-Runs with the settings that config/settings.py makes for HTTPS=1.
+The tests use the settings that config/settings.py sets for HTTPS=1.
 """
 
 import re
@@ -26,7 +26,7 @@ from tests.config.test_hostile_requests import (  # noqa: F401, fixtures
 
 ROOT = Path(__file__).parents[2]
 YEAR = 365 * 24 * 3600
-# Swagger's page for the API uses inline styles.
+# Swagger's page uses inline styles.
 WITH_INLINE_STYLES = {"/api/v1/docs/"}
 # Device features that no page needs.
 SENSORS = {"camera", "microphone", "geolocation", "payment", "usb", "display-capture", "midi"}
@@ -34,7 +34,7 @@ SENSORS = {"camera", "microphone", "geolocation", "payment", "usb", "display-cap
 
 @pytest.fixture
 def https(monkeypatch, settings, tmp_path) -> Client:
-    """A client of a server that was started with HTTPS=1."""
+    """A client of a server with HTTPS=1."""
     monkeypatch.setenv("HTTPS", "1")
     monkeypatch.setenv("HANDFUL_VAR", str(tmp_path / "var-of-settings"))
     started = runpy.run_path(str(ROOT / "config" / "settings.py"))
@@ -90,7 +90,7 @@ def faults(reply: HttpResponse, styles: bool = False) -> list[str]:
 
 
 def is_of_this_host(cookie: Morsel) -> bool:
-    """Return whether a cookie meets the rules of `__Host-`, hidden from scripts and other sites."""
+    """Return whether a cookie meets the rules for `__Host-`, and is hidden from scripts."""
     return bool(
         cookie.key.startswith("__Host-")
         and cookie["secure"]
@@ -142,7 +142,7 @@ def test_files_and_errors_are_protected(address, status, https, db):
 
 @pytest.mark.parametrize("file", ["css/base.css", "js/work.js"])
 def test_static_files_have_the_headers_that_apply_to_them(file, https, db):
-    """Headers for documents would be larger than some of these files."""
+    """They lack headers that matter only for documents and would be larger than some files."""
     reply = https.get(f"/static/{file}", secure=True)
     of_documents = {"X-Frame-Options", "COOP", "Permissions-Policy", "Referrer-Policy"}
     wrong = {fault for fault in faults(reply) if not fault.startswith("CSP")}
@@ -177,7 +177,7 @@ def test_a_failing_server_is_protected(https, researcher, monkeypatch):
 def test_a_request_without_tls_is_only_redirected(https, db):
     reply = https.get("/")
     assert (reply.status_code, reply["Location"]) == (301, "https://testserver/")
-    assert faults(reply) == ["HSTS"]  # browsers accept it only over TLS
+    assert faults(reply) == ["HSTS"]  # because browsers accept it only over TLS
     assert not reply.cookies
 
 
@@ -200,7 +200,6 @@ def test_an_annotator_and_a_researcher_get_cookies_of_this_host(https, researche
 
 
 def test_a_cookie_without_the_host_prefix_is_ignored(https, rf):
-    """A cookie named without __Host-."""
     reply = HttpResponse()
     reply.set_signed_cookie("handful_worker", "visitor", salt=links.COOKIE_SALT)
     request = rf.get("/")

@@ -1,4 +1,4 @@
-"""The server of docs/operating.md#deploy survives a killed worker and shares no port."""
+"""The server in docs/operating.md#deploy survives a killed worker and doesn't share its port."""
 
 import os
 import re
@@ -31,7 +31,7 @@ def port() -> int:
 
 @pytest.fixture
 def server(port, tmp_path) -> Iterator[subprocess.Popen]:
-    """The documented command on a free port, with an empty database."""
+    """The documented command, on a free port with an empty database."""
     command = shlex.split(COMMAND.replace("--port 8000", f"--port {port}"))
     command[0] = sys.executable
     process = subprocess.Popen(
@@ -49,7 +49,7 @@ def server(port, tmp_path) -> Iterator[subprocess.Popen]:
 
 
 def workers(server: subprocess.Popen) -> set[int]:
-    """Return the process ids of its workers."""
+    """Return the process ids of the server's workers."""
     tasks = Path(f"/proc/{server.pid}/task").glob("*/children")
     return {int(pid) for children in tasks for pid in children.read_text().split()}
 
@@ -61,7 +61,7 @@ def memory(pid: int) -> dict[str, int]:
 
 
 def answers(port: int) -> bool:
-    """Return whether a page is served; a killed worker may have dropped the connection."""
+    """Return whether a page is served. A killed worker may drop the connection."""
     try:
         page = urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30)
     except OSError:
@@ -134,7 +134,7 @@ def test_the_page_after_declining_is_never_cached(client, db):
 
 
 def test_the_demo_refuses_a_port_that_is_taken(port):
-    """SO_REUSEPORT lets two servers share a port, each with half of the requests."""
+    """With SO_REUSEPORT, two servers could share a port, and each would get half the requests."""
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         taken.bind(("127.0.0.1", port))

@@ -1,4 +1,4 @@
-"""Sign-in: limits that lock out no other user, few hashes at once, researchers' data."""
+"""Sign-in is limited without locking out other users, and hashes few passwords at once."""
 
 import re
 import threading
@@ -30,7 +30,7 @@ def sign_in(name="ada", password=WRONG, address=HERE, times=1, **headers):
 
 
 def attempts() -> dict[str, list[float]]:
-    """Return the attempts that count now, by cache key."""
+    """Return the times of the attempts that still count, by cache key."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT cache_key FROM shared_cache")
         keys = [key.split(":", 2)[2] for (key,) in cursor.fetchall()]
@@ -52,7 +52,7 @@ def test_eight_wrong_passwords_lock_out_only_that_address(researcher):
     assert 0 < int(refused["Retry-After"]) <= 15 * 60
     page = refused.content.decode()
     assert "Try again in 15 minutes" in page
-    assert 'href="#main"' in page  # one of our own pages
+    assert 'href="#main"' in page  # Handful's own error page
     assert sign_in(password=RIGHT, address=ELSEWHERE).status_code == 302
 
 
@@ -170,13 +170,13 @@ def test_an_impossible_name_is_a_wrong_name(db, name):
 
 @pytest.fixture
 def argon2(settings):
-    """The product's password hasher; other tests use a cheap one."""
+    """Use the real password hasher, because tests usually have a cheap one."""
     settings.PASSWORD_HASHERS = ["config.sign_in.LimitedArgon2"]
 
 
 @pytest.fixture
 def busy(argon2, researcher, monkeypatch):
-    """Three sign-ins at once, whose hashes finish at the end of the test."""
+    """Three simultaneous sign-ins, whose hashing ends with the test."""
     done, began, lock = threading.Event(), threading.Semaphore(0), threading.Lock()
     running, at_once, hashed = [], [], []
 
@@ -204,7 +204,7 @@ def busy(argon2, researcher, monkeypatch):
     done.set()
     for thread in threads:
         thread.join(30)
-    assert len(hashed) == 3  # the waiting one had its turn
+    assert len(hashed) == 3  # so the third was hashed too
     assert max(at_once) == 2
 
 

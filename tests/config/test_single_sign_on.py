@@ -1,4 +1,4 @@
-"""Single sign-on, with an OpenID Connect provider that runs on this machine."""
+"""Researchers can sign in through an OpenID Connect provider, here one on this machine."""
 
 import json
 import threading
@@ -24,7 +24,7 @@ ADA = {"sub": "42", "email": "ada@uni.example", "email_verified": True, "picture
 
 @pytest.fixture
 def provider(settings):
-    """A provider whose users are all `provider.person`."""
+    """A provider that signs in every user as `provider.person`."""
     state = SimpleNamespace(person=dict(ADA))
 
     class Handler(BaseHTTPRequestHandler):
@@ -88,7 +88,7 @@ def test_confirmed_address_at_a_listed_domain_gets_an_account(client, provider, 
     assert not ada.is_superuser
     assert not ada.has_usable_password()
     assert AuditEntry.objects.filter(by=ada, what__contains="Example University").exists()
-    # Neither what the provider says about them, nor its tokens.
+    # Neither the provider's data about the user nor its tokens are stored.
     assert SocialAccount.objects.get().extra_data == {}
     assert not SocialToken.objects.exists()
     assert not EmailAddress.objects.exists()

@@ -1,4 +1,4 @@
-"""Static files as served: a page loads one style sheet and one script with all that they import."""
+"""collectstatic joins imports, so that a page loads one style sheet and one script."""
 
 import re
 from pathlib import Path
@@ -47,5 +47,5 @@ def test_no_published_file_imports_another(kind, join):
     for path in paths:
         text = join(path.name, lambda name: (STATIC / kind / name).read_text())
         assert not re.search(r"^@?import ", text, re.M), path.name
-        # An export or a renamed import would be an error inside a function.
+        # Inside a function, exports or renamed imports would be errors.
         assert not re.search(r"^export |^const \{[^}]* as ", text, re.M) or "module_" not in text

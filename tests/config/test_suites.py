@@ -1,4 +1,4 @@
-"""No test is skipped silently: each is in at least one suite of `make test-all`."""
+"""Each test is in at least one suite of `make test-all`, so none is skipped silently."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 
 
 def suites() -> list[tuple[str, str, Expression]]:
-    """Return target, database and markers of each call of pytest on this folder in the Makefile."""
+    """Return (target, database, markers) of each pytest call in the Makefile."""
     targets = re.findall(r"^(test[\w-]*):.*\n((?:\t.*\n)+)", MAKEFILE, re.M)
     return [
         (
@@ -32,7 +32,7 @@ def suites() -> list[tuple[str, str, Expression]]:
 
 
 def runs(markers: set[str], database: str, expression: Expression) -> bool:
-    """Return whether a run on this database with `-m expression` has a test with these markers."""
+    """Return whether `-m expression` on this database includes a test with these markers."""
     elsewhere = {marker for vendor, marker in ONLY_ON.items() if vendor != database}
     return not elsewhere & markers and expression.evaluate(lambda name, **_: name in markers)
 
@@ -55,7 +55,7 @@ def test_a_test_outside_every_suite_is_named():
 
 
 def test_other_suites_declare_the_markers_they_use():
-    """A suite stops before its first test at a marker that it does not know."""
+    """pytest stops before the first test if a suite uses an unknown marker."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         options = tomllib.load(file)["tool"]["pytest"]["ini_options"]
     known = {marker.split(":")[0] for marker in options["markers"]}
@@ -94,7 +94,7 @@ def test_every_test_file_is_collected(pattern):
 
 
 def test_public_ci_runs_every_test_except_real_data(request):
-    """Its jobs on both databases deselect `real_data`."""
+    """The jobs on both databases deselect only `real_data`."""
     jobs = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]
     chosen = {
         name: Expression.compile(step["run"].split('-m "')[1].split('"')[0])
@@ -113,7 +113,7 @@ def test_public_ci_runs_every_test_except_real_data(request):
 
 
 def test_the_faults_can_be_run_behind_the_example_of_nginx(tmp_path):
-    """The faults replace its addresses and certificates; they fail if one is not found."""
+    """The faults replace nginx.conf's addresses and certificates, and fail if one is missing."""
     text = configuration(8443, 8080, [8000, 8001], tmp_path)
     assert "listen 127.0.0.1:8443;" in text
     assert "ssl" not in text

@@ -1,4 +1,4 @@
-"""Two-factor authentication, and a new password by mail."""
+"""Two-factor authentication, and resetting a password by mail."""
 
 import re
 import time
@@ -18,7 +18,7 @@ RIGHT = {"login": "ada", "password": "right horse"}
 
 
 def code_of(secret: str, steps: int = 0) -> str:
-    """Return the current code of the app, or the code some half minutes later."""
+    """Return the authenticator's current code, or the code `steps` half minutes later."""
     return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps))
 
 
@@ -32,7 +32,7 @@ def switch_on(browser) -> str:
         )
     secret = reply.context["form"].secret
     browser.post(address, {"code": code_of(secret)})
-    cache.clear()  # the next code may be of the same half minute
+    cache.clear()  # allows another code in the same half minute
     return secret
 
 
@@ -44,7 +44,7 @@ def secret(ada) -> str:
 
 
 def with_password() -> Client:
-    """A browser after the password and before the code."""
+    """A browser that has sent the password but not the code."""
     browser = Client()
     reply = browser.post(reverse("login"), RIGHT)
     assert reply["Location"] == reverse("mfa_authenticate")

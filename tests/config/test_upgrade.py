@@ -1,6 +1,6 @@
-"""Upgrades: interrupted and continued, never backwards, with data of earlier releases.
+"""Interrupted upgrades can be continued, and no upgrade goes backwards.
 
-Each test that migrates has a separate database and runs the real command in a process.
+Tests that migrate have a separate database, and run the real command in a process.
 """
 
 import contextlib
@@ -55,7 +55,7 @@ from django.db import connection
 from annotation import guards
 guards.lift(connection)
 """
-# As from the command line, which runs the checks first.
+# Checks, which the command line runs first.
 CHECK = """
 from django.core.management import call_command
 call_command("check", databases=["default"])
@@ -68,7 +68,7 @@ call_command("migrate", verbosity=0, skip_checks=False)
 
 @contextlib.contextmanager
 def own_database(folder: Path, template: str = "") -> Iterator[dict[str, str]]:
-    """Yield the environment of processes with a separate database, on the engine of this run.
+    """Yield the environment for processes with a separate database, on this run's engine.
 
     The database is a copy of `template` on PostgreSQL, and a file in the folder on SQLite.
     """
@@ -106,7 +106,7 @@ def manage(environment: dict[str, str], *command: str) -> subprocess.CompletedPr
 
 
 def asked(environment: dict[str, str], first: str = "") -> str:
-    """Return what ASK prints after that code in the same process."""
+    """Return what ASK prints in a process, after running this code."""
     done = manage(environment, "shell", "-v0", "-c", first + ASK)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -114,7 +114,7 @@ def asked(environment: dict[str, str], first: str = "") -> str:
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory) -> Iterator[dict[str, str]]:
-    """A database of this release with four answers, and the folder of its keys; tests copy it."""
+    """A database of this release with four answers, and its keys, which tests copy."""
     with own_database(tmp_path_factory.mktemp("prepared")) as environment:
         done = manage(environment, "shell", "-v0", "-c", ANSWERED)
         assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Every release can be upgraded: databases from releases, on the engine of this run."""
+"""Databases from every earlier release can be upgraded, on this run's engine."""
 
 import lzma
 import re
@@ -35,7 +35,7 @@ for change in (Answer.objects.update, Study.objects.filter(status="open").update
 
 @pytest.fixture
 def released(request, database):  # noqa: F811
-    """The environment of a database as that release left it."""
+    """The environment of a database that this release created."""
     release = request.param
     if connection.vendor == "sqlite":
         path = Path(database["DATABASE_URL"].removeprefix("sqlite:///"))

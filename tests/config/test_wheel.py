@@ -1,4 +1,4 @@
-"""The wheel `handful-server` has everything inside one package and serves from anywhere."""
+"""The wheel `handful-server` is a single package that can serve from any folder."""
 
 import os
 import re
@@ -17,7 +17,7 @@ FOLDERS = ("analysis", "annotation", "config", "docs", "locale", "static", "task
 
 
 def test_the_wheel_has_all_files_of_the_server_in_one_package():
-    """Nothing is installed under a common name such as `config`."""
+    """So it doesn't install packages with common names, such as `config`."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", *FOLDERS],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -44,7 +44,7 @@ def build(into: Path, umask: int) -> Path:
 
 
 @pytest.mark.long
-@pytest.mark.sqlite  # a stranger's first start has no PostgreSQL
+@pytest.mark.sqlite  # as on a first start, without PostgreSQL
 @pytest.mark.timeout(1800)  # pip installs all packages, and 24 simulated annotators work
 def test_the_wheel_alone_serves_a_filled_study(tmp_path):
     wheel, again = (build(tmp_path / f"{umask}", umask) for umask in (0o022, 0o077))
