@@ -1,7 +1,7 @@
-"""A test double of Prolific: the API that Handful calls, its participants and its payments.
+"""A test double of Prolific with the API that Handful calls, participants and payments.
 
-Prolific's OpenAPI document defines its requests and replies
-(tests/annotation/prolific/test_prolific_openapi.py). Start with platform.py, the calls of a
-researcher's program. people.py has what participants do, books.py what follows from it, rules.py
-the checks, and site.py the addresses.
+Its requests and replies match Prolific's OpenAPI document
+(tests/annotation/prolific/test_prolific_openapi.py). Start with platform.py, which has the API
+calls. people.py has the actions of participants, books.py the state and the effects of actions,
+rules.py the checks, and site.py the addresses.
 """

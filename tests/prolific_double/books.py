@@ -1,4 +1,4 @@
-"""State of the double, and the effects of a status, a completion code or a payment."""
+"""The double's state, and the effects of statuses, completion codes and payments."""
 
 import base64
 import hashlib
@@ -17,13 +17,13 @@ from tests.prolific_double.rules import FakeError
 TAKES_A_PLACE = {"ACTIVE", "AWAITING REVIEW", "APPROVED"}
 AUTO_APPROVAL = 21 * 24 * 3600  # seconds that a submission may wait for review
 MODES = {
-    "fail_next": 0,  # replies that fail without effect
-    "fail_after_next": 0,  # replies that fail although the call took effect (a lost reply)
-    "fail_with": 503,  # the status of both
-    "lag": 0,  # requests until the API shows the status after a completion
-    "lists": True,  # False: the API does not list a submission yet, as right after an arrival
-    "signing": "refused",  # "on" where the workspace has it
-    "audience": "url",  # of a token: the resolved study URL, its origin, or a list of both
+    "fail_next": 0,  # number of requests to refuse
+    "fail_after_next": 0,  # number of requests to carry out but answer with an error (a lost reply)
+    "fail_with": 503,  # the status of these errors
+    "lag": 0,  # number of requests until the API shows a completion
+    "lists": True,  # False: the API lists no submissions, as just after an arrival
+    "signing": "refused",  # "on" if the workspace supports it
+    "audience": "url",  # of tokens: "url" (the resolved study URL), "origin", or "list" for both
     "organisation": False,  # True: the workspace belongs to an organisation, which tokens name
     "screen_out": True,  # False: the workspace has no FIXED_SCREEN_OUT_PAYMENT
     "currency": "GBP",  # of the workspace, or USD
@@ -31,7 +31,7 @@ MODES = {
 
 
 class Books:
-    """Studies, submissions, groups, money and events, in memory."""
+    """Studies, submissions, groups, payments and events in memory."""
 
     def __init__(self, token, now):
         self.token, self._wall, self._ahead = token, now, 0.0
@@ -77,10 +77,10 @@ class Books:
         self._settle(self._studies[submission["study"]], before)
 
     def _settle(self, study, before):
-        """Update a study after a change of a submission, whose status was `before`.
+        """Update a study after a change to a submission whose status was `before`.
 
-        When submissions fill all places, the study awaits review; it is completed when all are
-        reviewed. A place that becomes free after that pauses the study.
+        When submissions fill all places, the study awaits review. It is completed once all are
+        reviewed. If a submission that awaits review leaves its place, the study is paused.
         """
         statuses = [each["status"] for each in self._of(study["id"])]
         is_full = self._places_taken(study["id"]) >= study["total_available_places"]
@@ -121,7 +121,7 @@ class Books:
                 study["status"] = "PAUSED"
             return
         if "REQUEST_RETURN" in actions:
-            # A request only: a participant who does not return is approved after the usual time.
+            # This is only a request: a participant who stays is approved after the usual time.
             submission["return_requested"] = iso(self._clock())
         self._set_status(submission, "AWAITING REVIEW")
 
@@ -165,7 +165,7 @@ class Books:
         self.modes |= changes
 
     def advance(self, seconds):
-        """Advance the clock; submissions unreviewed for 21 days are approved."""
+        """Advance the clock, and approve submissions that have awaited review for 21 days."""
         self._ahead += seconds
         for each in self._submissions.values():
             waits = each["status"] == "AWAITING REVIEW"
@@ -207,7 +207,7 @@ def new_id() -> str:
 
 
 def iso(seconds):
-    """Return a time in Prolific's format, UTC in milliseconds: 2026-11-21T10:32:00.457Z."""
+    """Format a time like Prolific, in UTC with milliseconds: 2026-11-21T10:32:00.457Z."""
     if seconds is None:
         return None
     text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

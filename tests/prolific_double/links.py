@@ -1,4 +1,4 @@
-"""Study links of the double: filled-in placeholders, and signatures where enabled."""
+"""The double fills in the placeholders of study links, and signs them if enabled."""
 
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -23,8 +23,8 @@ class Signer:
     def signed(self, url: str, session: str, owners: dict[str, str], at: float, aud: str) -> str:
         """Return the link with its token.
 
-        `owners` are the ids of workspace and organisation. `aud` selects the audience: the url as
-        documented, its origin, or a list of both.
+        `owners` are the ids of the workspace and the organisation. `aud` selects the audience: the
+        url (as documented), its origin, or a list of both.
         """
         site = urlsplit(url)
         origin = f"{site.scheme}://{site.netloc}"
@@ -40,7 +40,7 @@ class Signer:
         return f"{url}{'&' if site.query else '?'}prolific_token={self.token(claims)}"
 
     def token(self, claims: dict) -> str:
-        """Return a signed token with any claims."""
+        """Return a signed token with these claims."""
         return jwt.encode(claims, self._key, "RS256", headers={"kid": self._key_id})
 
 

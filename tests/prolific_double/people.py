@@ -1,4 +1,4 @@
-"""Actions of participants on the double: take a place, return with a code, leave."""
+"""Actions of the double's participants: take a place, return with a code, leave."""
 
 from tests.prolific_double.books import Books, new_id
 from tests.prolific_double.links import filled_in
@@ -11,8 +11,8 @@ class People(Books):
     def arrive(self, study_id, participant_id, again=False) -> dict[str, str]:
         """Take a place; return its `session_id` and the `url` that Prolific would open.
 
-        Set `again` for a participant who returned the study before. The `reason` of a FakeError is
-        not_active, full, not_eligible or already.
+        Set `again` for a participant who has returned the study before. If refused, the `reason`
+        of the FakeError is not_active, full, not_eligible or already.
         """
         study = self._one("studies", study_id)
         self._may_arrive(study, participant_id, again)
@@ -47,7 +47,7 @@ class People(Books):
             raise FakeError(409, "no place is left", "full")
 
     def link(self, session_id, at=None) -> str:
-        """Return the address of `arrive`, signed now or at that time if the study requires it."""
+        """Return the `url` of `arrive`, signed now (or at this time) if the study requires it."""
         submission = self._one("submissions", session_id)
         study = self._studies[submission["study"]]
         ids = {"PROLIFIC_PID": submission["participant"], "STUDY_ID": study["id"]}
@@ -61,7 +61,7 @@ class People(Books):
         return self._signer.signed(url, session_id, owners, now, self.modes["audience"])
 
     def complete(self, session_id, code):
-        """Return to Prolific with a code, which takes effect once."""
+        """Return to Prolific with a code, which takes effect only once."""
         submission = self._one("submissions", session_id)
         if submission["status"] == "ACTIVE":
             submission["unseen"] = self.modes["lag"]
@@ -73,7 +73,7 @@ class People(Books):
         self._leave(session_id, "RETURNED", {"ACTIVE", "AWAITING REVIEW"})
 
     def time_out(self, session_id):
-        """Let the maximum time of this submission pass."""
+        """Let the submission's maximum time run out."""
         self._leave(session_id, "TIMED-OUT", {"ACTIVE"})
 
     def _leave(self, session_id, status, allowed):

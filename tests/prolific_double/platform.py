@@ -1,4 +1,4 @@
-"""API calls of a researcher's program on the double, one method each."""
+"""The double's API calls for a researcher's program, one method per call."""
 
 import secrets
 import time
@@ -25,7 +25,7 @@ CATEGORIES = {
 
 
 class FakeProlific(People):
-    """The platform; `app` is its WSGI site, `now` the wall clock in seconds."""
+    """The platform. `app` is its WSGI application, and `now` returns the time in seconds."""
 
     def __init__(self, token="fake-token", now=time.time):
         super().__init__(token, now)
@@ -90,7 +90,7 @@ class FakeProlific(People):
         return self._signer.jwks()
 
     def token_of(self, claims):
-        """Return a token with these claims, signed like those of study links."""
+        """Return a token with these claims, signed like the tokens of study links."""
         return self._signer.token(claims)
 
     # Audience ------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class FakeProlific(People):
         return rules.listed_filters({key: each["name"] for key, each in self._groups.items()})
 
     def eligible(self, body):
-        """Return the number of eligible people; each filter halves it."""
+        """Return the number of eligible people, which each filter halves."""
         filters = body.get("filters", [])
         if told := list(rules.about_filters(filters, self._groups)):
             raise FakeError(400, {"filters": told})
@@ -147,7 +147,7 @@ class FakeProlific(People):
         return self._shown_study(self._one("studies", study_id))
 
     def change_study(self, study_id, body):
-        """Change a study; adding places to a completed study makes it active again."""
+        """Change a study. Adding places to a completed study makes it active again."""
         study, places = self._one("studies", study_id), body.get("total_available_places", 0)
         if {*body} != {"total_available_places"} or places < study["total_available_places"]:
             raise FakeError(400, {"total_available_places": ["can only be increased"]})
@@ -176,14 +176,14 @@ class FakeProlific(People):
     # Submissions ---------------------------------------------------------------------------------
 
     def submissions(self, study_id):
-        """Return a study's submissions as the API lists them; each counts as looked at."""
+        """Return a study's submissions as the API lists them, which counts as requesting each."""
         self._one("studies", study_id)
         return (
             [self._shown_short(each) for each in self._of(study_id)] if self.modes["lists"] else []
         )
 
     def list_submissions(self, query):
-        """Return a page of submissions with links to the others; 404 past the end."""
+        """Return a page of submissions with links to other pages. Past the end, raise a 404."""
         rows = self.submissions(query.get("study"))
         number, size = (
             int(query.get(name, least)) for name, least in (("page", 1), ("page_size", 20))
@@ -214,7 +214,7 @@ class FakeProlific(People):
         return self._shown(self._one("submissions", submission_id))
 
     def transition_submission(self, submission_id, body):
-        """Approve or reject, which can be repeated, or undo a rejection."""
+        """Approve, reject, or undo a rejection. Each can be repeated."""
         submission, action = self._one("submissions", submission_id), body.get("action")
         seen = self._shown(submission)["status"]
         goal = {"APPROVE": "APPROVED", "REJECT": "REJECTED", "UNREJECT": "AWAITING REVIEW"}[action]
@@ -313,7 +313,7 @@ class FakeProlific(People):
         subscription = {"id": new_id(), **{name: body[name] for name in names}, "is_enabled": False}
         subscription["hook_secret"] = secrets.token_urlsafe(24)
         self._subscriptions[subscription["id"]] = subscription
-        return dict(subscription)  # its secret is sent in a header: site.py
+        return dict(subscription)  # site.py sends its secret in a header
 
     def confirm(self, subscription_id, body):
         subscription = self._one("subscriptions", subscription_id)

@@ -1,11 +1,11 @@
-"""Checks of the double beyond the OpenAPI document, its filters and its prices."""
+"""The double's checks beyond the OpenAPI document, its filters, and its prices."""
 
 import math
 import re
 from decimal import Decimal
 
 LONGEST = 24 * 60 - 1  # minutes: less than a day
-# Cents: minimum per hour, recommended per hour, minimum reward for a screen-out.
+# In cents: minimum per hour, recommended per hour, minimum reward for a screen-out.
 PAY = {"GBP": (600, 900, 10), "USD": (800, 1200, 14)}
 REQUIRED = (
     "name", "description", "prolific_id_option", "completion_codes", "total_available_places",
@@ -24,11 +24,11 @@ FILTERS = {
     ),
     "fluent-languages": ("Fluent languages", {"19": "English", "22": "French", "26": "German"}),
 }
-POPULATION, FEWEST = 130_000, 25  # people; a smaller count is reported as 0
+POPULATION, FEWEST = 130_000, 25  # people; counts below 25 are reported as 0
 
 
 class FakeError(Exception):
-    """An error reply: HTTP status, message (a text, or texts by field) and reason."""
+    """An error reply with an HTTP status, a message (or messages by field), and a reason."""
 
     def __init__(self, status, detail, reason=""):
         super().__init__(detail)
@@ -99,7 +99,7 @@ def listed_filters(groups) -> list[dict]:
 
 
 def cents_of(amount: str) -> int | None:
-    """Return a decimal amount such as 1.50 or 30 in cents; None for anything else, including 0."""
+    """Convert an amount such as 1.50 or 30 to cents; return None if it is invalid or 0."""
     is_amount = re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,2})?", amount)
     return int(Decimal(amount) * 100) or None if is_amount else None
 

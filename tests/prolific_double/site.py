@@ -1,4 +1,4 @@
-"""The double over HTTP: each address that Handful calls maps to a method of the platform."""
+"""The double's WSGI site, which maps each address that Handful calls to a platform method."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 
 from tests.prolific_double.rules import FakeError
 
-# Method and address -> the platform's method, its arguments without ids, and the status.
+# HTTP method and address -> the platform's method, its argument other than ids, and the status.
 ADDRESSES = {
     "GET users/me/": ("me", "", 200),
     "GET workspaces/": ("workspaces", "", 200),
@@ -27,7 +27,7 @@ ADDRESSES = {
     "DELETE studies/ID/": ("delete_study", "", 200),
     "POST studies/ID/transition/": ("transition_study", "body", 200),
     "GET submissions/": ("list_submissions", "query", 200),
-    # Before the addresses with an id, which would match these words.
+    # These precede the addresses with an id, which would match these words.
     "POST submissions/bonus-payments/": ("create_bonuses", "body", 201),
     "POST submissions/bulk-approve/": ("bulk_approve", "body", 200),
     "GET submissions/ID/": ("submission", "", 200),
@@ -45,11 +45,11 @@ ADDRESSES = {
 }
 PATTERNS = {re.compile(name.replace("ID", "([^/]+)")): name for name in ADDRESSES}
 API, KEYS = "/api/v1/", "/.well-known/study/jwks.json"
-BARE_LISTS = {"reward-recommendations/"}  # other replies have their rows in `results`
+BARE_LISTS = {"reward-recommendations/"}  # other lists are in `results`
 
 
 class Site:
-    """WSGI callable; modes (failing, lost replies) affect only the API."""
+    """The WSGI application. Modes, such as failing, affect only the API."""
 
     def __init__(self, fake):
         self.fake = fake
@@ -108,7 +108,7 @@ def address_of(method, path):
 
 
 def error_body(error):
-    """Return Prolific's error body; additional_information has the reason of a refused arrival."""
+    """Return an error like Prolific's; additional_information is why an arrival was refused."""
     return {
         "error": {
             "status": error.status,
@@ -121,7 +121,7 @@ def error_body(error):
 
 
 class _Quiet(WSGIRequestHandler):
-    # Head and body are sent apart: without this, the body waits 40 ms for an acknowledgement.
+    # The head and the body are sent separately. With Nagle's algorithm, the body could wait 40 ms.
     disable_nagle_algorithm = True
 
     def log_message(self, format, *args):
@@ -139,7 +139,7 @@ class _Threaded(ThreadedWSGIServer):
 
 
 class Server:
-    """Serve a WSGI callable until `close()`; also a context manager."""
+    """Serve a WSGI application until `close()`. This is also a context manager."""
 
     def __init__(self, app):
         self._server = _Threaded(("127.0.0.1", 0), _Quiet)
