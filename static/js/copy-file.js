@@ -19,7 +19,7 @@ class CopyFile extends HTMLElement {
     button.setAttribute("aria-label", `Copy ${link.getAttribute("aria-label") ?? link.textContent}`);
     const told = document.createElement("span");
     button.addEventListener("click", async () => {
-      told.setAttribute("role", "status"); // not before: an empty one is read on each update of a page
+      told.setAttribute("role", "status"); // not earlier: page updates would announce an empty one
       told.textContent = (await this.copied(link.href)) ? "Copied" : "Could not copy. Use the link.";
       setTimeout(() => (told.textContent = ""), SAID_FOR);
     });

@@ -3,9 +3,8 @@
  *
  * A draft is stored in the tab immediately and on the server after a pause, so that it survives a
  * closed tab and a change of device. While an answer is being sent, the browser also stores it
- * until the server has stored it. After a failure, the answer therefore survives a closed tab, and
- * the draft is sent to the server as soon as it responds. The newest of the three copies is
- * restored.
+ * until the server has stored it. So if sending fails, the answer survives a closed tab, and the
+ * draft is sent to the server as soon as it responds. The newest of the three copies is restored.
  *
  * If the browser refuses storage or the server cannot be reached, the other copies remain.
  */
@@ -56,7 +55,7 @@ export function send() {
   fetch(url, { method: "POST", body, keepalive: true })
     .then((reply) => { if (!reply.ok) throw new Error(`${reply.status}`); })
     .catch(() => {
-      // This browser still has the draft. The next change, failure or page exit tries again.
+      // The browser still has the draft. The next change, failure or page exit tries again.
       if (asked() === key) waiting ??= sent;
     });
 }

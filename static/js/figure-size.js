@@ -5,8 +5,8 @@ const WIDEST = 580; // maximum useful px of a panel: two fill the widest page
 const AXIS = 62; // px to the left of a row for its axis and to the right for half a label
 
 /**
- * Return the number of panels per row and their width. Of as many as fit, up to the number in the
- * specification and the data, it is the smallest with as few rows, so that the last row is fullest.
+ * Return the specification with the number of panels per row and their width. There are as few rows
+ * as the columns and the width allow, filled as evenly as possible.
  * @param {any} specification
  * @param {number} width
  */

@@ -1,9 +1,9 @@
 /**
- * A button that offers the time zone of the browser next to the list of all time zones.
+ * A button that offers the browser's time zone, next to the list of all time zones.
  *
  *   <own-time-zone><select name="time_zone">...</select></own-time-zone>
  *
- * The user must choose it, so that displayed times do not change during travel.
+ * Users must choose it, so that displayed times don't change when they travel.
  */
 
 class OwnTimeZone extends HTMLElement {

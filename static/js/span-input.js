@@ -53,14 +53,14 @@ export function listenToPointer(answer, on) {
     const active = answer.spans[answer.active];
     const end = isEntered && active?.box === number ? lines.endAt(active, x, y, answer.isTouched) : null;
     press = { number, id, x, y, timeStamp, lines, sides, isEntered, end, isDragging: false };
-    // Until the press ends, hide a browser selection in these texts that began elsewhere.
+    // Until the press ends, hide any browser selection in these texts that began elsewhere.
     if (inside < 0) boxes.forEach(({ box }) => box.classList.add("hl-dragging"));
   };
   on(document, "pointerdown", down, { capture: true });
 
   on(document, "mousedown", (event) => {
     const isOurs = boxes.some(({ box }) => box.contains(event.target));
-    // Double click and Shift+click of the browser would select other words.
+    // The browser's own double click and Shift+click would select other words.
     if (isOurs && (event.detail > 1 || event.shiftKey)) event.preventDefault();
     // A browser selection that starts in the margin would look like a highlight.
     if (press && event.button === 0 && isMargin(boxes, event)) event.preventDefault();

@@ -76,8 +76,8 @@ const beginsSentence = (pieces, place) =>
   /(^|[.!?\u2026:\n])[\s"'\u2018-\u201d(-]*$/u.test(pieces.slice(0, place).map(({ text }) => text).join(""));
 
 /**
- * The name around a token, {first, last}: capitalised words with only spaces in between. It has the
- * first word of a sentence only if that is the token.
+ * Return the name around a token as {first, last}: capitalised words with only spaces between them.
+ * The first word of a sentence is included only if it is the token itself.
  */
 export function nameAt(pieces, token) {
   const at = pieces.findIndex((piece) => piece.token === token);
@@ -194,9 +194,9 @@ export function textsFrom(pieces, length) {
 
 /**
  * Return the target of type-ahead, which is the next token whose text (see textsFrom) starts with
- * the typed letters, or -1. A single letter, also if repeated, searches from the next token;
- * several letters search from this one. Case is ignored. Accents are ignored only if there is no
- * other match.
+ * the typed letters, or -1. A single (or repeated) letter searches from the next token; several
+ * letters search from this one. Case is ignored. Accents are ignored only if there is no other
+ * match.
  */
 export function typeAhead(texts, from, typed) {
   const bare = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
@@ -299,8 +299,8 @@ export function sidesOf(rects, x, y, isRightwards) {
 
 /**
  * Return the tokens of a drag that began at `pressed` (see sidesOf) and is now at a point, or null.
- * The pressed token is always included. A token is not included if the pointer has entered it by
- * only a few pixels, so that a release slightly beyond a word does not add its neighbour.
+ * The pressed token is always included. Other tokens are included once the pointer is a few pixels
+ * inside, so that a release slightly beyond a word does not add its neighbour.
  */
 export function dragged(rects, pressed, x, y, isRightwards) {
   const now = sidesOf(rects, x, y, isRightwards);
@@ -316,7 +316,7 @@ export function dragged(rects, pressed, x, y, isRightwards) {
   return { first: Math.min(from, to), last: Math.max(from, to) };
 }
 
-const GRIP = 6; // px inside a highlight, and 2 outside, within which a mouse drags its end
+const GRIP = 6; // px inside a highlight (or 2 outside) where a mouse can drag its end
 const KNOB = 14; // px around the centre of a finger's handle
 const BELOW = 10; // px from the word down to this centre
 

@@ -1,5 +1,5 @@
 /**
- * The meaning of keys in a turn, presses to ignore, and the order of the windows in the drawer.
+ * The meaning of keys in a turn, which presses to ignore, and the order of the drawer's windows.
  * Pure, without DOM.
  *
  * Single keys act while the focus is in the turn but not in the passage, a text field, a link or a

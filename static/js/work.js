@@ -89,7 +89,7 @@ function showMistake(shown) {
   }
 }
 
-// A sentence about an answer is a link to its marks in the text. It frames them when it is hovered
+// A sentence about an answer links to its marks in the text, and frames them while it is hovered
 // over, focused or pressed.
 for (const type of ["pointerover", "focusin", "click"]) {
   document.addEventListener(type, (event) => {
@@ -113,7 +113,7 @@ document.addEventListener("htmx:beforeCleanupElement", ({ detail }) => {
 
 document.addEventListener("htmx:afterSettle", (event) => {
   if (/** @type {HTMLElement} */ (event.target).id !== "turn") return;
-  // The line break after a reply would stay at the next swap.
+  // Otherwise, the line break after a reply would remain after the next swap.
   const rest = turn()?.nextSibling;
   if (rest instanceof Text) rest.remove();
   guard(turn());
@@ -276,7 +276,7 @@ function closeDrawer(help) {
   before = null;
   help.open = false;
   if (!help.contains(focused)) return;
-  focused.blur(); // restore that the body had the focus
+  focused.blur(); // if the body had the focus, give it back
   back.focus({ preventScroll: true });
 }
 
@@ -443,7 +443,7 @@ setInterval(() => {
   showTime();
 }, 1000);
 
-// While a decision is awaited, the page says until when. The server does not know the time zone.
+// The waiting page says when a decision is due, in local time, which the server does not know.
 for (const until of document.querySelectorAll("time[datetime]")) {
   const at = new Date(until.getAttribute("datetime"));
   write(until, at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" }));

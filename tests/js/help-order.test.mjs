@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { markAsked } from "../../static/js/turn-keys.js";
 
-/** The parts of a drawer's windows that the module uses. */
+/** A drawer with only what the module uses. */
 function drawerOf(...titles) {
   const shown = [];
   const make = (title) => ({

@@ -68,7 +68,7 @@ test("an end stops at the text's ends, at one word and at a neighbour, and says 
   assert.match(stopped([pure.span(0, 1, 1), pure.span(0, 2, 2)], "end-later"), /another/);
 });
 
-/** Tokens of these widths on lines 20 px high, 30 px apart, with gaps of 5 px. */
+/** Lay out tokens with these widths and gaps of 5 px, on lines 20 px high and 30 px apart. */
 function laidOut(...lines) {
   let token = -1;
   return lines.flatMap((widths, line) => {
@@ -110,12 +110,12 @@ test("an end of a highlight is under a mouse at its edge, and under a finger at 
   const rects = laidOut([40, 50, 60], [30]);
   const grip = (x, y, isTouched = false, span = { first: 0, last: 1 }, reads = rightwards) =>
     pure.endAt(rects, span, x, y, reads, isTouched)?.fixed ?? null;
-  // The highlight reaches from 0 to 95; a drag of its end keeps the first word, of its start the last.
+  // The highlight is from 0 to 95. Dragging one of its ends keeps the word at the other end.
   assert.deepEqual([93, 97, 88, 98, 45].map((x) => grip(x, 10)), [0, 0, null, null, null]);
   assert.deepEqual([0, 5, 7].map((x) => grip(x, 10)), [1, 1, null]);
   assert.equal(grip(93, 26), null);
   assert.deepEqual([[95, 30], [84, 22], [95, 10], [120, 30]].map(([x, y]) => grip(x, y, true)), [0, 0, null, null]);
-  // Of one narrow word, the nearer end; in a text that reads leftwards, the start is at the right.
+  // In a narrow word, the nearer end counts. If a text reads leftwards, its start is at the right.
   assert.equal(pure.endAt(laidOut([4]), { first: 0, last: 0 }, 3, 30, rightwards, true).dx, -1);
   assert.deepEqual(pure.endAt(rects, { first: 0, last: 1 }, 93, 10, rightwards, false), { fixed: 0, dx: 0, dy: 0 });
   assert.deepEqual([93, 2].map((x) => grip(x, 10, false, { first: 1, last: 0 }, () => false)), [0, 1]);
@@ -277,9 +277,9 @@ test("the name of a word is the run of capitalised words around it", () => {
   assert.equal(name("Duterte"), "Rodrigo Duterte");
   assert.equal(name("Maria"), "Ana Maria Paz");
   assert.equal(name("met"), "met");
-  assert.equal(name("Yesterday"), "Yesterday"); // a comma is in between
-  assert.equal(name("Lago"), "Lago"); // a full stop, a hyphen
-  assert.equal(name("Berlin"), "Berlin"); // another line
+  assert.equal(name("Yesterday"), "Yesterday"); // a comma follows
+  assert.equal(name("Lago"), "Lago"); // between a hyphen and a full stop
+  assert.equal(name("Berlin"), "Berlin"); // on another line
 });
 
 test("the first word of a sentence belongs to a name only if it was chosen", () => {
