@@ -21,7 +21,7 @@ class Collected(BuildHookInterface):
             cwd=self.root, env=os.environ | places, check=True,
         )  # fmt: skip
         build_data["force_include"][places["STATIC_ROOT"]] = (
-            "staticfiles"  # in handful_server, as all paths
+            "staticfiles"  # relative to handful_server, like all paths
         )
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

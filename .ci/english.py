@@ -33,7 +33,7 @@ WORD = re.compile(r"[A-Za-z][A-Za-z'’]*")
 PYTHON = {tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", -1)}
 # Comments and strings of browser code and style sheets.
 BROWSER = re.compile(r"/\*.*?\*/|(?<!:)//[^\n]*|\"[^\"\n]*\"|'[^'\n]*'|`[^`]*`", re.S)
-# Tags, and template code except translated sentences, because readers do not see them.
+# Tags and template code, which readers don't see, except for translated sentences.
 MARKUP = re.compile(r"<[^>]*>|\{\{.*?\}\}|\{%(?!\s*translate).*?%\}|\{#.*?#\}", re.S)
 SUFFIXES = {
     ".py",

@@ -22,7 +22,7 @@ AGREED = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "LGPL-3.0-or-later", "MIT",
     "MIT-0", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Zlib",
 }  # fmt: skip
-# Taken from the text of the package if the metadata lacks a licence or its SPDX identifier.
+# Read from the package's text, because the metadata lacks a licence or its SPDX identifier.
 READ = {
     "altair": "BSD-3-Clause",
     "amqp": "BSD-3-Clause",

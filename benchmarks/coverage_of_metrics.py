@@ -24,7 +24,7 @@ DESIGNS = (Design(3, 200, 1, 3.0), Design(3, 200, 3, 2.4), Design(10, 200, 1, 3.
 
 @dataclass(frozen=True)
 class Asked:
-    """The answers for one metric: labels, their shares in the gold, and the result of an error."""
+    """A metric's task: labels, their shares in the gold, and the answer given in an error."""
 
     labels: tuple[str, ...]
     shares: tuple[float, ...]

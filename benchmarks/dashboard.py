@@ -1,4 +1,4 @@
-"""Time the study's page and its update with a generated study of 100,000 answers.
+"""Time a study's page and its updates, with a generated study of 100,000 answers.
 
 Run `python benchmarks/dashboard.py` on a separate database (`make bench` runs it last). The rows
 are inserted in bulk without the steps of the protocol, so use them only for timing.

@@ -1,10 +1,10 @@
-"""What an answer costs a hand, and what 300 examples cost the browser, in a real Chromium.
+"""Measure the effort of giving an answer, and the cost of 300 examples in Chromium.
 
-`python benchmarks/hands.py` serves made-up examples from a temporary SQLite file. It carries out
-each way to answer several times and checks what was stored. Seconds are those of the
-keystroke-level model (Card, Moran and Newell), without time to think: a key 0.2 (K), pointing 1.1
-(P), pressing or releasing a button 0.1 (B). Then it answers 300 examples in one session, with the
-processor slowed down four times. Each line ends with whether the target is reached.
+`python benchmarks/hands.py` serves invented examples from a temporary SQLite file. It tries each
+way to answer several times, and checks what was stored. Times in seconds follow the
+keystroke-level model (Card, Moran and Newell), without time to think: 0.2 for a key (K), 1.1 for
+pointing (P), and 0.1 for pressing or releasing a button (B). It then answers 300 examples in one
+session with a processor slowed down fourfold. Each line says whether the target was met.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from benchmarks.run import served  # noqa: E402
 
 SECONDS = {"K": 0.2, "P": 1.1, "B": 0.1}
 ROUNDS, SLOWER = 3, 4
-SETTLED = 20  # examples after which memory is measured first
-NOT_READY = 1.2  # seconds, more than Submit waits after a swap, also on a busy machine
+SETTLED = 20  # examples before the first measurement of memory
+NOT_READY = 1.2  # seconds; longer than Submit waits after a swap, even on a busy machine
 TEXT = "In {0} the council met Rodrigo Duterte near the old town hall of Ghent."
 READY = ".turn-work[data-ready] [data-submit]:not([aria-disabled])"
 WATCH = """() => {
@@ -37,7 +37,7 @@ WATCH = """() => {
 
 
 def seats(examples: int) -> dict[str, str]:
-    """Return the token of an annotator before such examples, for each kind of answer."""
+    """Seat an annotator for each kind of answer and for the session; return their tokens."""
     import django
 
     django.setup()
@@ -70,7 +70,7 @@ def word(text: str) -> str:
 
 
 class Hand:
-    """Carries out gestures, and notes them."""
+    """Performs gestures and records them."""
 
     def __init__(self, page: Any, token: str) -> None:
         self.page, self.noted = page, ""
@@ -83,7 +83,7 @@ class Hand:
             self.noted += "K"
 
     def point(self, selector: str, share: float = 0.5) -> None:
-        """Point at an element, at this share of its width."""
+        """Point at this share of an element's width."""
         box = self.page.locator(selector).first.bounding_box()
         x, y = box["x"] + share * box["width"], box["y"] + box["height"] / 2
         self.page.mouse.move(x, y, steps=4)
@@ -104,14 +104,14 @@ class Hand:
         self.noted += "BB"
 
     def finish(self, action: Callable[[], object]) -> None:
-        """Do it, and wait for the next example."""
+        """Perform the action, and wait for the next example."""
         key = self.page.locator("#turn").get_attribute("data-key")
         action()
         self.page.wait_for_selector(f"#turn:not([data-key='{key}']) {READY}")
 
 
 class Way(NamedTuple):
-    """What is done before, what is counted, what is done after; what is stored; most seconds."""
+    """A way to answer: gestures before, counted gestures, gestures after, stored answer, limit."""
 
     name: str
     before: Callable[[], object]
@@ -185,7 +185,7 @@ def measure_hands(page: Any, token: str, kind: str) -> None:
 
 
 def measure_session(page: Any, token: str, examples: int) -> None:
-    """Use only input events and replies: looking for elements would be work for the page, too."""
+    """Use only input events and replies, because looking up elements would cost the page time."""
     tools = page.context.new_cdp_session(page)
     hand = Hand(page, token)
     begin, end = (page.locator(word(text)).bounding_box() for text in ("old", "hall"))

@@ -1,4 +1,4 @@
-"""The yardstick: a minimal Django app with one page, one form and one table, without Handful.
+"""The yardstick is a minimal Django app with one page, one form and one table, without Handful.
 
 Its cycle is one GET of a page and one POST with a single INSERT, with session and CSRF checks. The
 settings are those of `django-admin startproject`, with a new database connection for each request.

@@ -1,4 +1,4 @@
-"""Annotators who record each acknowledged answer, for comparison with the database.
+"""Annotators that record each acknowledged answer, to compare them with the database.
 
 Like the page, they repeat failed requests, in three of ten cases with another answer. Half of them
 use the pages and half the API. Each arrives through the link of the study and stays to the end.

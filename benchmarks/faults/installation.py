@@ -1,4 +1,4 @@
-"""A server as in docs/operating.md#several-nodes, on this machine, for tests of faults.
+"""A server like that in docs/operating.md#several-nodes, on this machine, for tests of faults.
 
 PostgreSQL is behind PgBouncer in transaction mode, and granian nodes are behind nginx. Each is a
 separate process that can be killed and restarted. All files are in one folder, and all processes

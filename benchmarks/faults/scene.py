@@ -1,4 +1,4 @@
-"""The start and end that all faults share: annotators who work on an installation."""
+"""Setup and checks that all faults share, with annotators working on an installation."""
 
 import os
 import time
