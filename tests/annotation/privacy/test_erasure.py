@@ -253,7 +253,7 @@ def test_a_closed_study_is_deleted_after_its_date(ada, study, researcher):
     ((name, what),) = erasure.delete_due(day + timedelta(days=1))
     assert (name, what.split(":")[0]) == (study.name, "waits")
     assert Answer.objects.exists()
-    # Meanwhile, a past day can be sent again unchanged; only a different past day is refused.
+    # A stored day can be sent again even if it isn't in the future; only a new one is refused.
     Study.objects.filter(pk=study.pk).update(answers_until=today)
     days = {"until": day.isoformat(), "answers_until": today.isoformat()}
     assert ada.post(address, days).status_code == 302
