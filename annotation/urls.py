@@ -80,8 +80,6 @@ urlpatterns = [
     path(STUDY, monitoring.study, name="study"),
     path(STUDY + "edit/", menu.posted(studies.study_edit, to="study_design"), name="study_edit"),
     path(STUDY + "clone/", studies.clone, name="study_clone"),
-    path(STUDY + "archive/", studies.archive, {"is_archived": True}, name="study_archive"),
-    path(STUDY + "unarchive/", studies.archive, {"is_archived": False}, name="study_unarchive"),
     path(STUDY + "delete/", studies.delete, {"show": notices.show_settings}, name="study_delete"),
     path(STUDY + "robots/", simulation_pages.robots, name="robots"),
     path(STUDY + "robots/<int:pk>/run/", simulation_pages.simulation_run, name="robots_run"),

@@ -68,8 +68,6 @@ urlpatterns = [
         path(STUDY + f"{action}/", studies.Status.as_view(action=action), name=f"api_{action}")
         for action in lifecycle.TRANSITIONS
     ),
-    path(STUDY + "archive/", studies.Archive.as_view(is_archived=True), name="api_archive"),
-    path(STUDY + "unarchive/", studies.Archive.as_view(is_archived=False), name="api_unarchive"),
     path(STUDY + "clone/", studies.Clone.as_view(), name="api_clone"),
     path(STUDY + "simulate/", simulation_pages.Simulate.as_view(), name="api_simulate"),
     path(STUDY + "progress/", annotators.Progress.as_view(), name="api_progress"),

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.contrib import messages
 from django.core.cache import caches
 from django.core.paginator import Paginator
 from django.db import connection
@@ -25,11 +24,11 @@ from annotation.protocol import attention_checks, blinding, exclusion
 from annotation.recruitment import pages as access
 from annotation.recruitment.registry import current_exit
 from annotation.study import compared_files, consequences, design, lifecycle, minutes, screening
+from annotation.study import pages as study_pages
 from annotation.web import wording
 from annotation.web.access import ResearcherRequest, annotator_of, signed_in, study_of
 from annotation.web.fields import OnPage, PageForm, by_key
 from annotation.web.posts import Views, page, section
-from annotation.web.rights import right_to
 from annotation.web.wording import in_words
 from tasks import listing
 from tasks.clock import database_now
@@ -68,14 +67,16 @@ def studies(request: ResearcherRequest) -> HttpResponse:
 
 @signed_in("GET")
 def study(request: ResearcherRequest, name: str) -> HttpResponse:
-    context = _overview(request, study_of(request, name, "see"))
-    return render(request, "monitoring/study.html", context)
+    return _overview(request, study_of(request, name, "see"))
 
 
-def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
+def _overview(
+    request: ResearcherRequest, study: Study, problem: str = "", status: int = 200
+) -> HttpResponse:
     rule = (study.qualification, study.shots, study.screening_examples)
     sums = consequences.for_study(study) if study.is_draft else None
-    return _live(study) | {
+    context = _live(study) | {
+        "problem": problem,
         "actions": lifecycle.allowed_actions(study),
         "missing": design.missing(study) if study.is_draft else [],
         "doubts": minutes.doubts(study, list(study.tasks.all())) if study.is_draft else [],
@@ -87,6 +88,10 @@ def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
         "restrictions": consequences.in_force(study),
         "link": wording.join_url(request, study.link_code),
     }
+    return render(request, "monitoring/study.html", context, status=status)
+
+
+study_status = page(study_pages.ChangeStatus, _overview, to="study")
 
 
 def _live(study: Study, known: progress.Facts | None = None) -> dict[str, Any]:
@@ -194,19 +199,6 @@ def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
         if context["progress"].version != version:
             return render(request, template, context)
     return HttpResponse(status=204)
-
-
-@signed_in("POST")
-def study_status(request: ResearcherRequest, name: str) -> HttpResponse:
-    study = study_of(request, name, right_to("study_status"))
-    try:
-        agreed = request.POST.get("agreed", "")
-        lifecycle.change_status(study, request.POST.get("action", ""), request.user, agreed)
-    except design.DesignError as error:
-        context = _overview(request, study) | {"problem": str(error)}
-        return render(request, "monitoring/study.html", context, status=409)
-    messages.success(request, f"The study is now {study.status}.")
-    return redirect("study", study.name)
 
 
 ANSWERS_PER_PAGE = 50

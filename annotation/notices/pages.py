@@ -20,6 +20,7 @@ from annotation.models import AuditEntry, Delivery, Event, NoticeAbout, NoticeSw
 from annotation.notices import webhooks
 from annotation.privacy import pages as retention
 from annotation.study import lifecycle, team_pages
+from annotation.study import pages as study_pages
 from annotation.web import form_bodies
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import OnPage, PageForm, by_key
@@ -124,6 +125,10 @@ def show_settings(
 
 switches = section(Switches, show_settings, "study_settings", "notices")
 POSTS: Views = {
+    **{
+        post: section(post, show_settings, "study_settings", "archive")
+        for post in (study_pages.Archive, study_pages.Unarchive)
+    },
     retention.Retention: section(retention.Retention, show_settings, "study_settings", "retention"),
     retention.Erase: page(retention.Erase, show_settings, to=retention.to_deleted),
 }

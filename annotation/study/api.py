@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.models import Study, StudyStatus
-from annotation.study import design, design_file, lifecycle, minutes, team_pages
+from annotation.study import design, design_file, lifecycle, minutes, pages, team_pages
 from annotation.study import team as members
 from annotation.study.team_pages import MemberForm, RemovalForm, RoleForm
 from annotation.web import form_bodies
@@ -26,7 +26,7 @@ from annotation.web.form_bodies import Numbers, StrictJSONParser, Texts, as_obje
 from annotation.web.paging import RowsView, field_of, page_of, small_list
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
-from annotation.web.views import ApiView, StudyTwin, etag, tagged
+from annotation.web.views import ApiView, PostTwin, StudyTwin, etag, tagged
 from annotation.web.wording import join_url
 from tasks.columns import Column
 
@@ -253,31 +253,19 @@ class OneStudy(ApiView):
         return Response(status=204)
 
 
-class Status(StudyTwin):
+class Status(PostTwin):
     """Open, pause, reopen or close a study, or return it to draft, depending on the URL."""
 
-    page = "study_status"
+    step = pages.ChangeStatus
     action = ""  # one of lifecycle.TRANSITIONS, from the URL
-    summary = "Open, pause, reopen or close a study, or return it to draft"
-    reply = StudyShape
-    conflicts = (design.DesignError,)
-
-    def do(self, study: Study, data: dict[str, Any], request: Request) -> Any:
-        lifecycle.change_status(study, self.action, request.user)
-        return as_record(study_of(request, study.name, "see"), request)
-
-
-class Archive(StudyTwin):
-    """Archive or restore a study, depending on the URL."""
-
-    page = "study_archive"
-    is_archived = True
-    summary = "Archive or restore a study (this affects only the list of studies)"
     reply = StudyShape
 
-    def do(self, study: Study, data: dict[str, Any], request: Request) -> Any:
-        lifecycle.set_archived(study, self.is_archived, request.user)
-        return as_record(study_of(request, study.name, "see"), request)
+    def do(self, study: Study, data: dict[str, Any], request: Request) -> Response:
+        """Do what the URL names. Programs do not confirm the sum."""
+        return super().do(study, {"action": self.action, "agreed": None}, request)
+
+    def payload(self, study: Study, result: str) -> Any:
+        return as_record(study, self.request)
 
 
 class Clone(ApiView):

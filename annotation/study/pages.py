@@ -4,11 +4,11 @@ import contextlib
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.urls import reverse
 
 from annotation.models import Study
 from annotation.study import (
@@ -23,7 +23,7 @@ from annotation.study import (
 from annotation.study.forms import StudyForm
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import is_shown_again
-from annotation.web.posts import View
+from annotation.web.posts import StudyPost, View
 from annotation.web.rights import right_to
 from tasks.cards import place_in_results
 from tasks.columns import shots_text
@@ -168,12 +168,35 @@ def clone(request: ResearcherRequest, name: str) -> HttpResponse:
     return _page(request, source, 422, problem=problem, typed=typed)
 
 
-@signed_in("POST")
-def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
-    page = "study_archive" if is_archived else "study_unarchive"
-    study = study_of(request, name, right_to(page))
-    lifecycle.set_archived(study, is_archived, request.user)
-    return redirect(reverse("study_settings", args=[name]) + "#archive")
+class ChangeStatus(StudyPost):
+    row = "study_status"
+    summary = "Open, pause, reopen or close a study, or return it to draft"
+    conflicts = (design.DesignError,)
+    tells = True
+
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
+        lifecycle.change_status(study, data.get("action", ""), by, data.get("agreed", ""))
+        return f"The study is now {study.status}."
+
+
+class Archive(StudyPost):
+    """Hide a study from the list of studies; /unarchive/ reverses this."""
+
+    row, path = "study_archive", "archive/"
+    summary = "Archive a study (this affects only the list of studies)"
+    is_archived = True
+
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
+        lifecycle.set_archived(study, self.is_archived, by)
+        return f"{study.name} is {'archived' if self.is_archived else 'in the list again'}."
+
+
+class Unarchive(Archive):
+    """Reverse /archive/."""
+
+    row, path = "study_unarchive", "unarchive/"
+    summary = "Show an archived study in the list of studies again"
+    is_archived = False
 
 
 @signed_in("POST")

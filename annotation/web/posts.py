@@ -48,7 +48,10 @@ class Post(Generic[About]):
         return self.form_class(data) if self.form_class else None
 
     def do(self, subject: About, data: dict[str, Any], by: User) -> Any:
-        """Run the step with the cleaned form data, and return its result, usually a sentence."""
+        """Run the step, and return its result, usually a sentence.
+
+        `data` is the form's cleaned data or, without a form, the data of the request.
+        """
         raise NotImplementedError
 
     def in_words(self, result: Any) -> str:
@@ -99,7 +102,8 @@ def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = N
         if form is not None and not form.is_valid():
             return show(request, subject, form)
         try:
-            result = post.do(subject, form.cleaned_data if form is not None else {}, request.user)
+            data = request.POST.dict() if form is None else form.cleaned_data
+            result = post.do(subject, data, request.user)
         except tuple(post.faults) as error:
             form.add_error(post.fault(error), sentences(error))
             return show(request, subject, form)

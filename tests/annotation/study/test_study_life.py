@@ -253,6 +253,9 @@ def test_an_archived_study_only_leaves_the_list(ada, study):
 def test_the_api_archives_studies_tasks_and_models(client, study, task, researcher):
     factories.predict(researcher, "toy", task, 2, 1)
     headers = factories.bearer(researcher, "read", "run")
+    address = reverse("api_archive", args=[study.name])
+    reply = client.post(address, {}, "application/json", headers=headers)
+    assert reply.json() == {"done": f"{study.name} is archived."}
     for name, args, row in [
         ("api_{}archive", [study.name], study),
         ("api_task_{}archive", [task.name, 1], task),
