@@ -17,16 +17,13 @@ from rest_framework.response import Response
 
 from annotation.models import Study, StudyStatus
 from annotation.study import design, design_file, lifecycle, minutes, pages, team_pages
-from annotation.study import team as members
-from annotation.study.team_pages import MemberForm, RemovalForm, RoleForm
 from annotation.web import form_bodies
 from annotation.web.access import may_run, studies_of, study_of
-from annotation.web.fields import PageForm
 from annotation.web.form_bodies import Numbers, StrictJSONParser, Texts, as_object
 from annotation.web.paging import RowsView, field_of, page_of, small_list
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
-from annotation.web.views import ApiView, PostTwin, StudyTwin, etag, tagged
+from annotation.web.views import ApiView, PostTwin, etag, tagged
 from annotation.web.wording import join_url
 from tasks.columns import Column
 
@@ -293,20 +290,17 @@ class Clone(ApiView):
         return Response(as_record(study_of(request, study.name, "see"), request), status=201)
 
 
-ACTIONS = {"add": MemberForm, "change": RoleForm, "remove": RemovalForm}
+class Team(PostTwin):
+    """Add a member by user name, change a role, or remove a member."""
 
-
-class Team(StudyTwin):
-    """Add a member by username, change a role, or remove a member."""
-
-    page = "team"
+    step = team_pages.Team
     more_fields: ClassVar = {
-        "action": serializers.ChoiceField(list(ACTIONS)),
         "username": serializers.CharField(),
         "role": serializers.CharField(required=False, help_text="owner, analyst or payer"),
+        "was": serializers.CharField(
+            required=False, help_text="current role; if it differs, nothing is changed"
+        ),
     }
-    summary = "Add a member, change their role, or remove them"
-    faults: ClassVar = {members.TeamError: "username"}
 
     @extend_schema(
         summary="A study's team",
@@ -321,24 +315,3 @@ class Team(StudyTwin):
         team = study.members.select_related("user")
         rows += [{"username": member.user.get_username(), "role": member.role} for member in team]
         return small_list(rows)
-
-    def form(self, study: Study, body: dict[str, Any]) -> PageForm:
-        action, username = body.get("action"), body.get("username")
-        if not isinstance(action, str) or action not in ACTIONS:
-            raise Unprocessable({"action": [f"Expected one of {', '.join(ACTIONS)}."]})
-        if action == "add":
-            fields = {k: v for k, v in body.items() if k != "action"}
-            self.bound_form = MemberForm(form_bodies.as_form_data(fields))
-            return self.bound_form
-        member = study.members.filter(user__username=str(username)).first()
-        if member is None:
-            raise Unprocessable({"username": ["This person is not a member of the team."]})
-        fields = {"member": member.pk}
-        if action == "change":
-            fields |= {"was": member.role, "role": body.get("role")}
-        self.bound_form = ACTIONS[action](study, form_bodies.as_form_data(fields))
-        return self.bound_form
-
-    def do(self, study: Study, data: dict[str, Any], request: Request) -> dict[str, str]:
-        team_pages.change(self.bound_form, study, request.user)
-        return {"done": "The team was changed."}

@@ -17,9 +17,15 @@ from annotation.models.accounts import LASTS, digest
 from tasks import mail, teams
 from tasks.clock import database_now
 
+NO_MEMBER = "This person is not a member of the team."
+
 
 class TeamError(ValueError):
     """Raised if the team wasn't changed. The message is shown to users."""
+
+
+class StaleRole(TeamError):
+    """Raised if another user changed the role in the meantime."""
 
 
 def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
@@ -66,12 +72,12 @@ def add(study: Study, username: str, role: str, by: User) -> Member:
     return member
 
 
-def change(study: Study, pk: int, role: str, by: User, was: str) -> None:
-    """Change a role from `was`. Raises TeamError, for example if another user changed it."""
+def change(study: Study, username: str, role: str, by: User, was: str = "") -> None:
+    """Change a role, from `was` if it is known. Raises StaleRole and TeamError."""
     with transaction.atomic():
-        member = _member(study, pk)
-        if was != member.role:
-            raise TeamError(
+        member = _member(study, username)
+        if was not in ("", member.role):
+            raise StaleRole(
                 f"{member.user} is now {member.role}: the role changed after you opened this page."
                 " Choose again."
             )
@@ -84,22 +90,22 @@ def change(study: Study, pk: int, role: str, by: User, was: str) -> None:
         member.save(update_fields=["role"])
 
 
-def remove(study: Study, pk: int, by: User) -> None:
+def remove(study: Study, username: str, by: User) -> None:
     """Remove a member from the team. Raises TeamError."""
     with transaction.atomic():
-        member = _member(study, pk)
+        member = _member(study, username)
         was = {"role": member.role}
         event = f"{member.user} left the team, was {member.role}"
         _log(study, event, by, member.user, before=was)
         member.delete()
 
 
-def _member(study: Study, pk: int) -> Member:
+def _member(study: Study, username: str) -> Member:
     # Serialise concurrent changes to a member, so that each is logged.
     members = study.members.select_for_update(of=("self",), no_key=True).select_related("user")
-    member = members.filter(pk=pk).first()
+    member = members.filter(user__username=username).first()
     if member is None:
-        raise TeamError("This person is not a member of the team.")
+        raise TeamError(NO_MEMBER)
     return member
 
 

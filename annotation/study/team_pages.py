@@ -1,7 +1,7 @@
 """The team section for owners on a study's Settings page (notices/pages.py)."""
 
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
@@ -15,12 +15,11 @@ from annotation.models import Invitation, Member, Role, Study, Webhook
 from annotation.study import team as members
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import OnPage, PageForm, RowField, by_key, row_field
-from annotation.web.posts import View
+from annotation.web.posts import StudyPost, View, page
 from annotation.web.rights import right_to
 
 NO_ROLE = "Choose a role: owner, analyst or payer."
 NO_WEBHOOK = "This webhook has already ended."
-GONE = "This person is not a member of the team."
 
 
 def _username() -> forms.CharField:
@@ -67,15 +66,9 @@ class InviteForm(InvitationForm):
 
 class RemovalForm(PageForm):
     key = "removal"
-    member = RowField(
-        Member.objects.none(),
-        widget=forms.HiddenInput,
-        error_messages={"required": GONE, "invalid_choice": GONE},
+    username = forms.CharField(
+        widget=forms.HiddenInput, error_messages={"required": members.NO_MEMBER}
     )
-
-    def __init__(self, study: Study, *args: Any, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        row_field(self, "member").queryset = study.members.all()
 
 
 class RoleForm(RemovalForm):
@@ -89,10 +82,11 @@ class RoleForm(RemovalForm):
         """Return the form for a member's row, with the current role if it has been sent."""
         self.auto_id = f"role-{member.pk}-%s"
         self.fields["role"].widget.attrs["aria-label"] = f"Role of {member.user}"
-        self.initial = {"member": member.pk, "was": member.role, "role": member.role}
+        name, role = member.user.get_username(), member.role
+        self.initial = {"username": name, "was": role, "role": role}
         if self.is_bound:
             data = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
-            data["was"] = member.role
+            data["was"] = role
             self.data = data
         return self
 
@@ -109,32 +103,41 @@ class WebhookForm(PageForm):
         row_field(self, "webhook").queryset = study.webhooks.all()
 
 
+class Team(StudyPost):
+    """Add a member by user name, change a role, or remove a member."""
+
+    row = "team"
+    summary = "Add a member, change their role, or remove them"
+    actions: ClassVar = {"add": MemberForm, "change": RoleForm, "remove": RemovalForm}
+    faults: ClassVar = {members.StaleRole: "role", members.TeamError: "username"}
+    tells = True
+
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
+        match self.action:
+            case "add":
+                members.add_colleague(study, data["username"], data["role"], by)
+            case "change":
+                members.change(study, data["username"], data["role"], by, data["was"])
+            case _:
+                members.remove(study, data["username"], by)
+        return "The team was changed."
+
+
 @signed_in("GET", "POST")
 def team(request: ResearcherRequest, name: str, show: View) -> HttpResponse:
     """Change the team, its invitations or webhooks. `show` renders the Settings page."""
     if request.method == "GET":
         return redirect("study_settings", name)
-    study = study_of(request, name, right_to("team"))
-    match request.POST.get("action"):
-        case "invite":
-            return _invite(request, study, show)
-        case "revoke":
-            return _revoke(request, study, show)
-        case "end_webhook":
-            return _end_webhook(request, study, show)
-        case "add":
-            form: PageForm = MemberForm(request.POST)
-        case "change":
-            form = RoleForm(study, request.POST)
-        case "remove":
-            form = RemovalForm(study, request.POST)
-        case _:
-            return show(request, study, problem="This action does not exist.")
-    if not form.is_valid() or not _change(form, study, request.user):
-        return show(request, study, form)
-    messages.success(request, "The team was changed.")
-    is_owner = Study.objects.visible_to(request.user, "own").filter(pk=study.pk).exists()
-    return redirect("study_settings", study.name) if is_owner else redirect("studies")
+    views = {"invite": _invite, "revoke": _revoke, "end_webhook": _end_webhook}
+    if view := views.get(request.POST.get("action", "")):
+        return view(request, study_of(request, name, right_to("team")), show)
+    return page(Team, show, to=_changed)(request, name=name)
+
+
+def _changed(request: ResearcherRequest, _message: str, name: str) -> HttpResponse:
+    """Show the settings again, unless the user is no longer an owner."""
+    is_owner = Study.objects.visible_to(request.user, "own").filter(name=name).exists()
+    return redirect("study_settings", name) if is_owner else redirect("studies")
 
 
 def _invite(request: ResearcherRequest, study: Study, show: View) -> HttpResponse:
@@ -175,30 +178,11 @@ def _end_webhook(request: ResearcherRequest, study: Study, show: View) -> HttpRe
     return redirect("study_settings", study.name)
 
 
-def change(form: PageForm, study: Study, by: User) -> None:
-    """Apply the change in a valid form. Raises TeamError."""
-    data = form.cleaned_data
-    if isinstance(form, MemberForm):
-        members.add_colleague(study, data["username"], data["role"], by)
-    elif isinstance(form, RoleForm):
-        members.change(study, data["member"].pk, data["role"], by, data["was"])
-    else:
-        members.remove(study, data["member"].pk, by)
-
-
-def _change(form: PageForm, study: Study, by: User) -> bool:
-    try:
-        change(form, study, by)
-    except members.TeamError as error:
-        form.add_error({MemberForm: "username", RoleForm: "role"}.get(type(form)), str(error))
-    return form.is_valid()
-
-
 def section(study: Study, bound_form: OnPage | None = None) -> dict[str, Any]:
     rows = []
     for member in study.members.select_related("user"):
-        form = RoleForm(study)
-        if isinstance(bound_form, RoleForm) and bound_form.data.get("member") == str(member.pk):
+        form = RoleForm()
+        if isinstance(bound_form, RoleForm) and bound_form.data.get("username") == str(member.user):
             form = bound_form
         rows.append((member, form.in_row(member)))
     context: dict[str, Any] = {"rows": rows}

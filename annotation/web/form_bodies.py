@@ -133,11 +133,19 @@ def fields_of(form: FormClass, **extra: serializers.Field) -> dict[str, Any]:
     return {name: field for name, field in (fields | extra).items() if field is not None}
 
 
-def _field(field: forms.Field) -> serializers.Field:
+def fields_of_actions(actions: Mapping[str, FormClass | None]) -> dict[str, Any]:
+    """Return the field `action` and those of all actions' forms, which are optional."""
+    fields: dict[str, Any] = {"action": serializers.ChoiceField(list(actions))}
+    for form in actions.values():
+        for name, field in form.base_fields.items() if form else ():
+            fields.setdefault(name, _field(field, is_optional=True))
+    return fields
+
+
+def _field(field: forms.Field, is_optional: bool = False) -> serializers.Field:
     help_text = " ".join(str(text) for text in (field.label, field.help_text) if text)
-    options: dict[str, Any] = {"required": field.required, "help_text": help_text}
-    if isinstance(field, forms.BooleanField):
-        options["required"] = False
+    is_required = field.required and not is_optional and not isinstance(field, forms.BooleanField)
+    options: dict[str, Any] = {"required": is_required, "help_text": help_text}
     kind = next((shown for kind, shown in FIELDS if isinstance(field, kind)), serializers.CharField)
     return kind(**options)
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
@@ -20,17 +20,23 @@ from annotation.web.rights import right_to
 About = TypeVar("About")
 
 
+class UnknownAction(Http404):
+    """The field `action` names none of a POST's actions."""
+
+
 class Post(Generic[About]):
     """Declaration of a POST request about a study, an annotator or a task.
 
-    `faults` maps exceptions from the step to the field that shows them. `conflicts` are
-    exceptions that depend on the current state; the API returns 409 for them.
+    If the field `action` chooses the form, `actions` maps its values to forms, or to None for
+    actions without fields. `faults` maps exceptions from the step to the field that shows them.
+    `conflicts` are exceptions that depend on the current state; the API returns 409 for them.
     """
 
     row: ClassVar[str]  # URL name of the page, and key of its row in rights.py
     path: ClassVar[str] = ""  # such as "seats/"; appended to `below` in the page's and API's URLs
     below: ClassVar[tuple[str, str]] = ("studies/<str:name>/",) * 2
     form_class: ClassVar[Any] = None
+    actions: ClassVar[Mapping[str, Any]] = {}
     faults: ClassVar[Mapping[type[Exception], str]] = {}
     conflicts: ClassVar[tuple[type[Exception], ...]] = ()
     conflict_status = 409  # of the page
@@ -45,7 +51,17 @@ class Post(Generic[About]):
 
     def form(self, subject: About, data: Any, files: Any = None) -> Any:
         """Return the bound form, or None if the POST does not have fields."""
-        return self.form_class(data) if self.form_class else None
+        form_class = self.form_for(data)
+        return form_class(data) if form_class else None
+
+    def form_for(self, data: Any) -> Any:
+        """Return the form's class, and keep the action. Raises UnknownAction."""
+        if not self.actions:
+            return self.form_class
+        self.action = data.get("action")
+        if not isinstance(self.action, str) or self.action not in self.actions:
+            raise UnknownAction(f"Expected one of {', '.join(self.actions)}.")
+        return self.actions[self.action]
 
     def do(self, subject: About, data: dict[str, Any], by: User) -> Any:
         """Run the step, and return its result, usually a sentence.

@@ -20,7 +20,7 @@ from rest_framework.views import APIView
 from annotation.models import Study
 from annotation.web import form_bodies
 from annotation.web.access import study_of
-from annotation.web.posts import Post, sentences
+from annotation.web.posts import Post, UnknownAction, sentences
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
 
@@ -90,7 +90,7 @@ class Twin(ApiView):
         super().__init_subclass__(**kwargs)
         if not cls.summary:
             return
-        fields = form_bodies.fields_of(cls.form_class) if cls.form_class else {}
+        fields = cls.form_fields()
         fields = {k: f for k, f in {**fields, **cls.more_fields}.items() if f is not None}
 
         def post(self: Twin, request: Request, **names: Any) -> Response:
@@ -103,11 +103,15 @@ class Twin(ApiView):
             responses={cls.success: cls.reply or form_bodies.shape(f"{cls.__name__}Done", DONE)},
         )(post)
 
+    @classmethod
+    def form_fields(cls) -> dict[str, Any]:
+        return form_bodies.fields_of(cls.form_class) if cls.form_class else {}
+
     def answer(self, request: Request, **names: Any) -> Response:
         """Check access, validate the form, run the step function and return the response."""
         body = form_bodies.as_object(request.data)
         subject = self.subject(request, body, **names)
-        form_bodies.check_known(body, self.field_names(subject))
+        form_bodies.check_known(body, self.field_names(body))
         form = self.form(subject, self.adapted(subject, body))
         if form is not None:
             form_bodies.check(form)
@@ -120,7 +124,7 @@ class Twin(ApiView):
             raise Unprocessable({field: sentences(error)}) from None
         return result if isinstance(result, Response) else Response(result, status=self.success)
 
-    def field_names(self, subject: Any) -> set[str]:
+    def field_names(self, body: dict[str, Any]) -> set[str]:
         names = set(self.form_class.base_fields) if self.form_class else set()
         hidden = {name for name, field in self.more_fields.items() if field is None}
         return (names | set(self.more_fields)) - hidden
@@ -163,6 +167,20 @@ class PostTwin(Twin):
         cls.operation_id, cls.success = step.operation_id, step.success
         cls.faults, cls.conflicts = step.faults, step.conflicts
         super().__init_subclass__(**kwargs)
+
+    @classmethod
+    def form_fields(cls) -> dict[str, Any]:
+        actions = cls.step.actions
+        return form_bodies.fields_of_actions(actions) if actions else super().form_fields()
+
+    def field_names(self, body: dict[str, Any]) -> set[str]:
+        if not self.step.actions:
+            return super().field_names(body)
+        try:
+            form_class = self.post_of_page.form_for(body)
+        except UnknownAction as error:
+            raise Unprocessable({"action": [str(error)]}) from None
+        return {"action", *(form_class.base_fields if form_class else ())}
 
     def subject(self, request: Request, body: dict[str, Any], **names: Any) -> Any:
         self.post_of_page = self.step()

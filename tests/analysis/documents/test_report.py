@@ -382,8 +382,9 @@ def test_changes_after_opening_are_deviations(researcher, study):
 
 def test_team_changes_are_not_deviations(researcher, other_researcher, study):
     team.add(study, "grace", "analyst", researcher)
-    team.change(study, study.members.get().pk, "payer", researcher, was="analyst")
-    team.remove(study, study.members.get().pk, researcher)
+    member = study.members.get().user.username
+    team.change(study, member, "payer", researcher, was="analyst")
+    team.remove(study, member, researcher)
     study.events.create(what="grace looked at the moon", by=researcher)
     (section,) = [
         s for s in report.for_study(study).sections if s.title.startswith("Changes since")

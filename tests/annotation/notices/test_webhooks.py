@@ -357,11 +357,10 @@ def make_as(user, receiver) -> Webhook:
 @pytest.mark.parametrize("how", ["removed", "analyst", "account closed", "closed in the database"])
 def test_a_webhook_ends_with_its_maker(study, receiver, grace, how):
     make_as(grace, receiver)
-    member = study.members.get()
     if how == "removed":
-        team.remove(study, member.pk, study.owner)
+        team.remove(study, grace.username, study.owner)
     elif how == "analyst":
-        team.change(study, member.pk, "analyst", study.owner, "owner")
+        team.change(study, grace.username, "analyst", study.owner, "owner")
     elif how == "account closed":
         accounts.close(grace)
     else:

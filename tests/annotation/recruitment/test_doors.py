@@ -129,7 +129,7 @@ MALFORMED = [
     ("seats", {"scenario": "1", "number": "²"}, 422),
     ("seats", {"scenario": "9" * 40, "number": "1"}, 422),
     ("team", {"action": "add", "username": "a\0b", "role": "payer"}, 422),
-    ("team", {"action": "remove", "member": "²"}, 422),
+    ("team", {"action": "remove", "username": "a\0b"}, 422),
     ("panel_new", {"name": "a\0b", "id_parameter": "id"}, 422),
     ("panel_new", {"name": "a", "id_parameter": "id", "other_code": "\0"}, 422),
     ("prolific_plan", {"annotation_parts": "²"}, 422),

@@ -1,11 +1,13 @@
 """Alice owns a study, Bob analyses it, Carol pays its annotators, and Charlie isn't a member."""
 
 import copy
+import html
 import re
 from decimal import Decimal
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 
@@ -464,13 +466,12 @@ def test_an_owner_adds_a_member_and_it_is_logged(client, world):
 
 def test_a_role_can_be_changed_and_removed(client, world):
     client.force_login(world.people["alice"])
-    bob = world.study.members.get(user__username="bob")
-    act(client, world, action="change", member=str(bob.pk), role="payer", was="analyst")
+    act(client, world, action="change", username="bob", role="payer", was="analyst")
     assert world.study.events.last().what == "bob is now payer, was analyst"
     client.force_login(world.people["bob"])
     assert client.get(reverse("human_performance", args=["story"])).status_code == 403
     client.force_login(world.people["alice"])
-    act(client, world, action="remove", member=str(bob.pk))
+    act(client, world, action="remove", username="bob")
     assert world.study.events.last().what == "bob left the team, was payer"
     client.force_login(world.people["bob"])
     assert client.get(reverse("study", args=["story"])).status_code == 404
@@ -484,8 +485,7 @@ def test_another_owner_may_do_all_except_remove_the_creator(client, world):
     shown = client.get(reverse("study_settings", args=["story"])).content.decode()
     assert "owner, creator of the study" in shown
     assert "Remove alice" not in shown
-    mine = world.study.members.get(user__username="charlie")
-    reply = act(client, world, action="remove", member=str(mine.pk))
+    reply = act(client, world, action="remove", username="charlie")
     assert (reply.status_code, reply.url) == (302, reverse("studies"))
 
 
@@ -496,10 +496,9 @@ REFUSED = [
     ({"action": "add", "username": "", "role": "analyst"}, "Enter the user name"),
     ({"action": "add", "username": "bob", "role": "payer"}, "already in the team"),
     ({"action": "add", "username": "charlie", "role": "god"}, "Choose a role"),
-    ({"action": "change", "member": "999999", "role": "payer"}, "not a member of the team"),
-    ({"action": "change", "member": "x", "role": "payer"}, "not a member of the team"),
-    ({"action": "remove", "member": ""}, "not a member of the team"),
-    ({"action": "fly"}, "This action does not exist"),
+    ({"action": "change", "username": "charlie", "role": "payer"}, "not a member of the team"),
+    ({"action": "change", "username": "x", "role": "payer"}, "not a member of the team"),
+    ({"action": "remove", "username": ""}, "not a member of the team"),
 ]
 
 
@@ -513,11 +512,50 @@ def test_an_invalid_team_change_is_reported_and_changes_nothing(client, world, f
     assert (list(Member.objects.values()), world.study.events.count()) == before
 
 
+@pytest.mark.parametrize(
+    ("fields", "status", "problem"),
+    [
+        ({"action": "add", "username": "charlie", "role": "god"}, 422, "Choose a role"),
+        ({"action": "add", "username": "bob", "role": "payer"}, 422, "already in the team"),
+        ({"action": "change", "username": "bob", "role": "payer", "was": "owner"}, 422,
+         "bob is now analyst"),
+        ({"action": "remove", "username": "charlie"}, 422, "not a member of the team"),
+        ({"action": "change", "username": "bob", "role": "payer"}, 200, ""),
+        ({"action": "remove", "username": "bob"}, 200, ""),
+    ],
+)  # fmt: skip
+def test_page_and_api_reply_the_same_to_a_team_change(client, world, fields, status, problem):
+    alice = world.people["alice"]
+    address, headers = reverse("api_team", args=["story"]), factories.bearer(alice, "run")
+    with transaction.atomic():
+        reply = Client().post(address, fields, "application/json", headers=headers)
+        transaction.set_rollback(True)
+    assert reply.status_code == status, reply.content
+    client.force_login(alice)
+    page = client.post(reverse("team", args=["story"]), fields, follow=True)
+    assert page.status_code == status
+    shown = html.unescape(page.content.decode())
+    said = reply.json().get("done") or reply.json()["detail"]
+    assert said in shown
+    assert problem in shown
+
+
+def test_an_unknown_team_action_is_404_and_names_the_actions_in_the_api(client, world):
+    alice = world.people["alice"]
+    client.force_login(alice)
+    assert act(client, world, action="fly").status_code == 404
+    address, headers = reverse("api_team", args=["story"]), factories.bearer(alice, "run")
+    reply = Client().post(address, {"action": "fly"}, "application/json", headers=headers)
+    assert reply.status_code == 422
+    assert reply.json()["fields"] == {"action": ["Expected one of add, change, remove."]}
+
+
 def test_a_member_of_another_study_cannot_be_removed_here(client, world):
     other = factories.make_study(world.people["charlie"], world.task, name="other")
-    theirs = team.add(other, "bob", Role.ANALYST, world.people["charlie"])
+    get_user_model().objects.create_user("dora")
+    theirs = team.add(other, "dora", Role.ANALYST, world.people["charlie"])
     client.force_login(world.people["alice"])
-    reply = act(client, world, action="remove", member=str(theirs.pk))
+    reply = act(client, world, action="remove", username="dora")
     assert reply.status_code == 422
     assert Member.objects.filter(pk=theirs.pk).exists()
 
@@ -533,7 +571,7 @@ def test_a_closed_account_cannot_be_added(client, world):
 def test_concurrent_role_changes_conflict(client, world):
     client.force_login(world.people["alice"])
     bob = world.study.members.get(user__username="bob")
-    form = {"action": "change", "member": str(bob.pk), "was": "analyst"}
+    form = {"action": "change", "username": "bob", "was": "analyst"}
     act(client, world, **form, role="payer")
     reply = act(client, world, **form, role="owner")
     assert reply.status_code == 422

@@ -38,10 +38,10 @@ def world(researcher):
         consent.record(annotator, agree=True)
     Participation.objects.filter(pk=done.pk).update(status=Status.COMPLETED)
     (draft,) = drafts.plan(study, 0, researcher)
-    member = study.members.create(user=researcher, role="analyst")
+    study.members.create(user=researcher, role="analyst")
     factories.make_study(researcher, task, shots=[2], rehearsal=True, name="rehearsed")
     return SimpleNamespace(
-        study=study.name, done=done, asked=asked, draft=draft.pk, member=member.pk,
+        study=study.name, done=done, asked=asked, draft=draft.pk,
         scenario=study.scenarios.get().pk,
     )  # fmt: skip
 
@@ -62,7 +62,7 @@ WRONG = [
     ("study_new", {"title": "a\0b"}, "title", NUL),
     ("team", {"action": "add", "username": "a\0b", "role": "payer"}, "username", NUL),
     ("team", {"action": "add", "username": "unknown", "role": "payer"}, "username", "share no"),
-    ("team", {"action": "change", "member": "MEMBER", "role": "god"}, "role", "Choose a role"),
+    ("team", {"action": "change", "username": "ada", "role": "god"}, "role", "Choose a role"),
     ("team", {"action": "invite", "email": "no address", "role": "payer"}, "email", "valid email"),
     ("users", {"action": "invite", "email": "no address"}, "email", "valid email"),
     ("robots", {"policy": "gold", "number": "３", "seed": "1"}, "number", WHOLE),
@@ -137,7 +137,7 @@ def test_an_error_is_at_its_field_and_the_input_is_retained(
     ada, world, name, sent, field, sentence
 ):
     values = {
-        "MEMBER": str(world.member), "SCENARIO": str(world.scenario),
+        "SCENARIO": str(world.scenario),
         "FILE": SimpleUploadedFile("x" * 230 + ".jsonl", b"{}"),
     }  # fmt: skip
     User.objects.update(is_superuser=name == "users")  # for administrators only
