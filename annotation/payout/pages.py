@@ -3,18 +3,17 @@
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Sum
-from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.models import PaymentBatch, Study
+from annotation.models import Participation, PaymentBatch, Study
 from annotation.pay import budget, holds, ledger
 from annotation.payout import batches
 from annotation.payout import payments as payout
@@ -22,12 +21,12 @@ from annotation.prolific.api import Amount
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.sync import sync
 from annotation.recruitment.registry import current_exit
-from annotation.web import form_bodies
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import NO_REASON, PageForm, RowField, row_field
-from annotation.web.problems import Conflict, Unprocessable
+from annotation.web.posts import StudyPost, page
+from annotation.web.problems import Conflict
 from annotation.web.rights import right_to
-from annotation.web.views import ApiView, StudyTwin
+from annotation.web.views import ApiView, PostTwin
 from annotation.web.wording import in_words
 from tasks.csv_files import download
 from tasks.listing import PER_PAGE
@@ -39,6 +38,17 @@ class ReleaseForm(PageForm):
     reason = forms.CharField(
         widget=forms.TextInput({"placeholder": "Reason"}), error_messages={"required": NO_REASON}
     )
+
+    def __init__(self, study: Study, *args: Any):
+        super().__init__(*args)
+        self.study = study
+
+    def clean_annotator(self) -> Participation:
+        pseudonym = self.cleaned_data["annotator"]
+        annotator = self.study.participations.filter(pseudonym=pseudonym).first()
+        if annotator is None:
+            raise forms.ValidationError("No annotator has this pseudonym.")
+        return annotator
 
     def in_row(self, pseudonym: str) -> "ReleaseForm":
         self.auto_id, self.initial = f"release-{pseudonym}-%s", {"annotator": pseudonym}
@@ -55,70 +65,55 @@ class BatchForm(PageForm):
         row_field(self, "batch").queryset = study.payment_batches.all()
 
 
-@signed_in("GET", "POST")
-def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    study = study_of(request, name, right_to("pay"))
-    if request.method == "GET":
-        return _page(request, study)
-    action = request.POST.get("action", "")
-    if action == "release":
-        return _release(request, study)
-    try:
-        text = _prepare(request, study) if action == "prepare" else _batch(request, study, action)
-    except (batches.PaymentError, ProlificError) as error:
-        return _page(request, study, problem=str(error), status=409)
-    messages.success(request, text)
-    return redirect("pay", study.name)
+class Payments(StudyPost):
+    """Prepare payments; pay, mark or cancel a batch; release earnings on hold."""
+
+    row = "pay"
+    actions: ClassVar = {
+        "prepare": None, "pay": BatchForm, "mark": BatchForm, "cancel": BatchForm,
+        "release": ReleaseForm,
+    }  # fmt: skip
+    conflicts = (batches.PaymentError, ProlificError, budget.BudgetError)
+    summary = "Show what is due (dry_run), or prepare, pay, mark, cancel, release"
+    tells = True
+
+    def form(self, study: Study, data: Any, files: Any = None) -> PageForm | None:
+        form_class = self.form_for(data)
+        return form_class(study, data) if form_class else None
+
+    def do(self, study: Study, data: dict[str, Any], by: User) -> list[str]:
+        match self.action:
+            case "prepare":
+                return _prepare(study, by)
+            case "release":
+                holds.release(data["annotator"], data["reason"], by)
+                return [f"The earnings of {data['annotator']} can be paid."]
+            case "pay":
+                budget.check_may_spend(by)
+                payout.pay_batch(data["batch"])
+                state = "paid"
+            case "mark":
+                payout.mark_paid(data["batch"])
+                state = "marked as paid"
+            case _:
+                batches.cancel(data["batch"])
+                state = "cancelled"
+        return [f"Batch {data['batch'].pk} is {state}."]
+
+    def in_words(self, result: list[str]) -> list[str]:
+        return result
 
 
-def _prepare(request: ResearcherRequest, study: Study) -> str:
-    if study.prolific_studies.exclude(external_id=None).exists():
-        for problem in sync(study).problems[:10]:
-            messages.warning(request, f"Sync with Prolific failed: {problem}")
-    prepared = batches.prepare(study, request.user)
-    return batches.prepared_in_words(len(prepared))
-
-
-def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
-    """Pay, mark or cancel one of a study's batches. Raises Http404, PaymentError, ProlificError."""
-    form = BatchForm(study, request.POST)
-    if not form.is_valid():
-        raise Http404
-    batch = form.cleaned_data["batch"]
-    return f"Batch {batch.pk} is {act(action, batch, request.user)}."
-
-
-def act(action: str, batch: PaymentBatch, by: User) -> str:
-    """Pay, mark or cancel a batch. Return its new state. Raises PaymentError, ProlificError."""
-    match action:
-        case "pay":
-            budget.check_may_spend(by)
-            payout.pay_batch(batch)
-            return "paid"
-        case "mark":
-            payout.mark_paid(batch)
-            return "marked as paid"
-        case "cancel":
-            batches.cancel(batch)
-            return "cancelled"
-    raise batches.PaymentError("This action does not exist.")
-
-
-def _release(request: ResearcherRequest, study: Study) -> HttpResponse:
-    form = ReleaseForm(request.POST)
-    if not form.is_valid():
-        return _page(request, study, form)
-    data = form.cleaned_data
-    annotator = get_object_or_404(study.participations, pseudonym=data["annotator"])
-    holds.release(annotator, data["reason"], request.user)
-    messages.success(request, f"The earnings of {annotator} can be paid.")
-    return redirect("pay", study.name)
+def _prepare(study: Study, by: User) -> list[str]:
+    is_on_prolific = study.prolific_studies.exclude(external_id=None).exists()
+    warnings = sync(study).warnings() if is_on_prolific else []
+    return [batches.prepared_in_words(len(batches.prepare(study, by))), *warnings]
 
 
 def _page(
     request: ResearcherRequest,
     study: Study,
-    bound_form: ReleaseForm | None = None,
+    bound_form: PageForm | None = None,
     problem: str = "",
     status: int = 422,
 ) -> HttpResponse:
@@ -153,6 +148,14 @@ def _page(
     return render(request, "payout/pay.html", context, status=status)
 
 
+@signed_in("GET")
+def _pay(request: ResearcherRequest, name: str) -> HttpResponse:
+    return _page(request, study_of(request, name, right_to("pay")))
+
+
+pay_page = page(Payments, _page, to="pay", get=_pay)
+
+
 def _looked_up(study: Study, code: str) -> dict[str, Any]:
     owner = study.participations.filter(completion_code__iexact=code).first() if code else None
     study_exit = current_exit(owner) if owner else None
@@ -160,10 +163,10 @@ def _looked_up(study: Study, code: str) -> dict[str, Any]:
     return {"code": code[:40], "code_owner": owner if is_shown else None}
 
 
-def _hold_row(hold: holds.Hold, bound_form: ReleaseForm | None) -> dict:
+def _hold_row(hold: holds.Hold, bound_form: PageForm | None) -> dict:
     pseudonym = hold.participation.pseudonym
-    form = ReleaseForm()
-    if bound_form is not None and bound_form.data.get("annotator") == pseudonym:
+    form = ReleaseForm(hold.participation.study)
+    if isinstance(bound_form, ReleaseForm) and bound_form.data.get("annotator") == pseudonym:
         form = bound_form
     return {
         "annotator": hold.participation,
@@ -232,67 +235,26 @@ def as_record(study: Study, message: str = "") -> dict[str, Any]:
     }
 
 
-class Pay(StudyTwin):
+class Pay(PostTwin):
     """Pay a study; `{"dry_run": true}` returns what is due without changing anything."""
 
-    page = "pay"
-    summary = "Show what is due (dry_run), or prepare, pay, mark, cancel, release"
+    step = Payments
     more_fields: ClassVar = {
+        "action": serializers.ChoiceField(list(Payments.actions), required=False),
         "dry_run": serializers.BooleanField(required=False, help_text="sent alone: only show"),
-        "action": serializers.ChoiceField(
-            ["prepare", "pay", "mark", "cancel", "release"], required=False
-        ),
-        "batch": serializers.IntegerField(required=False, help_text="to pay, mark or cancel"),
-        "annotator": serializers.CharField(required=False, help_text="to release"),
-        "reason": serializers.CharField(required=False, help_text="to release"),
     }
     reply = PayShape
-    conflicts = (batches.PaymentError, ProlificError, budget.BudgetError)
 
     @extend_schema(responses=PayShape, summary="Amounts due, and the batches")
     def get(self, request: Request, name: str) -> Response:
         return Response(as_record(study_of(request, name, "pay")))
 
-    def form(self, study: Study, body: dict[str, Any]) -> Any:
-        is_dry, action = body.get("dry_run", False), body.get("action", "")
-        if not isinstance(is_dry, bool):
-            raise Unprocessable({"dry_run": ["Expected true or false."]})
-        if is_dry == bool(action):
-            raise Unprocessable({"action": ["Send an action, or only dry_run: true."]})
-        self.action = action
-        fields = {k: v for k, v in body.items() if k not in ("dry_run", "action")}
-        if is_dry or action == "prepare":
-            form_bodies.check_known(fields, ())
-            return None
-        data = form_bodies.as_form_data(fields)
-        if action == "release":
-            form_bodies.check_known(fields, ReleaseForm.base_fields)
-            return ReleaseForm(data)
-        if action not in ("pay", "mark", "cancel"):
-            raise Unprocessable({"action": ["Expected prepare, pay, mark, cancel or release."]})
-        form_bodies.check_known(fields, BatchForm.base_fields)
-        return BatchForm(study, data)
+    def answer(self, request: Request, **names: Any) -> Response:
+        is_dry = request.data == {"dry_run": True}
+        return self.get(request, **names) if is_dry else super().answer(request, **names)
 
-    def do(self, study: Study, data: dict[str, Any], request: Request) -> dict[str, Any]:
-        match self.action:
-            case "":
-                return as_record(study, "Nothing was done.")
-            case "prepare":
-                if study.prolific_studies.exclude(external_id=None).exists():
-                    sync(study)
-                prepared = batches.prepare(study, request.user)
-                return as_record(study, batches.prepared_in_words(len(prepared)))
-            case "release":
-                return as_record(study, self._release(study, data, request))
-        act(self.action, data["batch"], request.user)
-        return as_record(study, f"Batch {data['batch'].pk}: {self.action}.")
-
-    def _release(self, study: Study, data: dict[str, Any], request: Request) -> str:
-        annotator = study.participations.filter(pseudonym=data["annotator"]).first()
-        if annotator is None:
-            raise Unprocessable({"annotator": ["No annotator has this pseudonym."]})
-        holds.release(annotator, data["reason"], request.user)
-        return f"The earnings of {annotator} can be paid."
+    def payload(self, study: Study, result: list[str]) -> dict[str, Any]:
+        return as_record(study, " ".join(result))
 
 
 class BatchFile(ApiView):

@@ -23,6 +23,7 @@ from annotation.prolific import drafts, studies
 from annotation.prolific.accounts import account_of, token_of
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.places import start_by_hand
+from annotation.prolific.submissions import SyncReport
 from annotation.prolific.sync import OLDEST, signature, sync
 from annotation.recruitment import panel
 from annotation.recruitment.platform_adapters import ADAPTERS
@@ -289,28 +290,20 @@ class SyncProlific(StudyPost):
     below = ("studies/<str:name>/platforms/", "studies/<str:name>/")
     summary = "Sync with Prolific"
     conflicts = (ProlificError,)
+    tells = True
 
-    def do(self, study: Study, data: dict[str, Any], by: User) -> list[str]:
-        """Return a sentence about the sync, and one about each problem (at most ten)."""
-        report = sync(study)
-        return [f"{report}.", *(f"Not synced: {problem}" for problem in report.problems[:10])]
+    def do(self, study: Study, data: dict[str, Any], by: User) -> SyncReport:
+        return sync(study)
 
-    def in_words(self, result: list[str]) -> str:
-        return " ".join(result)
-
-
-def _synced(request: ResearcherRequest, result: list[str], name: str) -> HttpResponse:
-    messages.success(request, result[0])
-    for problem in result[1:]:
-        messages.warning(request, problem)
-    return redirect("platforms", name)
+    def in_words(self, result: SyncReport) -> list[str]:
+        return [f"{result}.", *result.warnings()]
 
 
 panel_new = posts.page(
     NewPanel, _page, to=lambda _request, panel, name: redirect("panel_visit", name, panel.pk)
 )
 prolific_plan = posts.page(Plan, _page, to="platforms")
-POSTS: posts.Views = {SyncProlific: posts.page(SyncProlific, _page, to=_synced)}
+POSTS: posts.Views = {SyncProlific: posts.page(SyncProlific, _page, to="platforms")}
 
 
 @csrf_exempt

@@ -54,6 +54,9 @@ class SyncReport:
             f" {self.paused} paused, {self.started} started, {self.not_confirmed} not confirmed"
         )
 
+    def warnings(self) -> list[str]:
+        return [f"Not synced: {problem}" for problem in self.problems[:10]]
+
     @contextmanager
     def noting(self, item: object) -> Iterator[None]:
         """Collect errors about this item. Raises ProlificError only if Prolific is unreachable."""

@@ -210,8 +210,8 @@ class Links(StudyPost):
     def do(self, study: Study, data: dict[str, Any], by: User) -> list[PersonalLink]:
         return make_links(study, data["names"])
 
-    def in_words(self, result: list[PersonalLink]) -> str:
-        return f"{len(result)} links were created."
+    def in_words(self, result: list[PersonalLink]) -> list[str]:
+        return [f"{len(result)} links were created."]
 
 
 def _links_page(request: HttpRequest, study: Study, form: LinksForm | None = None) -> HttpResponse:

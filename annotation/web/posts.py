@@ -70,8 +70,9 @@ class Post(Generic[About]):
         """
         raise NotImplementedError
 
-    def in_words(self, result: Any) -> str:
-        return str(result)
+    def in_words(self, result: Any) -> list[str]:
+        """Return the result as a sentence, and warnings about it."""
+        return [str(result)]
 
     def fault(self, error: Exception) -> str:
         return next(field for kind, field in self.faults.items() if isinstance(error, kind))
@@ -126,7 +127,10 @@ def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = N
         except post.conflicts as error:
             return show(request, subject, problem=str(error), status=post.conflict_status)
         if post.tells:
-            messages.success(request, post.in_words(result))
+            done, *warnings = post.in_words(result)
+            messages.success(request, done)
+            for warning in warnings:
+                messages.warning(request, warning)
         return redirect(to, **names) if isinstance(to, str) else to(request, result, **names)
 
     return view

@@ -196,7 +196,7 @@ class PostTwin(Twin):
         return Response(self.payload(subject, result), status=self.post_of_page.success)
 
     def payload(self, subject: Any, result: Any) -> Any:
-        return {"done": self.post_of_page.in_words(result)}
+        return {"done": " ".join(self.post_of_page.in_words(result))}
 
 
 def twin(step: type[Post[Any]]) -> type[PostTwin]:

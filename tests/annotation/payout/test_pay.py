@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
@@ -417,6 +418,34 @@ def test_entries_of_a_cancelled_batch_can_be_paid_again(client, researcher, stud
     batches.cancel(batch)
     (again,) = batches.prepare(study, researcher)
     assert batches.total(again) == sum(earned(seat).values())
+
+
+def both(ada, study, **fields: str) -> tuple[int, str]:
+    """Return the status and the sentence of the API, which the page repeats."""
+    headers = factories.bearer(study.owner, "pay")
+    address = reverse("api_pay", args=[study.name])
+    with transaction.atomic():
+        reply = Client().post(address, fields, "application/json", headers=headers)
+        transaction.set_rollback(True)
+    page = ada.post(reverse("pay", args=[study.name]), fields, follow=True)
+    assert page.status_code == reply.status_code
+    sentence = reply.json().get("done") or reply.json()["detail"]
+    assert sentence in page.content.decode()
+    return reply.status_code, sentence
+
+
+def test_page_and_api_reply_the_same_to_a_payment(ada, study):
+    factories.work_through(factories.seat(study.scenarios.get()))
+    assert both(ada, study, action="prepare") == (200, "1 batch was prepared.")
+    batch = str(PaymentBatch.objects.get().pk)
+    assert both(ada, study, action="mark", batch=batch) == (
+        200,
+        f"Batch {batch} is marked as paid.",
+    )
+    assert both(ada, study, action="cancel", batch=batch)[0] == 409
+    assert both(ada, study, action="cancel", batch="0")[0] == 422
+    unknown = both(ada, study, action="release", annotator="nobody", reason="a test")
+    assert unknown == (422, "No annotator has this pseudonym.")
 
 
 def test_simulated_annotators_earn_nothing(study):

@@ -120,7 +120,7 @@ def test_a_name_with_invalid_characters_is_not_found(client, researcher, path):
 
 
 MALFORMED = [
-    ("pay", {"action": "pay", "batch": "²"}, 404),
+    ("pay", {"action": "pay", "batch": "²"}, 422),
     ("lists", {"end": "²"}, 422),
     ("lists", {"effect": "deny", "criterion": "task", "value": "a\0b"}, 422),
     ("lists", {"effect": "deny", "criterion": "study", "value": "a\0b"}, 422),

@@ -400,6 +400,7 @@ def test_a_dry_run_of_pay_changes_nothing(program, done):
     dry = program.post("/studies/done/pay/", {"dry_run": True})
     assert dry.status_code == 200
     assert dry.json()["due"]
+    assert dry.json() == program.get("/studies/done/pay/").json()
     assert done.payment_batches.count() == before == 0
     assert program.post("/studies/done/pay/", {"action": "prepare"}).json()["batches"]
     assert program.post("/studies/done/pay/", {"dry_run": True, "action": "pay"}).status_code == 422
