@@ -111,7 +111,8 @@ def _row(request: HttpRequest) -> Post | None:
     """Return the declaration of the POST at this URL, or None if there is none."""
     match = request.resolver_match
     view = getattr(match and match.func, "cls", None)
-    return ROWS.get(getattr(view, "page", None) or (match and match.url_name) or "")
+    step = getattr(view, "step", None)
+    return ROWS.get(step.row if step else (match and match.url_name) or "")
 
 
 def _is_of_a_study(request: HttpRequest) -> bool:

@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from django.core.files.base import ContentFile
 from django.http import Http404, HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -9,19 +10,19 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from analysis.documents import checklists, paper_tables, preregistration, report
+from analysis.documents import checklists, paper_tables, preregistration, report, wording
 from analysis.documents import pages as documents_pages
 from analysis.documents.blocks import Form, Reply
 from analysis.documents.checklists import FORMS
 from analysis.scores.api import KIND, OBJECT, KindOfTable
 from annotation.models import Study
 from annotation.monitoring import report_answers
-from annotation.monitoring.sample import ExportError, drop_export, store_export
 from annotation.protocol.blinding import scores_of
+from annotation.web import form_bodies
 from annotation.web.access import study_of
-from annotation.web.problems import Conflict, Unprocessable
+from annotation.web.problems import Unprocessable
 from annotation.web.rights import right_to
-from annotation.web.views import ApiView, StudyTwin, tagged
+from annotation.web.views import DONE, ApiView, Twin, tagged
 from tasks.csv_files import download
 
 
@@ -57,12 +58,10 @@ class ReportText(ApiView):
         return documents_pages.markdown_file(document, f"{name}-report.md")
 
 
-class Report(StudyTwin):
+class Report(ApiView):
     """The researcher's answers on the short form and the title page, by field."""
 
-    page = "report"
-    summary = "Answer fields of the report's short form"
-    more_fields: ClassVar = {
+    FIELDS: ClassVar = {
         item: serializers.CharField(required=False) for item in documents_pages.ASKED
     }
 
@@ -72,22 +71,20 @@ class Report(StudyTwin):
         stored = study.report_answers.filter(item__in=documents_pages.ASKED)
         return tagged(request, {"answers": dict(stored.values_list("item", "text"))})
 
-    def form(self, study: Study, answers: dict[str, Any]) -> None:
-        if study.is_draft:
-            raise Conflict("The study is a draft. Open it to get a report.")
-        if errors := {k: ["Enter a text."] for k, v in answers.items() if not isinstance(v, str)}:
-            raise Unprocessable(errors)
-        limit = documents_pages.MAX_ANSWER
-        too_long = f"Keep the answer under {limit} characters."
-        if errors := {k: [too_long] for k, v in answers.items() if len(v) > limit}:
-            raise Unprocessable(errors)
-        if problem := documents_pages.answer_problems(answers):
-            raise Unprocessable({item: [message] for item, message in problem.items()})
-
-    def do(self, study: Study, answers: dict[str, Any], request: Request) -> dict[str, str]:
+    @extend_schema(
+        summary="Answer fields of the report's short form",
+        request=form_bodies.shape("ReportBody", FIELDS),
+        responses={200: form_bodies.shape("ReportDone", DONE)},
+    )
+    def post(self, request: Request, name: str) -> Response:
+        study = documents_pages.opened_study(request, name, right_to("report"))
+        body = form_bodies.as_object(request.data)
+        form_bodies.check_known(body, documents_pages.ASKED)
+        form = documents_pages.AnswersForm(form_bodies.as_form_data(body))
+        form_bodies.check(form)
         made_from = report_answers.versions(study)
-        changed = report_answers.save(study, answers, request.user, made_from)
-        return {"done": f"Saved: {changed} changed."}
+        changed = report_answers.save(study, form.typed(), request.user, made_from)
+        return Response({"done": f"Saved: {wording.count(changed, 'answer')} changed."})
 
 
 FORM = OpenApiParameter("form", str, "path", enum=list(FORMS))
@@ -137,39 +134,27 @@ class ChecklistLatex(ApiView):
         return download(checklists.as_latex(_form(request, name, form)), f"{name}-{form}.tex")
 
 
-class Sample(StudyTwin):
+class Sample(Twin):
     """The sample table. POST creates one part of it from a demographic export."""
 
-    page = "sample_upload"
-    summary = "Make the table of the sample of Prolific's demographic export, or delete it"
+    step = documents_pages.SampleTable
     more_fields: ClassVar = {
         "action": serializers.ChoiceField(["read", "remove"], default="read", required=False),
         "csv": serializers.CharField(
             required=False, help_text="the whole CSV; it is read once and not stored"
         ),
     }
-    faults: ClassVar = {ExportError: "csv"}
 
     @extend_schema(responses=OpenApiTypes.OBJECT, summary="The table of the sample")
     def get(self, request: Request, name: str) -> Response:
         return tagged(request, checklists.sample_record(scores_of(request, name)))
 
-    def subject(self, request: Request, body: dict[str, Any], **names: Any) -> Study:
-        study = scores_of(request, names["name"], right_to(self.page))
-        if study.is_draft:
-            raise Conflict("The study is a draft: it has no sample yet.")
-        return study
-
-    def form(self, study: Study, data: dict[str, Any]) -> None:
-        action = data.get("action", "read")
-        if action not in ("read", "remove"):
+    def form(self, study: Study, body: dict[str, Any]) -> Any:
+        """Return the page's form, with the text of the CSV as its file."""
+        if body.get("action", "read") not in ("read", "remove"):
             raise Unprocessable({"action": ["Write read or remove."]})
-        if action == "read" and not (isinstance(data.get("csv"), str) and data["csv"]):
+        text = body.get("csv", "")
+        if not isinstance(text, str):
             raise Unprocessable({"csv": ["Write the CSV as a text."]})
-
-    def do(self, study: Study, data: dict[str, Any], request: Request) -> dict[str, str]:
-        if data.get("action") == "remove":
-            drop_export(study, request.user)
-            return {"done": "The table of the demographic export was deleted."}
-        people = store_export(study, data["csv"], request.user)
-        return {"done": f"Read: {people} in the analysis. The file was not stored."}
+        files = {"csv": ContentFile(text.encode(), "export.csv")} if text else {}
+        return self.post_of_page.form(study, body, files)

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -41,6 +42,7 @@ from annotation.monitoring.sample import (
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import PageForm, TextField, is_shown_again
+from annotation.web.posts import StudyPost, page
 from annotation.web.rights import right_to
 from tasks.columns import Column
 from tasks.csv_files import download
@@ -54,13 +56,8 @@ ASKED = {name: field.label for name, field in short_form.FIELDS.items()} | front
 
 
 class AnswersForm(forms.Form):
-    def __init__(self, data: QueryDict):
-        data = data.copy()
-        super().__init__(data, prefix="item")
-        ticked = (name for name, field in short_form.FIELDS.items() if field.choices)
-        for name in map(self.add_prefix, ("exhibits", *ticked)):
-            if name in data:
-                data[name] = ", ".join(filter(None, data.getlist(name)))
+    def __init__(self, data: Mapping[str, Any], prefix: str | None = None):
+        super().__init__(data, prefix=prefix)
         for item, label in ASKED.items():
             too_long = f"{label} Keep the answer under {MAX_ANSWER} characters."
             self.fields[item] = TextField(
@@ -77,6 +74,17 @@ class AnswersForm(forms.Form):
         for item, message in answer_problems(cleaned).items():
             self.add_error(item, message)
         return cleaned
+
+    @classmethod
+    def of_page(cls, data: QueryDict) -> "AnswersForm":
+        """Return the form of the page, which sends the choices of a field one by one."""
+        data, form = data.copy(), cls(data, prefix="item")
+        ticked = (name for name, field in short_form.FIELDS.items() if field.choices)
+        for name in map(form.add_prefix, ("exhibits", *ticked)):
+            if name in data:
+                data[name] = ", ".join(filter(None, data.getlist(name)))
+        form.data = data
+        return form
 
     def problems(self) -> dict[str, str]:
         return {item: " ".join(map(str, errors)) for item, errors in self.errors.items()}
@@ -96,15 +104,14 @@ class SampleForm(PageForm):
     """A form for Prolific's demographic export, which is read but not stored."""
 
     key = "sample"
-
-    demographics = forms.FileField(
+    csv = forms.FileField(
         label="Demographic export of Prolific (CSV)",
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
         help_text="The file is read once and not stored. Only the table of counts is stored.",
     )
 
-    def clean_demographics(self) -> str:
-        file = self.cleaned_data["demographics"]
+    def clean_csv(self) -> str:
+        file = self.cleaned_data["csv"]
         if file.size > LARGEST_EXPORT:
             raise ValidationError(f"Choose a file of at most {LARGEST_EXPORT // 1_000_000} MB.")
         try:
@@ -117,11 +124,11 @@ class SampleForm(PageForm):
         return text
 
 
-def opened_study(request: ResearcherRequest, name: str, right: str = "") -> Study:
+def opened_study(request: HttpRequest, name: str, right: str = "") -> Study:
     """Return an opened study, by default for its release. Raises Http404 for drafts."""
     study = scores_of(request, name, right or right_to("release_prepare"))
     if study.is_draft:
-        raise Http404
+        raise Http404("The study is a draft. Open it first.")
     return study
 
 
@@ -155,7 +162,7 @@ def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
             return render(request, "documents/report.html", {"study": study, "job": job})
         return _report(request, study)
     study = opened_study(request, name, right_to("report"))
-    form, made_from = AnswersForm(request.POST), request.POST.get("versions", "")
+    form, made_from = AnswersForm.of_page(request.POST), request.POST.get("versions", "")
     answers = report_answers.touched(form.typed(), made_from)
     if is_shown_again(request):
         return _report(request, study, answers, versions=made_from)
@@ -226,25 +233,33 @@ def _answer_fields(
         }
 
 
-@signed_in("POST")
-def sample_upload(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Create the sample table from a demographic export, or delete it (owners only)."""
-    study = opened_study(request, name, right_to("sample_upload"))
-    if request.POST.get("action") == "remove":
-        drop_export(study, request.user)
-        messages.success(request, "The table of the demographic export was deleted.")
-        return redirect("report", study.name)
-    form = SampleForm(request.POST, request.FILES)
-    if form.is_valid():
-        try:
-            people = store_export(study, form.cleaned_data["demographics"], request.user)
-        except ExportError as error:
-            form.add_error("demographics", str(error))
-        else:
-            counted = wording.count(people, "participant")
-            messages.success(request, f"Read: {counted} in the analysis. The file was not stored.")
-            return redirect("report", study.name)
+class SampleTable(StudyPost):
+    """Create the sample table from a demographic export, or delete it."""
+
+    row, form_class = "sample_upload", SampleForm
+    summary = "Make the table of the sample of Prolific's demographic export, or delete it"
+    faults: ClassVar = {ExportError: "csv"}
+    tells = True
+
+    def subject(self, request: HttpRequest, data: Any, **names: Any) -> Study:
+        return opened_study(request, names["name"], right_to(self.row))
+
+    def form(self, study: Study, data: Any, files: Any = None) -> SampleForm | None:
+        return None if data.get("action") == "remove" else SampleForm(data, files)
+
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
+        if data.get("action") == "remove":
+            drop_export(study, by)
+            return "The table of the demographic export was deleted."
+        counted = wording.count(store_export(study, data["csv"], by), "participant")
+        return f"Read: {counted} in the analysis. The file was not stored."
+
+
+def _with_sample(request: ResearcherRequest, study: Study, form: SampleForm) -> HttpResponse:
     return _report(request, study, sample=form, status=422)
+
+
+sample_upload = page(SampleTable, _with_sample, to="report")
 
 
 @signed_in("GET")

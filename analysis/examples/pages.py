@@ -4,9 +4,9 @@ from collections import Counter
 from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, render
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -20,9 +20,10 @@ from analysis.scores.api import KIND, OBJECT, KindOfTable
 from analysis.scores.pages import WORK, chosen_kind, csv_file, of_kind
 from annotation.models import ExampleComment, GoldOpinion, Study
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import ResearcherRequest, signed_in
+from annotation.web.access import signed_in
 from annotation.web.fields import PageForm, TextField
 from annotation.web.paging import page_of, small_list
+from annotation.web.posts import Post, section
 from annotation.web.rights import right_to
 from annotation.web.views import Twin, tagged
 from tasks import columns, listing
@@ -147,16 +148,18 @@ def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     return _example(request, study, example_of(study, pk))
 
 
-@signed_in("POST")
-def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    study = scores_of(request, name, right_to("example_comment"))
-    example = example_of(study, pk)
-    form = CommentForm(request.POST)
-    if not form.is_valid():
-        return _example(request, study, example, form)
-    data = form.cleaned_data
-    gold_audit.add(study, example, data["text"], request.user, data["gold"])
-    return redirect(f"{reverse('example', args=[name, pk])}#comments")
+class AddComment(Post[tuple[Study, Example]]):
+    row, form_class = "example_comment", CommentForm
+    summary = "Comment on an example, for the study's team"
+    success = 201
+
+    def subject(self, request: HttpRequest, data: Any, **names: Any) -> tuple[Study, Example]:
+        study = scores_of(request, names["name"], right_to(self.row))
+        return study, example_of(study, names["pk"])
+
+    def do(self, subject: tuple[Study, Example], data: dict[str, Any], by: User) -> str:
+        gold_audit.add(*subject, data["text"], by, data["gold"])
+        return "The comment was stored."
 
 
 def example_of(study: Study, pk: int) -> Example:
@@ -190,6 +193,14 @@ def _example(
     }  # fmt: skip
     return render(request, "examples/example.html", context, status=422 if form else 200)
 
+
+def _with_comment(
+    request: HttpRequest, subject: tuple[Study, Example], form: CommentForm
+) -> HttpResponse:
+    return _example(request, *subject, form)
+
+
+comment = section(AddComment, _with_comment, "example", "comments")
 
 # API views for results by example.
 
@@ -251,9 +262,9 @@ def as_record(comment: ExampleComment) -> dict[str, Any]:
 
 
 class Comments(Twin):
-    page, form_class = "example_comment", CommentForm
-    summary = "Comment on an example, for the study's team"
-    success = 201
+    """The team's comments on an example."""
+
+    step = AddComment
 
     @extend_schema(
         summary="The comments on an example, oldest first",
@@ -263,14 +274,3 @@ class Comments(Twin):
     def get(self, request: Request, name: str, pk: int) -> Response:
         study = scores_of(request, name)
         return small_list(map(as_record, gold_audit.on(study, example_of(study, pk))))
-
-    def subject(
-        self, request: Request, body: dict[str, Any], **names: Any
-    ) -> tuple[Study, Example]:
-        study = scores_of(request, names["name"], right_to(self.page))
-        return study, example_of(study, names["pk"])
-
-    def do(self, subject: tuple[Study, Example], data: dict[str, Any], request: Request) -> Any:
-        study, example = subject
-        gold_audit.add(study, example, data["text"], request.user, data["gold"])
-        return {"done": "The comment was stored."}

@@ -32,9 +32,7 @@ from annotation.protocol.blinding import scores_of
 from annotation.web import jobs
 from annotation.web.access import study_of
 from annotation.web.paging import Choices, RowsView
-from annotation.web.problems import Conflict
-from annotation.web.rights import right_to
-from annotation.web.views import ApiView, StudyTwin
+from annotation.web.views import ApiView, Twin
 from tasks.columns import Column
 from tasks.models import Job
 from tasks.spans import QUESTION
@@ -90,27 +88,17 @@ class ExportZip(ApiView):
         return zip_of(scores_of(request, name))
 
 
-class Release(StudyTwin):
+class Release(Twin):
     """The release bundle. A job builds it, and it is stored until it is replaced.
 
     Returns 200 if the existing bundle is current and 202 while a bundle is being built.
     """
 
-    page = "release_prepare"
-    form_class = export_pages.BundleForm
+    step = export_pages.PrepareBundle
     reply = jobs.JobShape
-    success = 202
-    summary = "Make the release bundle, as a job"
 
-    def subject(self, request: Request, body: dict[str, Any], **names: Any) -> Study:
-        study = scores_of(request, names["name"], right_to(self.page))
-        if study.is_draft:
-            raise Conflict("The study is a draft. Open it before you release it.")
-        return study
-
-    def do(self, study: Study, data: dict[str, Any], request: Request) -> Response:
-        job = bundle_job.prepare(study, request.user, data["round_times"])
-        return Response(jobs.as_record(job), status=200 if job.is_done else 202)
+    def payload(self, study: Study, result: Job) -> dict[str, Any]:
+        return jobs.as_record(result)
 
 
 class ReleaseZip(ApiView):

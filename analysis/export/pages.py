@@ -1,8 +1,10 @@
 """Pages for a study's files: the export and the release bundle."""
 
 from datetime import datetime
+from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -15,8 +17,11 @@ from annotation.models import Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest, signed_in
 from annotation.web.fields import PageForm
+from annotation.web.posts import StudyPost, page
+from annotation.web.rights import right_to
 from tasks.csv_files import saved_as
 from tasks.jobs import go_to, poll
+from tasks.models import Job
 
 
 class BundleForm(PageForm):
@@ -71,14 +76,21 @@ def _release(
     return render(request, "export/release.html", context, status=422 if rejected else 200)
 
 
-@signed_in("POST")
-def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
-    study = opened_study(request, name)
-    form = BundleForm(request.POST)
-    if not form.is_valid():
-        return _release(request, study, form)
-    bundle_job.prepare(study, request.user, form.cleaned_data["round_times"])
-    return redirect("release", study.name)
+class PrepareBundle(StudyPost):
+    row, form_class = "release_prepare", BundleForm
+    success = 202
+    summary = "Make the release bundle, as a job"
+
+    def subject(self, request: HttpRequest, data: Any, **names: Any) -> Study:
+        return opened_study(request, names["name"], right_to(self.row))
+
+    def do(self, study: Study, data: dict[str, Any], by: User) -> Job:
+        job = bundle_job.prepare(study, by, data["round_times"])
+        self.success = 200 if job.is_done else 202
+        return job
+
+
+release_prepare = page(PrepareBundle, _release, to="release")
 
 
 @signed_in("POST")

@@ -84,11 +84,11 @@ class UploadModels(ApiView):
         request={
             "multipart/form-data": shape(
                 "Predictions",
-                fields_of(
-                    UploadForm,
-                    task=serializers.CharField(required=False),
-                    files=serializers.ListField(child=serializers.FileField()),
-                ),
+                fields_of(UploadForm)
+                | {
+                    "task": serializers.CharField(required=False),
+                    "files": serializers.ListField(child=serializers.FileField()),
+                },
             )
         },
         responses={201: ModelShape, 202: JobBegun},

@@ -16,7 +16,7 @@ from annotation.protocol import blinding
 from annotation.web.access import annotator_of, study_of
 from annotation.web.paging import RowsView, documented, field_of, small, small_list
 from annotation.web.problems import Unprocessable
-from annotation.web.views import ApiView, PostTwin, tagged
+from annotation.web.views import ApiView, Twin, tagged
 from tasks.columns import Column
 
 SCENARIOS = [
@@ -133,7 +133,7 @@ class OneParticipation(ApiView):
         return tagged(request, as_record(annotator, "read" in annotator.study.rights))
 
 
-class Decide(PostTwin):
+class Decide(Twin):
     """Decide on inclusion in the analysis, pay or admission to the annotation step."""
 
     step = decisions.Decide
@@ -145,7 +145,7 @@ class Decide(PostTwin):
         return super().form(annotator, body)
 
 
-class ShowScore(PostTwin):
+class ShowScore(Twin):
     """Show the score and gold answers; later decisions record that they were visible."""
 
     step = decisions.ShowScore

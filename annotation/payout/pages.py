@@ -26,7 +26,7 @@ from annotation.web.fields import NO_REASON, PageForm, RowField, row_field
 from annotation.web.posts import StudyPost, page
 from annotation.web.problems import Conflict
 from annotation.web.rights import right_to
-from annotation.web.views import ApiView, PostTwin
+from annotation.web.views import ApiView, Twin
 from annotation.web.wording import in_words
 from tasks.csv_files import download
 from tasks.listing import PER_PAGE
@@ -34,7 +34,7 @@ from tasks.listing import PER_PAGE
 
 class ReleaseForm(PageForm):
     key = "release"
-    annotator = forms.CharField(widget=forms.HiddenInput)
+    annotator = forms.CharField(widget=forms.HiddenInput, help_text="to release")
     reason = forms.CharField(
         widget=forms.TextInput({"placeholder": "Reason"}), error_messages={"required": NO_REASON}
     )
@@ -58,7 +58,9 @@ class ReleaseForm(PageForm):
 
 class BatchForm(PageForm):
     key = "batch"
-    batch = RowField(PaymentBatch.objects.none(), widget=forms.HiddenInput)
+    batch = RowField(
+        PaymentBatch.objects.none(), widget=forms.HiddenInput, help_text="to pay, mark or cancel"
+    )
 
     def __init__(self, study: Study, *args: Any):
         super().__init__(*args)
@@ -235,7 +237,7 @@ def as_record(study: Study, message: str = "") -> dict[str, Any]:
     }
 
 
-class Pay(PostTwin):
+class Pay(Twin):
     """Pay a study; `{"dry_run": true}` returns what is due without changing anything."""
 
     step = Payments

@@ -1,27 +1,23 @@
 """Recruitment platforms in the API: panels, and studies on Prolific."""
 
 from dataclasses import asdict
-from typing import Any, ClassVar
+from typing import Any
 
-from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.models import Panel, Study
-from annotation.pay import budget, ledger
+from annotation.models import Panel, ProlificStudy, Study
+from annotation.pay import ledger
 from annotation.prolific import drafts, studies
 from annotation.prolific import pages as platforms
 from annotation.prolific.errors import ProlificError
-from annotation.prolific.pages import DraftForm
-from annotation.prolific.places import start_by_hand
-from annotation.web import form_bodies
 from annotation.web.access import study_of
 from annotation.web.paging import small, small_list
-from annotation.web.problems import Conflict, Unprocessable
-from annotation.web.views import ApiView, PostTwin, StudyTwin
+from annotation.web.problems import Conflict
+from annotation.web.views import ApiView, Twin
 from annotation.web.wording import join_url
 
 
@@ -37,7 +33,7 @@ class Amount(serializers.CharField):
         return ledger.in_currency(value)
 
 
-class Panels(PostTwin):
+class Panels(Twin):
     """Other platforms, each with its own URL."""
 
     step = platforms.NewPanel
@@ -121,7 +117,7 @@ def _rows(study: Study) -> Any:
     return ThereShape(studies, many=True).data
 
 
-class Prolific(PostTwin):
+class Prolific(Twin):
     """The studies on Prolific, drafted from the design."""
 
     step = platforms.Plan
@@ -136,47 +132,22 @@ class Prolific(PostTwin):
         return _rows(study)
 
 
-class OneProlificStudy(StudyTwin):
+class OneProlificStudy(Twin):
     """A draft on Prolific: change, publish or restart it."""
 
-    page, form_class = "prolific_study", DraftForm
-    more_fields: ClassVar = {
-        name: serializers.CharField(required=False)
-        for name in ("name", "reward", "screen_out", "minutes", "max_minutes", "places")
-    } | {
-        "action": serializers.ChoiceField(["change", "publish", "start"]),
-        "signed": serializers.BooleanField(required=False),
-    }
-    operation_id = "prolific_study_change"
-    summary = "Change a draft, publish it on Prolific, or restart it there"
+    step = platforms.ChangeDraft
     reply = ThereShape
-    conflicts = (budget.BudgetError, ProlificError)
 
-    def form(self, study: Study, body: dict[str, Any]) -> Any:
-        self.draft = get_object_or_404(study.prolific_studies, pk=self.kwargs["pk"])
-        self.action = body.get("action")
-        fields = {k: v for k, v in body.items() if k != "action"}
-        if self.action == "change":
-            blank = DraftForm(self.draft)
-            values = {name: blank.initial[name] for name in blank.fields}
-            self.draft_form = DraftForm(self.draft, form_bodies.as_form_data(values | fields))
-            return self.draft_form
-        if self.action not in ("publish", "start"):
-            raise Unprocessable({"action": ["Expected change, publish or start."]})
-        form_bodies.check_known(fields, ())
-        return None
+    def form(self, draft: ProlificStudy, body: dict[str, Any]) -> Any:
+        """Return the form. Omitted fields stay unchanged."""
+        stored = platforms.DraftForm(draft).initial
+        kept = {name: stored[name] for name in platforms.DraftForm.base_fields}
+        return super().form(draft, kept | body)
 
-    def do(self, study: Study, data: dict[str, Any], request: Request) -> Any:
-        try:
-            if self.action == "change":
-                drafts.change(self.draft, self.draft_form.values())
-            elif self.action == "publish":
-                studies.publish(self.draft, request.build_absolute_uri("/"), request.user)
-            else:
-                start_by_hand(self.draft)
-        except drafts.PlanError as error:
-            if self.draft.external_id or self.action != "change":
-                raise Conflict(str(error)) from None
-            raise Unprocessable({error.field or "body": [str(error)]}) from None
-        self.draft.refresh_from_db()
-        return ThereShape(self.draft).data
+    def do(self, draft: ProlificStudy, data: dict[str, Any], request: Request) -> Response:
+        """Run the step. Programs do not confirm the rewards."""
+        return super().do(draft, data | {"agreed": None}, request)
+
+    def payload(self, draft: ProlificStudy, result: str) -> Any:
+        draft.refresh_from_db()
+        return ThereShape(draft).data

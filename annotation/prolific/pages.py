@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
-from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
@@ -250,39 +249,44 @@ def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     return redirect(reverse("recruit", args=[name], query=query) + f"#panel-{pk}")
 
 
-@signed_in("POST")
-def prolific_study(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    study = study_of(request, name, right_to("prolific_study"))
-    draft = get_object_or_404(study.prolific_studies, pk=pk)
-    action = request.POST.get("action")
-    if action not in ("publish", "start"):
-        return _change(request, study, draft)
-    try:
-        if action == "publish":
-            agreed = request.POST.get("agreed", "")
-            studies.publish(draft, request.build_absolute_uri("/"), request.user, agreed)
-            messages.success(request, f"{draft.name} was published on Prolific.")
-        else:
-            start_by_hand(draft)
-            messages.success(request, f"{draft.name} was restarted on Prolific.")
-    except (drafts.PlanError, budget.BudgetError, ProlificError) as error:
-        return _page(request, study, problem=str(error), status=409)
-    return redirect("platforms", study.name)
+class ChangeDraft(posts.Post[ProlificStudy]):
+    """Change a draft, publish it on Prolific, or restart it there."""
+
+    row = "prolific_study"
+    operation_id = "prolific_study_change"
+    summary = "Change a draft, publish it on Prolific, or restart it there"
+    actions: ClassVar = {"change": DraftForm, "publish": None, "start": None}
+    faults: ClassVar = {drafts.PlanError: ""}
+    conflicts = (budget.BudgetError, ProlificError)
+    tells = True
+
+    def subject(self, request: HttpRequest, data: Any, **names: Any) -> ProlificStudy:
+        study = study_of(request, names["name"], right_to(self.row))
+        self.root = request.build_absolute_uri("/")
+        return get_object_or_404(study.prolific_studies, pk=names["pk"])
+
+    def form(self, draft: ProlificStudy, data: Any, files: Any = None) -> DraftForm | None:
+        self.draft_form = DraftForm(draft, data) if self.form_for(data) else None
+        return self.draft_form
+
+    def do(self, draft: ProlificStudy, data: dict[str, Any], by: User) -> str:
+        if self.draft_form:
+            drafts.change(draft, self.draft_form.values())
+            return f"{draft.name} was changed."
+        if self.action == "publish":
+            studies.publish(draft, self.root, by, data.get("agreed", ""))
+            return f"{draft.name} was published on Prolific."
+        start_by_hand(draft)
+        return f"{draft.name} was restarted on Prolific."
+
+    def fault(self, error: Exception) -> str | None:
+        return getattr(error, "field", None)
 
 
-def _change(request: ResearcherRequest, study: Study, draft: ProlificStudy) -> HttpResponse:
-    form = DraftForm(draft, request.POST)
-    if not form.is_valid():
-        return _page(request, study, form, draft)
-    try:
-        drafts.change(draft, form.values())
-    except drafts.PlanError as error:
-        if draft.external_id:
-            return _page(request, study, problem=str(error), status=409)
-        form.add_error(error.field, str(error))
-        return _page(request, study, form, draft)
-    messages.success(request, f"{draft.name} was changed.")
-    return redirect("platforms", study.name)
+def _draft_page(
+    request: ResearcherRequest, draft: ProlificStudy, form: OnPage | None = None, **extra: Any
+) -> HttpResponse:
+    return _page(request, draft.study, form, draft if form else None, **extra)
 
 
 class SyncProlific(StudyPost):
@@ -303,6 +307,9 @@ panel_new = posts.page(
     NewPanel, _page, to=lambda _request, panel, name: redirect("panel_visit", name, panel.pk)
 )
 prolific_plan = posts.page(Plan, _page, to="platforms")
+prolific_study = posts.page(
+    ChangeDraft, _draft_page, to=lambda _request, _result, name, pk: redirect("platforms", name)
+)
 POSTS: posts.Views = {SyncProlific: posts.page(SyncProlific, _page, to="platforms")}
 
 

@@ -15,7 +15,7 @@ from annotation.web import form_bodies
 from annotation.web.access import study_of
 from annotation.web.paging import documented, small, small_list
 from annotation.web.problems import Unprocessable
-from annotation.web.views import PostTwin
+from annotation.web.views import Twin
 from annotation.web.wording import join_url
 from tasks.columns import Column
 
@@ -33,7 +33,7 @@ RULES = [
 ]
 
 
-class Lists(PostTwin):
+class Lists(Twin):
     """Entries that allow or deny workers; `{"end": ID}` removes an entry."""
 
     step = lists.Lists
@@ -59,7 +59,7 @@ class LinkRow(serializers.Serializer):
     state = serializers.CharField()
 
 
-class Links(PostTwin):
+class Links(Twin):
     """Create a personal link for each name."""
 
     step = lists.Links
@@ -95,7 +95,7 @@ class Links(PostTwin):
         ]
 
 
-class Switches(PostTwin):
+class Switches(Twin):
     """Set switches; omitted switches stay unchanged."""
 
     step = lists.Switches

@@ -23,7 +23,7 @@ from annotation.web.form_bodies import Numbers, StrictJSONParser, Texts, as_obje
 from annotation.web.paging import RowsView, field_of, page_of, small_list
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
-from annotation.web.views import ApiView, PostTwin, etag, tagged
+from annotation.web.views import ApiView, Twin, etag, tagged
 from annotation.web.wording import join_url
 from tasks.columns import Column
 
@@ -250,7 +250,7 @@ class OneStudy(ApiView):
         return Response(status=204)
 
 
-class Status(PostTwin):
+class Status(Twin):
     """Open, pause, reopen or close a study, or return it to draft, depending on the URL."""
 
     step = pages.ChangeStatus
@@ -290,7 +290,7 @@ class Clone(ApiView):
         return Response(as_record(study_of(request, study.name, "see"), request), status=201)
 
 
-class Team(PostTwin):
+class Team(Twin):
     """Add a member by user name, change a role, or remove a member."""
 
     step = team_pages.Team

@@ -117,9 +117,8 @@ FormClass = type[forms.Form] | type[forms.ModelForm]
 FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
     (YesNoField, serializers.BooleanField),
     (forms.BooleanField, serializers.BooleanField),
+    (forms.DecimalField, serializers.CharField),  # before its base class
     (forms.IntegerField, serializers.IntegerField),
-    (forms.DecimalField, serializers.CharField),
-    (forms.FloatField, serializers.FloatField),
     (forms.FileField, serializers.FileField),
     (forms.MultipleChoiceField, Texts),
     (forms.ModelMultipleChoiceField, Numbers),
@@ -127,10 +126,8 @@ FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
 ]
 
 
-def fields_of(form: FormClass, **extra: serializers.Field) -> dict[str, Any]:
-    """Return a form's fields as serializer fields. `extra` adds to them or replaces some."""
-    fields = {name: _field(field) for name, field in form.base_fields.items()}
-    return {name: field for name, field in (fields | extra).items() if field is not None}
+def fields_of(form: FormClass) -> dict[str, Any]:
+    return {name: _field(field) for name, field in form.base_fields.items()}
 
 
 def fields_of_actions(actions: Mapping[str, FormClass | None]) -> dict[str, Any]:

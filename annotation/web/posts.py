@@ -74,7 +74,8 @@ class Post(Generic[About]):
         """Return the result as a sentence, and warnings about it."""
         return [str(result)]
 
-    def fault(self, error: Exception) -> str:
+    def fault(self, error: Exception) -> str | None:
+        """Return the field that shows an error, or None for a conflict."""
         return next(field for kind, field in self.faults.items() if isinstance(error, kind))
 
 
@@ -121,10 +122,11 @@ def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = N
         try:
             data = request.POST.dict() if form is None else form.cleaned_data
             result = post.do(subject, data, request.user)
-        except tuple(post.faults) as error:
-            form.add_error(post.fault(error), sentences(error))
-            return show(request, subject, form)
-        except post.conflicts as error:
+        except (*post.faults, *post.conflicts) as error:
+            is_fault = form is not None and isinstance(error, tuple(post.faults))
+            if is_fault and (field := post.fault(error)):
+                form.add_error(field, sentences(error))
+                return show(request, subject, form)
             return show(request, subject, problem=str(error), status=post.conflict_status)
         if post.tells:
             done, *warnings = post.in_words(result)

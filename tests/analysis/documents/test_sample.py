@@ -235,7 +235,7 @@ def upload(client, study, text: str | bytes, name="export.csv"):
     data = text.encode() if isinstance(text, str) else text
     return client.post(
         reverse("sample_upload", args=[study.name]),
-        {"demographics": SimpleUploadedFile(name, data)},
+        {"csv": SimpleUploadedFile(name, data)},
     )
 
 
@@ -305,7 +305,7 @@ WRONG = [
 def test_an_unreadable_export_has_its_error_at_the_field(ada, from_prolific, text, problem):
     reply = upload(ada, from_prolific, text or " ")
     assert reply.status_code == 422
-    field = reply.context["sample_form"]["demographics"]
+    field = reply.context["sample_form"]["csv"]
     assert problem in field.errors[0]
     assert "aria-invalid" in str(field)
     assert not ReportAnswer.objects.exists()
@@ -334,7 +334,7 @@ def test_a_program_uploads_and_deletes_the_export(ada, researcher, from_prolific
 def test_a_larger_file_is_refused(ada, from_prolific):
     reply = upload(ada, from_prolific, b"x" * (sample.LARGEST_EXPORT + 1))
     assert reply.status_code == 422
-    assert "at most 2 MB" in reply.context["sample_form"]["demographics"].errors[0]
+    assert "at most 2 MB" in reply.context["sample_form"]["csv"].errors[0]
 
 
 @pytest.mark.long

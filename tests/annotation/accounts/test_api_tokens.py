@@ -208,3 +208,12 @@ def test_the_schema_documents_the_token_and_every_error(researcher):
         for operation in path.values():
             assert {"400", "401", "403", "404", "429"} <= set(operation["responses"])
             assert {"200", "201", "202", "204"} & set(operation["responses"])
+
+
+def test_the_schema_describes_amounts_as_texts_without_internal_words(researcher):
+    schema = Client().get("/api/v1/schema/?format=json", headers=factories.bearer(researcher))
+    shapes = schema.json()["components"]["schemas"]
+    for name, field in (("Bonus", "amount"), ("Budget", "amount"), ("OneProlificStudy", "reward")):
+        assert shapes[f"{name}Body"]["properties"][field]["type"] == "string", name
+    assert "rights.py" not in schema.content.decode()
+    assert "posts.py" not in schema.content.decode()

@@ -137,7 +137,7 @@ def works_and_is_paid(watched, study):
     do("example_comment", study.tasks.get().test_split.examples.first().pk, text="Two golds?")
     do("pay", action="prepare")
     do("report", **{"item-1.9": "Board 7", "versions": "{}"})
-    do("sample_upload", demographics=demographics(done))
+    do("sample_upload", csv=demographics(done))
     do("analysis_run", kind="person")
     do("report_run")
     do("release_prepare")
