@@ -3,16 +3,16 @@
 from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.models import Kind, Status
+from annotation.models import Kind, Status, Study
 from annotation.simulation import rehearsal_job
 from annotation.simulation.simulated_annotators import POLICIES
 from annotation.study.design import DesignError
@@ -23,13 +23,16 @@ from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
 from annotation.web.views import ApiView
 from tasks.jobs import go_to, poll
+from tasks.models import Job
 
 
 class SimulationForm(PageForm):
     key = "robots"
     policy = forms.CharField(
+        required=False,
         max_length=100,
         initial="noisy:0.8",
+        empty_value="noisy:0.8",
         help_text=f"One of {', '.join(POLICIES)}; noisy:0.8 is right with probability 0.8."
         " If confidence is asked, +confidence:1 after it means one point too sure.",
     )
@@ -48,6 +51,11 @@ class SimulationForm(PageForm):
         help_text="The same seed gives the same answers.",
     )
 
+    def start(self, study: Study, by: User) -> Job:
+        """Start the job. Raises NoRehearsal, and ValueError for an unknown policy."""
+        data = self.cleaned_data
+        return rehearsal_job.start(study, data["policy"], data["number"], data["seed"] or 0, by)
+
 
 @signed_in("GET", "POST")
 def robots(request: ResearcherRequest, name: str) -> HttpResponse:
@@ -56,14 +64,11 @@ def robots(request: ResearcherRequest, name: str) -> HttpResponse:
     first = {"policy": earlier[0].parameters["policy"]} if earlier else {}
     form = SimulationForm(request.POST or None, initial=first)
     if request.method == "POST" and not is_shown_again(request) and form.is_valid():
-        data = form.cleaned_data
         try:
             with transaction.atomic():  # no rehearsal without annotators
                 if not study.rehearsal:
                     study = rehearsal_job.rehearsal_of(study, request.user)
-                rehearsal_job.start(
-                    study, data["policy"], data["number"], data["seed"] or 0, request.user
-                )
+                form.start(study, request.user)
             return redirect("robots", study.name)
         except (rehearsal_job.NoRehearsal, DesignError) as error:
             form.add_error(None, str(error))
@@ -93,30 +98,19 @@ def simulation_run(request: ResearcherRequest, name: str, pk: int) -> HttpRespon
 class Simulate(ApiView):
     """Run simulated annotators; rehearsals only."""
 
-    class SimulateBody(serializers.Serializer):
-        policy = serializers.CharField(required=False, default="noisy:0.8", max_length=100)
-        number = serializers.IntegerField(
-            required=False,
-            min_value=0,
-            max_value=1000,
-            help_text="default: all free seats; admitted annotators also continue",
-        )
-        seed = serializers.IntegerField(
-            required=False, default=0, min_value=0, max_value=2**53, help_text="0"
-        )
-
     @extend_schema(
-        request=SimulateBody,
+        request=form_bodies.shape("SimulateBody", form_bodies.fields_of(SimulationForm)),
         responses={202: jobs.JobShape},
         summary="Start a job with simulated annotators in a rehearsal",
     )
     def post(self, request: Request, name: str) -> Response:
         study = study_of(request, name, right_to("robots"))
-        options = form_bodies.read(self.SimulateBody, request.data)
+        body = form_bodies.as_object(request.data)
+        form_bodies.check_known(body, SimulationForm.base_fields)
+        form = SimulationForm(form_bodies.as_form_data(body))
+        form_bodies.check(form)
         try:
-            job = rehearsal_job.start(
-                study, options["policy"], options.get("number"), options["seed"], request.user
-            )
+            job = form.start(study, request.user)
         except rehearsal_job.NoRehearsal as error:
             raise Conflict(str(error)) from None
         except ValueError as error:
