@@ -10,15 +10,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils import translation
 
-from annotation.models import (
-    MAY_RESUME,
-    ExitAnswers,
-    OwnAnswer,
-    Participation,
-    Scenario,
-    Status,
-    Turn,
-)
+from annotation.models import OwnAnswer, Participation, Scenario, Status, Turn
 from annotation.participation.question import Segment
 from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.state import (
@@ -30,7 +22,6 @@ from annotation.participation.state import (
 from annotation.participation.turn import Place, TurnPage
 from annotation.protocol import comprehension, own_questions, training_step, upstream_step
 from annotation.protocol.training_review import Mistake
-from annotation.recruitment import join_errors
 from annotation.recruitment.platform_adapters import Exit
 from annotation.study import screening
 from tasks.answers.typed import as_digits
@@ -123,14 +114,15 @@ def _outside(participation: Participation) -> dict[str, Any]:
         return {"step": step, "until": end.isoformat() if end else None}
     ended: dict[str, Any] = {"step": step} | _exit(page.get("exit"))
     if step == "gone":
-        ended |= {"reason": str(page["reason"]), "may_resume": participation.status in MAY_RESUME}
+        may_resume = page.get("may_come_back", False)
+        ended |= {"reason": str(page["reason"]), "may_resume": may_resume}
     if step == "finished":
-        answered = ExitAnswers.objects.filter(participation=participation).exists()
+        form = page["exit_form"]
         ended |= {
             "answered": page["answered"],
-            "asks_questions": study.exit_questionnaire and not answered,
+            "asks_questions": form is not None and form.asks,
             "own_questions": _questions(participation, OwnAnswer.Moment.AFTER),
-            "next_task": join_errors.next_task_is_offered(participation),
+            "next_task": page["next_task"],
         }
     return ended
 

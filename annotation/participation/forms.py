@@ -134,6 +134,7 @@ class ExitForm(OwnForm):
 
     def __init__(self, asks: bool, questions: Iterable[OwnQuestion], *args: Any):
         super().__init__(questions, *args)
+        self.asks = asks
         if not asks:
             for name in EXIT_QUESTIONS:
                 del self.fields[name]
