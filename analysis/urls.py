@@ -21,7 +21,7 @@ from analysis.scores import means
 from analysis.scores import pages as tables
 from annotation.monitoring.sample import LARGEST_EXPORT
 from annotation.web import menu
-from annotation.web.views import Unknown
+from annotation.web.views import Unknown, file_view
 from tasks import uploads
 
 # Views with a former address below studies/NAME/, and their current page.
@@ -96,15 +96,18 @@ API_OF_STUDY = [
     path("examples/", examples.Examples.as_view(), name="api_examples"),
     path("examples/<int:pk>/comments/", examples.Comments.as_view(), name="api_comments"),
     path("gold-audit/", examples.GoldAudit.as_view(), name="api_gold_audit"),
-    path("preregistration.md", documents.Preregistration.as_view(), name="api_preregistration"),
-    path("report.md", documents.ReportText.as_view(), name="api_report_text"),
+    path("preregistration.md", file_view(report.preregistration_file, "text/markdown", str,
+         "The preregistration"), name="api_preregistration"),
+    path("report.md", file_view(report.report_file, "text/markdown", str, "The report"),
+         name="api_report_text"),
     path("report/", documents.Report.as_view(), name="api_report"),
     path("checklists/<str:form>.tex", documents.ChecklistLatex.as_view(),
          name="api_checklist_latex"),
     path("checklists/<str:form>/", documents.ChecklistForm.as_view(), name="api_checklist"),
     path("sample/", uploads.takes_files(LARGEST_EXPORT)(documents.Sample.as_view()),
          name="api_sample"),
-    path("export.zip", api.ExportZip.as_view(), name="api_export_zip"),
+    path("export.zip", file_view(export_pages.export_zip, "application/zip", bytes,
+         "All CSVs with verify.py, streamed"), name="api_export_zip"),
     path("release/", api.Release.as_view(), name="api_release"),
     path("release.zip", api.ReleaseZip.as_view(), name="api_release_zip"),
 ]  # fmt: skip

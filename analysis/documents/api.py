@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from analysis.documents import checklists, paper_tables, preregistration, report, wording
+from analysis.documents import checklists, paper_tables, wording
 from analysis.documents import pages as documents_pages
 from analysis.documents.blocks import Form, Reply
 from analysis.documents.checklists import FORMS
@@ -42,20 +42,6 @@ class TableLatex(KindOfTable):
         kind = self.kinds(request, study)[0]
         text = paper_tables.latex(study, kind, table)
         return download(text, f"{name}-{table}.tex")
-
-
-class Preregistration(ApiView):
-    @extend_schema(responses={(200, "text/markdown"): str}, summary="The preregistration")
-    def get(self, request: Request, name: str) -> HttpResponse:
-        document = preregistration.for_study(study_of(request, name, "read"))
-        return documents_pages.markdown_file(document, f"{name}-prereg.md")
-
-
-class ReportText(ApiView):
-    @extend_schema(responses={(200, "text/markdown"): str}, summary="The report")
-    def get(self, request: Request, name: str) -> HttpResponse:
-        document = report.for_study(scores_of(request, name))
-        return documents_pages.markdown_file(document, f"{name}-report.md")
 
 
 class Report(ApiView):

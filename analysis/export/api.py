@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.http import FileResponse, Http404, StreamingHttpResponse
+from django.http import FileResponse, Http404
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema, inline_serializer
@@ -23,7 +23,6 @@ from rest_framework.response import Response
 from analysis.export import bundle_job
 from analysis.export import pages as export_pages
 from analysis.export.columns import ANSWERS
-from analysis.export.pages import zip_of
 from analysis.scores.columns import type_of
 from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Step, Study, Turn
 from annotation.monitoring.api import tasks_of
@@ -78,14 +77,6 @@ def _bundle(job: Job) -> dict[str, Any]:
 
 
 jobs.OUTCOMES[bundle_job.KIND] = _bundle
-
-
-class ExportZip(ApiView):
-    @extend_schema(
-        responses={(200, "application/zip"): bytes}, summary="All CSVs with verify.py, streamed"
-    )
-    def get(self, request: Request, name: str) -> StreamingHttpResponse:
-        return zip_of(scores_of(request, name))
 
 
 class Release(Twin):

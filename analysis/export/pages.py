@@ -37,10 +37,7 @@ class BundleForm(PageForm):
 
 @signed_in("GET")
 def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
-    return zip_of(scores_of(request, name))
-
-
-def zip_of(study: Study) -> StreamingHttpResponse:
+    study = scores_of(request, name)
     return StreamingHttpResponse(
         files.stream_export(study),
         content_type="application/zip",

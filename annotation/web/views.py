@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from inspect import getdoc
+from collections.abc import Callable, Mapping
+from inspect import getdoc, unwrap
 from typing import Any, ClassVar
 
 from django.http import Http404
@@ -24,8 +24,8 @@ OPTIONS = "options"
 
 
 class ApiView(APIView):
-    """Rejects unknown query parameters, so that misspelt parameters are never ignored."""
-
+    # Rejects unknown query parameters, so that misspelt parameters are never ignored. A docstring
+    # would be the description of each view without one in the OpenAPI document.
     parameters: frozenset[str] = frozenset()
     parser_classes: ClassVar[list[type[BaseParser]]] = [form_bodies.StrictJSONParser]
     # OPTIONS would describe DRF's own forms, which are not used. See the OpenAPI document.
@@ -146,6 +146,17 @@ class Twin(ApiView):
 def twin(step: type[Post[Any]]) -> type[Twin]:
     """Return the API view for a POST with a form as its body and a sentence as its result."""
     return type(step.__name__, (Twin,), {"step": step, "__doc__": getdoc(step)})
+
+
+def file_view(page: Callable[..., Any], media_type: str, kind: type, summary: str) -> Any:
+    """Return the API view for a file that a page (with `signed_in`) offers, too."""
+
+    class File(ApiView):
+        @extend_schema(responses={(200, media_type): kind}, summary=summary)
+        def get(self, request: Request, **names: Any) -> Any:
+            return unwrap(page)(request, **names)
+
+    return File.as_view()
 
 
 @extend_schema(exclude=True)

@@ -215,5 +215,6 @@ def test_the_schema_describes_amounts_as_texts_without_internal_words(researcher
     shapes = schema.json()["components"]["schemas"]
     for name, field in (("Bonus", "amount"), ("Budget", "amount"), ("OneProlificStudy", "reward")):
         assert shapes[f"{name}Body"]["properties"][field]["type"] == "string", name
+    assert "misspelt parameters" not in schema.content.decode()
     assert "rights.py" not in schema.content.decode()
     assert "posts.py" not in schema.content.decode()
