@@ -21,7 +21,7 @@ from analysis.scores import means
 from analysis.scores import pages as tables
 from annotation.monitoring.sample import LARGEST_EXPORT
 from annotation.web import menu
-from annotation.web.views import Unknown, file_view
+from annotation.web.views import Unknown, file_view, twin
 from tasks import uploads
 
 # Views with a former address below studies/NAME/, and their current page.
@@ -115,17 +115,13 @@ API_OF_STUDY = [
 OF_MODEL = [
     path("", models.model, name="model"),
     path("scores.csv", models.model_file, name="model_file"),
-    path("archive/", models.archive_model, {"is_archived": True}, name="model_archive"),
-    path("unarchive/", models.archive_model, {"is_archived": False}, name="model_unarchive"),
+    *(path(post.path, view, name=post.row) for post, view in models.POSTS.items()),
     path("delete/", models.delete_model, name="model_delete"),
     path("files/<int:pk>/delete/", models.delete_file, name="prediction_file_delete"),
 ]
 API_OF_MODEL = [
     path("", api_models.OneModel.as_view(), name="api_model"),
-    path("archive/", api_models.ArchiveModel.as_view(is_archived=True), name="api_model_archive"),
-    path(
-        "unarchive/", api_models.ArchiveModel.as_view(is_archived=False), name="api_model_unarchive"
-    ),
+    *(path(post.path, twin(post).as_view(), name=f"api_{post.row}") for post in models.POSTS),
     path("predictions/", api_models.Predictions.as_view(), name="api_predictions"),
     path("files/<int:pk>/", api_models.OnePredictionFile.as_view(), name="api_prediction_file"),
 ]

@@ -27,7 +27,6 @@ from annotation.web.form_bodies import as_form_data, check, check_known, fields_
 from annotation.web.paging import RowsView
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.views import ApiView, tagged
-from tasks import teams
 from tasks.columns import Column
 from tasks.models import Job, LanguageModel, Prediction, PredictionFile
 from tasks.predictions import store as prediction_store
@@ -129,21 +128,6 @@ class OneModel(ApiView):
             raise Conflict("Delete its files first.")
         model.delete()
         return Response(status=204)
-
-
-class ArchiveModel(ApiView):
-    is_archived = True
-
-    @extend_schema(
-        request=None,
-        responses={200: ModelShape},
-        summary="Archive or restore your own model; this only changes whether the page lists it",
-    )
-    def post(self, request: Request, name: str) -> Response:
-        may_run(request)
-        model = own_model(request, name)
-        teams.set_archived(model, self.is_archived)
-        return Response(as_record(model))
 
 
 class OnePredictionFile(ApiView):

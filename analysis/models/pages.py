@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db.models import Count
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
@@ -20,7 +21,14 @@ from analysis.scores.columns import TableRows
 from analysis.scores.pages import address_after, chosen_kind, csv_file, of_kind
 from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import ResearcherRequest, own_model, predictions_job_of, signed_in
+from annotation.web.access import (
+    ResearcherRequest,
+    may_run,
+    own_model,
+    predictions_job_of,
+    signed_in,
+)
+from annotation.web.posts import Post, page
 from tasks import listing, teams, uploads
 from tasks.columns import Column, cells, on_page
 from tasks.jobs import poll
@@ -143,10 +151,31 @@ def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     return redirect("model", name)
 
 
-@signed_in("POST")
-def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
-    teams.set_archived(own_model(request, name), is_archived)
-    return redirect("model", name)
+class ArchiveModel(Post[LanguageModel]):
+    """Hide your own model from the list of models; /unarchive/ reverses this."""
+
+    row, path = "model_archive", "archive/"
+    summary = "Archive your own model (this affects only the list of models)"
+    is_archived = True
+
+    def subject(self, request: HttpRequest, data: Any, **names: Any) -> LanguageModel:
+        may_run(request)
+        return own_model(request, names["name"])
+
+    def do(self, model: LanguageModel, data: dict[str, Any], by: User) -> str:
+        teams.set_archived(model, self.is_archived)
+        return f"{model.name} is {'archived' if self.is_archived else 'in the list again'}."
+
+
+class UnarchiveModel(ArchiveModel):
+    """Reverse /archive/."""
+
+    row, path = "model_unarchive", "unarchive/"
+    summary = "Show an archived model in the list of models again"
+    is_archived = False
+
+
+POSTS = {post: page(post, model, to="model") for post in (ArchiveModel, UnarchiveModel)}
 
 
 @signed_in("POST")
