@@ -89,15 +89,19 @@ def is_shown_again(request: HttpRequest) -> bool:
     return "show_again" in request.POST
 
 
-class WholeNumberField(forms.IntegerField):
-    """An integer field for up to 18 ASCII digits. Python also accepts other scripts and 1_000."""
+class _InDigits(forms.Field):
+    """A field for a number in ASCII digits. Python also accepts other scripts and 1_000."""
 
-    def to_python(self, value: Any) -> int | None:
-        if value not in self.empty_values and not re.fullmatch(
-            r"-?[0-9]{1,18}", str(value).strip()
-        ):
+    pattern: str  # with a minus sign, so that a validator can report the minimum
+
+    def to_python(self, value: Any) -> Any:
+        if value not in self.empty_values and not re.fullmatch(self.pattern, str(value).strip()):
             raise ValidationError(self.error_messages["invalid"], code="invalid")
         return super().to_python(value)
+
+
+class WholeNumberField(_InDigits, forms.IntegerField):
+    pattern = r"-?[0-9]{1,18}"
 
 
 def _check_row_number(field: forms.Field, value: Any) -> None:
@@ -124,29 +128,16 @@ class RowsField(forms.ModelMultipleChoiceField):
 NO_REASON = "Enter a reason. It is stored with the decision."
 
 
-MAX_AMOUNT = Decimal(100_000)  # in currency units, exclusive; per person or place
-
-
-SENTENCE = "Enter an amount such as 1.50."
-
-
 def read_amount(text: str) -> Decimal:
-    """Parse an amount from 0 to below MAX_AMOUNT. Raises ValueError with a message for users."""
+    """Parse an amount below 100,000. Raises ValueError with a message for users."""
     text = text.strip()
     if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,2})?", text):
-        raise ValueError(SENTENCE)
+        raise ValueError("Enter an amount such as 1.50.")
     return Decimal(text)
 
 
-class AmountField(forms.DecimalField):
+class AmountField(_InDigits, forms.DecimalField):
     """A field for an amount of money or a number of hours. The model validates its range."""
 
     default_error_messages = {"invalid": "Enter a number such as 12.50, with digits and a point."}
-
-    def to_python(self, value: Any) -> Decimal | None:  # type: ignore[override]  # as in DecimalField
-        # Accept a minus sign, so that the validator can report the minimum.
-        if value not in self.empty_values and not re.fullmatch(
-            r"-?[0-9]{1,12}(\.[0-9]{1,12})?", str(value).strip()
-        ):
-            raise ValidationError(self.error_messages["invalid"], code="invalid")
-        return super().to_python(value)
+    pattern = r"-?[0-9]{1,12}(\.[0-9]{1,12})?"
