@@ -41,7 +41,7 @@ MOVED = (
     *((f"tasks/{old}/", "task_add_moved", "task_add", "") for old in ("dataset", "gym", "import")),
 )
 EXAMPLES = {"to": "task", "show": "examples", "by": "file"}  # also a former address
-POSTS = monitoring.POSTS | notices.POSTS | platforms.POSTS
+POSTS = library.POSTS | monitoring.POSTS | notices.POSTS | platforms.POSTS
 
 urlpatterns = [
     # Annotators; first, because Django tries the patterns in this order
@@ -85,16 +85,13 @@ urlpatterns = [
     path(STUDY + "robots/<int:pk>/run/", simulation_pages.simulation_run, name="robots_run"),
     path(STUDY + "recruit/", menu.select(monitoring.recruit, **RECRUIT), name="recruit"),
     path(STUDY + "people/", monitoring.people, name="people"),
-    path(STUDY + "people/decide/", monitoring.decide_together, name="people_decide"),
     path(STUDY + "design/", studies.study_design, name="study_design"),
     path(STUDY + "progress/", monitoring.study_progress, name="study_progress"),
     path(STUDY + "status/", monitoring.study_status, name="study_status"),
     path(PREVIEW, preview.scenario_preview, name="scenario_preview"),
     path(ANNOTATOR, monitoring.participation, name="participation"),
     path(ANNOTATOR + "data/", monitoring.personal_data_file, name="participation_data"),
-    path(ANNOTATOR + "decide/", monitoring.decide, name="participation_decide"),
     path(ANNOTATOR + "score/", monitoring.show_score, name="participation_score"),
-    path(STUDY + "behaviour/exclude/", monitoring.behaviour_exclude, name="behaviour_exclude"),
     path(STUDY + "links/", lists.links, name="personal_links"),
     path(STUDY + "links.csv", lists.links_file, name="personal_links_file"),
     path(STUDY + "platforms/panels/", platforms.panel_new, name="panel_new"),
@@ -104,8 +101,6 @@ urlpatterns = [
     path("platforms/prolific/webhook/", platforms.receive, name="prolific_webhook"),
     path(STUDY + "pay/", pay.pay_page, name="pay"),
     path(STUDY + "pay/<int:pk>.csv", pay.batch_file, name="pay_batch_file"),
-    path(STUDY + "lists/", monitoring.lists, name="lists"),
-    path(STUDY + "switches/", monitoring.switches, name="switches"),
     path(STUDY + "log/", audit.log, name="audit_log"),
     path(STUDY + "settings/", notices.study_settings, name="study_settings"),
     path(STUDY + "notices/", notices.switches, name="notice_switches"),
@@ -118,9 +113,6 @@ urlpatterns = [
     path(TASK + "task.zip", library.task_files, name="task_files"),
     path(TASK + "edit/", EDIT, name="task_edit"),
     path(TASK + "checks/", library.task_checks, name="task_checks"),
-    path(TASK + "team/", library.task_team, name="task_team"),
-    path(TASK + "archive/", library.task_archive, name="task_archive"),
-    path(TASK + "unarchive/", library.task_unarchive, name="task_unarchive"),
     path("tasks/add/", task_import.task_add, name="task_add"),
     path("tasks/dataset/<uuid:pk>/", COLUMNS, name="dataset_columns"),
     path("tasks/gym/<uuid:pk>/", GYM, name="gym_tasks"),

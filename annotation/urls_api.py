@@ -1,5 +1,7 @@
 """URLs under /api/v1/, except those for results, which are in analysis/urls.py."""
 
+from typing import Any
+
 from django.urls import path
 from rest_framework.parsers import MultiPartParser
 
@@ -20,7 +22,8 @@ from annotation.study import api as studies
 from annotation.study import lifecycle
 from annotation.urls import POSTS
 from annotation.web import jobs, rights
-from annotation.web.views import twin
+from annotation.web.posts import Post
+from annotation.web.views import Twin, twin
 from tasks import uploads
 
 STUDY = "studies/<str:name>/"
@@ -31,13 +34,11 @@ WEBHOOK = STUDY + "webhooks/<int:pk>/"
 TASK = "tasks/<str:name>/<int:version>/"
 files = uploads.takes_files(uploads.MAX_BYTES, uploads.MAX_FILES)
 
-archive = twin(library.TaskArchive)
-TASK_POSTS = {
-    "archive": archive.as_view(),
-    "unarchive": archive.as_view(step=library.TaskUnarchive),
-    "team": twin(library.TaskTeam).as_view(),
-    "checks": files(twin(library.TaskChecks).as_view(parser_classes=[MultiPartParser])),
+# Twins with a GET, or with further fields.
+TWINS: dict[type[Post[Any]], type[Twin]] = {
+    view.step: view for view in (annotators.Decide, recruitment_api.Lists, recruitment_api.Switches)
 }
+checks = twin(library.TaskChecks).as_view(parser_classes=[MultiPartParser])
 
 # For programs that take part: a study's link, and the steps of a participation.
 PARTICIPANTS = [
@@ -74,11 +75,13 @@ urlpatterns = [
     path(STUDY + "scenarios/", annotators.Scenarios.as_view(), name="api_scenarios"),
     path(STUDY + "events/", audit_pages.Events.as_view(), name="api_events"),
     *(
-        path(post.below[1] + post.path, twin(post).as_view(), name=rights.POSTS[post.row].twin)
+        path(
+            post.below[1] + post.path,
+            (TWINS.get(post) or twin(post)).as_view(),
+            name=rights.POSTS[post.row].twin,
+        )
         for post in POSTS
     ),
-    path(STUDY + "switches/", recruitment_api.Switches.as_view(), name="api_switches"),
-    path(STUDY + "lists/", recruitment_api.Lists.as_view(), name="api_lists"),
     path(STUDY + "team/", studies.Team.as_view(), name="api_team"),
     path(STUDY + "links/", recruitment_api.Links.as_view(), name="api_links"),
     path(STUDY + "panels/", platforms.Panels.as_view(), name="api_panels"),
@@ -88,10 +91,7 @@ urlpatterns = [
     path(STUDY + "pay/", money.Pay.as_view(), name="api_pay"),
     path(STUDY + "pay/<int:pk>.csv", money.BatchFile.as_view(), name="api_pay_batch"),
     path(ALL, annotators.Participations.as_view(), name="api_participations"),
-    path(ALL + "decide/", twin(decisions.DecideTogether).as_view(), name="api_decide_together"),
-    path(ALL + "exclude/", twin(decisions.ExcludeTogether).as_view(), name="api_exclude_together"),
     path(ONE, annotators.OneParticipation.as_view(), name="api_participation"),
-    path(ONE + "decide/", annotators.Decide.as_view(), name="api_decide"),
     path(ONE + "exclude/", twin(decisions.Exclude).as_view(), name="api_exclude"),
     path(ONE + "reinstate/", twin(decisions.Reinstate).as_view(), name="api_reinstate"),
     path(ONE + "show-score/", annotators.ShowScore.as_view(), name="api_show_score"),
@@ -106,7 +106,7 @@ urlpatterns = [
     path(TASK, tasks.OneTask.as_view(), name="api_task"),
     path(TASK + "card/", tasks.TaskCard.as_view(), name="api_task_card"),
     path(TASK + "report/", tasks.TaskReport.as_view(), name="api_task_report"),
-    *(path(f"{TASK}{name}/", view, name=f"api_task_{name}") for name, view in TASK_POSTS.items()),
+    path(TASK + "checks/", files(checks), name="api_task_checks"),
     path("jobs/<int:pk>/", jobs.OneJob.as_view(), name="api_job"),
     path("jobs/<int:pk>/run/", jobs.RunJob.as_view(), name="api_job_run"),
 ]

@@ -17,7 +17,7 @@ from annotation.study import team
 from annotation.study.team_pages import TaskMemberForm
 from annotation.web.access import ResearcherRequest, may_run, signed_in
 from annotation.web.fields import PageForm, TextField, by_key
-from annotation.web.posts import Post, page
+from annotation.web.posts import Post, Views, page
 from tasks import checking, data_report, disk, exporting, listing, teams, upload_jobs, uploads
 from tasks.cards import Card, CardError, parse_card
 from tasks.columns import Column
@@ -254,6 +254,8 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
 class TaskPost(Post[Task]):
     """A POST from the task's team about a single version."""
 
+    below = ("tasks/<str:name>/<int:version>/",) * 2
+
     def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> Task:
         may_run(request)
         task = get_object_or_404(Task, **names)
@@ -263,7 +265,8 @@ class TaskPost(Post[Task]):
 
 
 class TaskTeam(TaskPost):
-    row, form_class = "task_team", TaskMemberForm
+    row, path = "task_team", "team/"
+    form_class = TaskMemberForm
     summary = "Add a user to a task's team"
     faults: ClassVar = {teams.TeamError: "username"}
 
@@ -275,7 +278,7 @@ class TaskTeam(TaskPost):
 class TaskArchive(TaskPost):
     """Archive or restore a task, depending on the URL."""
 
-    row = "task_archive"
+    row, path = "task_archive", "archive/"
     is_archived = True
     summary = "Archive or restore a task version (this affects only the list of tasks)"
 
@@ -285,7 +288,7 @@ class TaskArchive(TaskPost):
 
 
 class TaskUnarchive(TaskArchive):
-    row = "task_unarchive"
+    row, path = "task_unarchive", "unarchive/"
     is_archived = False
 
 
@@ -305,8 +308,8 @@ class TaskChecks(TaskPost):
         return f"{task} now has attention checks."
 
 
-task_team, task_archive, task_unarchive, task_checks = (
-    page(post, _task_page, to="task") for post in (TaskTeam, TaskArchive, TaskUnarchive, TaskChecks)
-)
+POSTS: Views = {
+    post: page(post, _task_page, to="task") for post in (TaskTeam, TaskArchive, TaskUnarchive)
+}
 # Files slightly above the limit get a form error.
-task_checks = uploads.takes_files(10 * MAX_CHECKS)(task_checks)
+task_checks = uploads.takes_files(10 * MAX_CHECKS)(page(TaskChecks, _task_page, to="task"))

@@ -59,7 +59,7 @@ class DecisionForm(PageForm):
 
 
 class Decide(AnnotatorPost):
-    row = "participation_decide"
+    row, path = "participation_decide", "decide/"
     form_class = DecisionForm
     summary = "Include or exclude, pay or refuse, admit or screen out"
     faults: ClassVar = {exclusion.ExclusionError: "reason"}
@@ -138,7 +138,8 @@ class ExclusionForm(SelectionForm):
 class ExcludeTogether(StudyPost):
     """Exclude all selected annotators or none of them, or undo that with `again`."""
 
-    row = "behaviour_exclude"
+    row, path = "behaviour_exclude", "exclude/"
+    below = ("studies/<str:name>/people/", "studies/<str:name>/participations/")
     form_class: ClassVar[Any] = ExclusionForm
     operation_id = "participations_exclude_together"
     summary = "Exclude several annotators, or include them again (all or none)"
@@ -158,7 +159,7 @@ class ExcludeTogether(StudyPost):
 class DecideTogether(ExcludeTogether):
     """Apply a decision to all selected annotators or to none of them."""
 
-    row = "people_decide"
+    row, path = "people_decide", "decide/"
     form_class = TogetherForm
     operation_id = "participations_decide_together"
     summary = "Admit or screen out several waiting annotators (all or none)"

@@ -120,9 +120,9 @@ def _recruit(request: ResearcherRequest, study: Study, form: OnPage | None = Non
     return render(request, "monitoring/recruit.html", context, status=422 if form else 200)
 
 
-lists = section(access.Lists, _recruit, "recruit", "eligibility")
-switches = section(access.Switches, _recruit, "recruit", "open-link")
 POSTS: Views = {
+    access.Lists: section(access.Lists, _recruit, "recruit", "eligibility"),
+    access.Switches: section(access.Switches, _recruit, "recruit", "open-link"),
     access.Seats: section(access.Seats, _recruit, "recruit", "seats"),
     access.Budget: section(access.Budget, _recruit, "recruit", "budget"),
 }
@@ -307,9 +307,11 @@ def _offer_undo(request: ResearcherRequest, _message: str, name: str) -> HttpRes
     return redirect(f"{reverse('people', args=[name], query=query)}#participations")
 
 
-decide = page(decisions.Decide, annotator_page, to="participation")
 show_score = page(decisions.ShowScore, annotator_page, to="participation")
-OF_ONE = (decisions.Bonus, decisions.FreeSeat, decisions.Withdraw, decisions.Review)
-POSTS |= {post: page(post, annotator_page, to="participation") for post in OF_ONE}
-decide_together = page(decisions.DecideTogether, people_page, to=_back_to_people)
-behaviour_exclude = page(decisions.ExcludeTogether, people_page, to=_offer_undo)
+OF_ONE = (
+    decisions.Decide, decisions.Bonus, decisions.FreeSeat, decisions.Withdraw, decisions.Review,
+)  # fmt: skip
+POSTS |= {post: page(post, annotator_page, to="participation") for post in OF_ONE} | {
+    decisions.DecideTogether: page(decisions.DecideTogether, people_page, to=_back_to_people),
+    decisions.ExcludeTogether: page(decisions.ExcludeTogether, people_page, to=_offer_undo),
+}

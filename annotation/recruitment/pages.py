@@ -72,7 +72,7 @@ class EndForm(PageForm):
 
 
 class Lists(StudyPost):
-    row = "lists"
+    row, path = "lists", "lists/"
     form_class = RuleForm
     summary = "Add a list entry, or end one"
     success = 201
@@ -100,7 +100,7 @@ class SwitchesForm(OnPage, forms.ModelForm):
 
 
 class Switches(StudyPost):
-    row = "switches"
+    row, path = "switches", "switches/"
     form_class = SwitchesForm
     summary = "Switch the open link and the limit of one person per browser on or off"
 
