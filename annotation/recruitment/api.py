@@ -11,7 +11,6 @@ from annotation.models import Study
 from annotation.recruitment import pages as lists
 from annotation.recruitment.links import links_with_states
 from annotation.study import lifecycle
-from annotation.web import form_bodies
 from annotation.web.access import study_of
 from annotation.web.paging import documented, small, small_list
 from annotation.web.problems import Unprocessable
@@ -46,11 +45,6 @@ class Lists(Twin):
         study = study_of(request, name, "read")
         rules = study.access_rules.select_related("made_by").order_by("pk")
         return small_list({c.name: c.value(rule) for c in RULES} for rule in rules)
-
-    def adapted(self, study: Study, body: dict[str, Any]) -> dict[str, Any]:
-        if "end" in body:
-            form_bodies.check_known(body, {"end"})
-        return body
 
 
 class LinkRow(serializers.Serializer):

@@ -78,8 +78,11 @@ class Lists(StudyPost):
     success = 201
     faults: ClassVar = {eligibility.RuleError: "value"}
 
+    def form_for(self, data: Any) -> type[RuleForm | EndForm]:
+        return EndForm if "end" in data else RuleForm
+
     def form(self, study: Study, data: Any, files: Any = None) -> PageForm:
-        return EndForm(study, data) if "end" in data else RuleForm(study, data)
+        return self.form_for(data)(study, data)
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         if "end" in data:
