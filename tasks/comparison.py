@@ -8,7 +8,7 @@ one; the others are also accepted. A gold text that can't be highlighted is unre
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -49,11 +49,11 @@ class Piece(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """The extent of a partial highlight and the gold that it overlaps."""
+    """The extent of partial highlights and the gold that they overlap."""
 
     start: int
     end: int
-    given: int  # start of the highlight
+    given: int  # start of the first highlight
 
 
 @dataclass(frozen=True)
@@ -73,18 +73,30 @@ class Comparison:
     def summary(self) -> dict[str, int]:
         return {name: len(getattr(self, name)) for name in ("right", "missed", "extra", "partial")}
 
-    def overlaps(self, segment: int) -> Iterator[Overlap]:
+    def overlaps(self, segment: int) -> list[Overlap]:
+        """Return a segment's overlaps. Those that share words, as of parts of a name, are one."""
         marks = [mark for mark in self.marks if mark.segment == segment]
         missed = [mark for mark in marks if mark.verdict == "missed"]
+        merged: list[Overlap] = []
         for mark in (mark for mark in marks if mark.verdict == "partial"):
             both = [mark, *(m for m in missed if m.start < mark.end and mark.start < m.end)]
-            yield Overlap(min(m.start for m in both), max(m.end for m in both), mark.start)
+            start, end, given = min(m.start for m in both), max(m.end for m in both), mark.start
+            if merged and start < merged[-1].end:
+                last = merged.pop()
+                start, end, given = min(start, last.start), max(end, last.end), last.given
+            merged.append(Overlap(start, end, given))
+        return merged
+
+    def announced_at(self, place: Span | Mark) -> int:
+        """Return where a place is announced: with the overlap that it begins in, if any."""
+        overlaps = self.overlaps(place.segment)
+        return next((o.given for o in overlaps if o.start <= place.start < o.end), place.start)
 
     def pieces(self, segment: int, text: str) -> list[Piece]:
         """Split a segment at the ends of its marks. The pieces add up to the segment."""
         marks = [mark for mark in self.marks if mark.segment == segment]
         cuts = sorted({0, len(text), *(m.start for m in marks), *(m.end for m in marks)})
-        overlaps = list(self.overlaps(segment))
+        overlaps = self.overlaps(segment)
         cut = []
         for start, end in itertools.pairwise(cuts):
             over = [mark for mark in marks if mark.start <= start and end <= mark.end]
@@ -92,19 +104,11 @@ class Comparison:
             starts = any(mark.start == start for mark in over)
             ends = any(mark.end == end for mark in over)
             overlap = next((o for o in overlaps if o.start <= start and end <= o.end), None)
-            cut.append(
-                Piece(
-                    text[start:end],
-                    verdict,
-                    any(mark.verdict == "missed" for mark in over),
-                    starts,
-                    ends,
-                    overlap.start == start if overlap else starts,
-                    overlap.end == end if overlap else ends,
-                    overlap.given if overlap else None,
-                    start,
-                )
-            )
+            missed = any(mark.verdict == "missed" for mark in over)
+            opens = overlap.start == start if overlap else starts
+            closes = overlap.end == end if overlap else ends
+            given, part = overlap and overlap.given, text[start:end]
+            cut.append(Piece(part, verdict, missed, starts, ends, opens, closes, given, start))
         return cut
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from tasks.answer_keys import LABEL
 from tasks.answers import Prompt
 from tasks.cards import Card
-from tasks.comparison import Comparison, Mark, Overlap, places_of
+from tasks.comparison import Comparison, places_of
 from tasks.spans import GivenAnswer, Span
 from tasks.tokens import WORD
 
@@ -151,7 +151,8 @@ def _of_span(
     comparison: Comparison,
     other_kinds: Mapping[str, str],
 ) -> Finding:
-    finding = partial(Finding, given=span.text, segment=span.segment, start=span.start)
+    start = comparison.announced_at(span)
+    finding = partial(Finding, given=span.text, segment=span.segment, start=start)
     if span.text in comparison.right:
         return finding("right", gold=(span.text,))
     places = [place for places in expected.values() for place in places if place.overlaps(span)]
@@ -169,7 +170,7 @@ def _of_span(
     return finding(kind, gold=(nearest.text,), surplus=surplus)
 
 
-def _covers(one: Span | Overlap, other: Span | Mark) -> bool:
+def _covers(one: Span, other: Span) -> bool:
     return one.start <= other.start and other.end <= one.end
 
 
@@ -177,17 +178,13 @@ def _difference(span: Span, place: Span) -> tuple[Kind, tuple[str, ...]]:
     """Return how a highlight differs from an overlapping answer, and its superfluous words."""
     prefix = span.text[: max(0, place.start - span.start)].strip()
     suffix = span.text[len(span.text) - max(0, span.end - place.end) :].strip()
-    surplus = tuple(text for text in (prefix, suffix) if text)
-    if _covers(place, span):
-        return "too_short", ()
-    if _covers(span, place):
-        return "too_long", surplus
-    return "shifted", surplus
+    longer: Kind = "too_long" if _covers(span, place) else "shifted"
+    kind: Kind = "too_short" if _covers(place, span) else longer
+    return kind, tuple(text for text in (prefix, suffix) if text)
 
 
 def _missed(comparison: Comparison, coupled: set[str]) -> Iterator[Finding]:
     for mark in comparison.marks:
         if mark.verdict == "missed" and mark.text not in (*coupled, *comparison.unreachable):
-            overlaps = comparison.overlaps(mark.segment)
-            start = next((each.given for each in overlaps if _covers(each, mark)), mark.start)
+            start = comparison.announced_at(mark)
             yield Finding("missed", gold=(mark.text,), segment=mark.segment, start=start)

@@ -344,6 +344,22 @@ def test_findings_on_an_answer_inside_another_link_to_marks(client, names, given
 
 
 @pytest.mark.parametrize(
+    ("gold", "given", "linked"),
+    [
+        (["New York"], ["New", "York"], ["at-0-13", "at-0-13"]),
+        (["New York", "York City"], ["New", "York City"], ["at-0-13", "at-0-13"]),
+        (["New York", "City"], ["New", "York City"], ["at-0-13", "at-0-13", "at-0-13"]),
+        (["New York", "York City"], ["New York", "City"], ["at-0-13", "at-0-22"]),
+    ],
+)
+def test_findings_on_parts_of_one_answer_link_to_its_marks(client, names, gold, given, linked):
+    seat = names([Record("a", ("He went from New York City.",), "List the places", gold)], OTHER)
+    reply = answer(client, seat, given)
+    assert re.findall(r'data-finding="\w+"><a href="#([^"]+)"', reply) == linked
+    assert all(f' id="{name}"' in reply for name in linked)
+
+
+@pytest.mark.parametrize(
     ("given", "quoted"), [(["Ann", "Bo"], True), (["Ann Lee went"], True), (["Ann Lee"], False)]
 )
 def test_only_a_boundary_mistake_quotes_the_boundary_rule(client, researcher, given, quoted):
