@@ -191,6 +191,14 @@ def test_the_review_shows_mistakes_in_their_texts_with_all_ticks(client, last_re
     assert any("reveal-partial" in card and "Oslo" in in_words(card) for card in cards)
 
 
+def test_the_review_has_no_links_to_marks(client, last_reveal):
+    """A text may be in it twice, with the same marks."""
+    review = go_on(client, last_reveal, "reveal")
+    assert review.count("data-finding") == 4
+    assert re.findall(r'href="#[^"]*"', review) == []
+    assert re.findall(r'id="at[^"]*"|data-of="[^"]*"', review) == []
+
+
 def test_the_help_element_is_preserved_through_the_review(client, last_reveal):
     """htmx preserves the help only if each reply contains it; replies contain it empty."""
     work = reverse("work", args=[last_reveal.token])
