@@ -115,7 +115,7 @@ def findings_on(
         return (Finding(kind, answer.label, tuple(gold)),)
     if not card.kind.is_one_text or answer.no_answer:
         return (*_of_texts(answer.texts, comparison), *_missed_texts(comparison.missed))
-    if not card.kind.is_judged and comparison.s1 < 1:
+    if not card.kind.is_judged and gold and comparison.s1 < 1:
         return (Finding("beside", answer.texts[0], tuple(gold)),)
     if comparison.missed:
         return (Finding("instead", answer.texts[0], tuple(comparison.missed)),)

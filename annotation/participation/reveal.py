@@ -98,9 +98,9 @@ class Reveal:
     def verdict(self) -> str:
         """Return "right", "partly" or "wrong" depending on the score, or "compare".
 
-        Answers that are not judged return "compare", unless they are exact or "no answer".
+        Answers that are not judged return "compare", unless they or the gold are "no answer".
         """
-        if not self.is_judged and self.score < 100 and not self.answer.no_answer:
+        if not self.is_judged and self.score < 100 and self.gold and not self.answer.no_answer:
             return "compare"
         return {0: "wrong", 100: "right"}.get(self.score, "partly")
 

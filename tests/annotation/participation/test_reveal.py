@@ -368,6 +368,28 @@ def test_findings_on_parts_of_one_answer_link_to_its_marks(client, names, gold, 
 
 
 @pytest.mark.parametrize(
+    ("gold", "verdict", "said"),
+    [
+        ((), "wrong", "He left. is not an answer."),
+        (("He went.", "Gone."), "compare", "He left. Good answers He went.Gone. Continue"),
+    ],
+)
+def test_a_long_text_is_compared_only_with_gold_that_is_shown_once(
+    client, researcher, gold, verdict, said
+):
+    train = [Record("a", (TEXT,), "Why?", gold)]
+    card = factories.KINDS["long text"][0] | {"no_answer": True, "gold_rule": "any_of"}
+    task = factories.make_task(
+        train={1: train}, shots=[], test=factories.long_records("t", 1), **card
+    )
+    seat = factories.seat(factories.make_study(researcher, task, shots=[1]).scenarios.get())
+    reply = answer(client, seat, ["He left."])
+    assert f'data-verdict="{verdict}"' in reply
+    assert said in in_words(reply)
+    assert "A good answer" not in reply
+
+
+@pytest.mark.parametrize(
     ("given", "quoted"), [(["Ann", "Bo"], True), (["Ann Lee went"], True), (["Ann Lee"], False)]
 )
 def test_only_a_boundary_mistake_quotes_the_boundary_rule(client, researcher, given, quoted):
