@@ -167,7 +167,8 @@ def _of_span(
         return finding("spare" if span.text in comparison.also_accepted else "extra")
     nearest = max(touched, key=lambda p: min(p.end, span.end) - max(p.start, span.start))
     kind, surplus = _difference(span, nearest)
-    return finding(kind, gold=(nearest.text,), surplus=surplus)
+    can_be_left_out = nearest.text not in comparison.unreachable  # not if gold is inside a word
+    return finding(kind, gold=(nearest.text,), surplus=surplus * can_be_left_out)
 
 
 def _covers(one: Span, other: Span) -> bool:

@@ -136,6 +136,12 @@ def test_gold_that_cannot_be_highlighted_is_not_a_mistake():
     assert not any(finding.is_mistake for finding in found)
 
 
+def test_words_with_gold_inside_cannot_be_left_out():
+    found = said("1850s", ["1850"], text="It began in the 1850s.")
+    assert kinds(found) == [("too_long", "1850s", "1850"), ("unreachable", "", "1850")]
+    assert found[0].surplus == ()
+
+
 def test_a_second_right_alternative_is_spare():
     found = said("Rio\nNew York", ["Rio", "New York"], "any_of")
     assert [finding.kind for finding in found] == ["right", "spare"]

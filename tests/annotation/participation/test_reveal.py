@@ -322,6 +322,23 @@ def test_the_right_answers_come_first_with_ones_own_part(client, names, given, s
     assert reply.index("reveal-answer") < reply.index("data-findings")
 
 
+@pytest.mark.parametrize(
+    ("gold", "given", "said"),
+    [
+        (("1850",), ["1850s"], "1850s is too long. The answer is 1850"),
+        (("Rio s",), ["Rio"], "Rio is not an answer."),
+        (("Rio s", "1850s"), ["1850s"], "1850s is right."),
+    ],
+)
+def test_gold_that_cannot_be_highlighted_is_the_only_answer_or_one_of_several(
+    client, names, gold, given, said
+):
+    seat = names([Record("a", ("Rio 's in the 1850s.",), "List the places", gold)], OTHER)
+    assert f"{said} {gold[0]} is an answer, but it cannot be highlighted in this text. This" in (
+        in_words(answer(client, seat, given))
+    )
+
+
 def test_a_reveal_without_gold_shows_that_there_is_no_answer(client, names):
     train = [replace(row, gold=()) for row in rows("train")]
     seat = names(train, OTHER)
