@@ -2,7 +2,9 @@
 
 import pytest
 from django.urls import reverse
+from playwright.sync_api import Page
 
+from annotation.recruitment import consent
 from tasks.formats import Record
 from tests import factories
 from tests.browser.conftest import Desk, seat_before
@@ -30,6 +32,31 @@ def mirrored(open_browser, researcher, settings):
         return Desk(open_browser(**(options or DESKTOP)), seat)
 
     return make
+
+
+@pytest.fixture
+def asked(open_browser, researcher):
+    """An Arabic page on a phone with a question of the study."""
+
+    def make(question: str) -> Page:
+        study = factories.make_study(
+            researcher, factories.make_task(), shots=[2], interface_language="ar",
+            own_questions=f"age, before, choice: {question}\n- 18-30\n- 31-50",
+        )  # fmt: skip
+        seat = factories.join(study)
+        consent.record(seat, agree=True)
+        page = open_browser(**PHONE)
+        page.goto(reverse("work", args=[seat.token]))
+        return page
+
+    return make
+
+
+@pytest.mark.parametrize(("question", "edge"), [("كم عمرك؟", 374), ("How old are you?", 16)])
+def test_choices_without_letters_begin_below_their_question(asked, question, edge):
+    for choice in asked(question).locator("fieldset label input").all():
+        box = choice.bounding_box()
+        assert edge in (box["x"], box["x"] + box["width"])
 
 
 def place(desk: Desk, selector: str) -> dict[str, float]:
