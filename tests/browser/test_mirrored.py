@@ -59,6 +59,11 @@ def test_choices_without_letters_begin_below_their_question(asked, question, edg
         assert edge in (box["x"], box["x"] + box["width"])
 
 
+def test_choices_are_high_enough_for_a_finger(asked):
+    for choice in asked("كم عمرك؟").locator("fieldset label").all():
+        assert choice.bounding_box()["height"] >= 44
+
+
 def place(desk: Desk, selector: str) -> dict[str, float]:
     return desk.page.locator(selector).first.bounding_box()
 
