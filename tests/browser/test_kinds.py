@@ -154,6 +154,7 @@ def test_submit_continue_and_the_words_do_not_move(page, seated, kind):
     page.wait_for_selector("[data-state=reveal]")
     assert page.evaluate(GO) == go
     assert moved(words, page.evaluate(WORDS)) == []
+    expect(page.locator(".turn-hint")).to_be_hidden()
     after_the_guard(page)
     desk.go_on()
     assert page.evaluate(GO) == go
