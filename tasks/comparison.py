@@ -127,7 +127,9 @@ def compare_answer(
     accepted = expected = list(dict.fromkeys(gold))
     source = (prompt.context, card.selectable_question(prompt.question), card.granularity)
     in_text = card.is_highlighted
-    places = {text: places_of(text, *source) if in_text else [] for text in accepted}
+    unreachable = [text for text in accepted if in_text and not is_reachable(text, *source)]
+    in_order = sorted(accepted, key=unreachable.count)
+    places = {text: places_of(text, *source) if in_text else [] for text in in_order}
     if alternative is not None:
         expected = [gold[alternative] if s1 else _nearest(places, answer.spans)]
     marks = [_mark(span, expected, places) for span in answer.spans]
@@ -139,7 +141,6 @@ def compare_answer(
         key=lambda text: [not overlooked[text], overlooked[text]],
     )
     marks += itertools.chain.from_iterable(overlooked[text] for text in missed)
-    unreachable = [text for text in expected if in_text and not is_reachable(text, *source)]
     return Comparison(
         s1=s1,
         marks=tuple(sorted(marks, key=lambda mark: (mark.segment, mark.start, mark.end))),
@@ -149,7 +150,7 @@ def compare_answer(
         partial=partial,
         also_accepted=[text for text in accepted if text not in expected],
         # Typed answers can match any gold.
-        unreachable=[] if card.typed else unreachable,
+        unreachable=[] if card.typed else [text for text in expected if text in unreachable],
     )
 
 
@@ -168,8 +169,7 @@ def _touches(place: Span, spans: Sequence[Span]) -> bool:
 def _nearest(places: dict[str, list[Span]], spans: Sequence[Span]) -> str:
     """Return the alternative to compare with if the answer contains none of them."""
     touched = (text for text in places if any(_touches(place, spans) for place in places[text]))
-    standing = (text for text in places if places[text])
-    return next(itertools.chain(touched, standing, places))
+    return next(itertools.chain(touched, filter(places.get, places), places))
 
 
 def _mark(span: Span, expected: Sequence[str], places: dict[str, list[Span]]) -> Mark:

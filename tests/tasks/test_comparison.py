@@ -64,6 +64,13 @@ def test_with_no_alternative_right_a_touched_one_is_shown():
     assert verdicts("Ann", ["Rio", "New York"], "any_of").missed == ["Rio"]
 
 
+@pytest.mark.parametrize("typed", ["then", "1850s", ""])
+def test_an_alternative_that_can_be_highlighted_is_preferred(typed):
+    result = verdicts(typed, ["1850", "the 1850s"], "any_of", "In the 1850s and then.")
+    assert (result.missed, result.also_accepted) == (["the 1850s"], ["1850"])
+    assert result.unreachable == []
+
+
 def test_gold_that_cannot_be_highlighted_is_marked():
     result = verdicts("Rio", ["Rio", '"Anns" House'])
     assert result.unreachable == ['"Anns" House']
