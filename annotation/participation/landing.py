@@ -138,13 +138,10 @@ def _example(study: Study) -> dict[str, Any]:
 
 def in_range(numbers: Iterable[int]) -> str:
     """Return text such as "20" or "20 to 30", or "" if there are none."""
-    ordered = sorted(numbers)
-    if not ordered:
-        return ""
-    lowest, highest = ordered[0], ordered[-1]
-    if lowest == highest:
-        return f"{lowest}"
-    return gettext("%(least)s to %(most)s") % {"least": lowest, "most": highest}
+    ordered = sorted(set(numbers))
+    if len(ordered) < 2:
+        return "".join(map(str, ordered))
+    return gettext("%(least)s to %(most)s") % {"least": ordered[0], "most": ordered[-1]}
 
 
 def roughly(number: int) -> int:

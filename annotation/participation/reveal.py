@@ -194,6 +194,4 @@ def _choices(
         RevealedChoice(number, name, name in answer.texts, name in gold)
         for number, name in enumerate(names, start=1)
     ]
-    if len(choices) <= MAX_DIGITS:
-        return choices
-    return [choice for choice in choices if choice.chosen or choice.gold]
+    return choices if len(choices) <= MAX_DIGITS else [c for c in choices if c.chosen or c.gold]
