@@ -45,7 +45,6 @@ function beginTurn() {
   }
   const keys = shown.querySelector("[data-single-keys]");
   if (keys) keys.checked = singleKeys();
-  foldQuestion(); // The page may be scrolled, as when a reveal replaces the question.
 }
 
 /** Show the verdict, the new question, or the error of the answer after a swap, and focus it if `moves`. */
@@ -118,9 +117,10 @@ document.addEventListener("htmx:afterSettle", (event) => {
   if (rest instanceof Text) rest.remove();
   guard(turn());
   beginTurn();
-  // Moving the focus lays out the page, so do it in the frame that draws the turn, after this task.
+  // What follows lays out the page, so do it in the frame that draws the turn, after this task.
   const focused = document.activeElement;
   requestAnimationFrame(() => {
+    foldQuestion(); // The page may be scrolled, as when a reveal replaces the question.
     // A key may already have moved it, to a word or into the drawer.
     focusNews(document.activeElement === focused);
   });
@@ -452,3 +452,4 @@ for (const until of document.querySelectorAll("time[datetime]")) {
 watchSending();
 listen();
 beginTurn();
+foldQuestion();

@@ -538,6 +538,33 @@ def test_the_personal_link_is_copied_from_the_open_instructions(open_browser, pu
     assert copied.endswith(f"/work/{one.seat.token}/")
 
 
+# Note whether each measurement of an element, which lays out the page, is part of a swap's task.
+NOTE = """() => {
+    window.measured = [];
+    let isSettling = false;
+    const measure = Element.prototype.getBoundingClientRect;
+    Element.prototype.getBoundingClientRect = function () {
+        measured.push(isSettling);
+        return measure.call(this);
+    };
+    document.addEventListener("htmx:afterSettle", () => { isSettling = true; }, true);
+    document.addEventListener("htmx:afterSettle", () => { isSettling = false; });
+}"""
+
+
+def test_the_task_of_a_swap_does_not_lay_out_the_page(desk):
+    """With the swap, it is the longest task; the frame that follows lays out the page anyway."""
+    one = desk("Oslo and Rome.", "Rome.", gold=["Oslo"])
+    one.page.evaluate(NOTE)
+    one.word("Oslo").dblclick()
+    one.page.evaluate("measured = []")
+    one.reveal()
+    one.go_on()
+    measured = one.page.evaluate("measured")
+    assert measured
+    assert not any(measured)
+
+
 def test_swaps_leave_no_nodes_behind(desk):
     one = desk("He was in Rome.", "She was in Oslo.", gold=["Rome"])
     nodes = "document.querySelector('main').childNodes.length"
