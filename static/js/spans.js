@@ -195,8 +195,8 @@ export function textsFrom(pieces, length) {
 /**
  * Return the target of type-ahead, which is the next token whose text (see textsFrom) starts with
  * the typed letters, or -1. A single (or repeated) letter searches from the next token; several
- * letters search from this one. Case is ignored. Accents are ignored only if there is no other
- * match.
+ * letters search from this one. Case is ignored. Accents are ignored only if nothing else
+ * matches.
  */
 export function typeAhead(texts, from, typed) {
   const bare = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
