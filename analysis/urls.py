@@ -31,7 +31,7 @@ MOVED = {
     "gold_audit": "examples", "overlap": "study_models", "latex": "report",
 }  # fmt: skip
 # Below studies/NAME/.
-OF_STUDY = [
+STUDY_URLS = [
     *(path(f"{view.replace('_', '-')}/", menu.moved, {"to": page, "show": view}, name=view)
       for view, page in MOVED.items()),
     path("human-performance/", menu.select(
@@ -90,8 +90,8 @@ API_OF_STUDY = [
     path("spans/", api.Spans.as_view(), name="api_spans"),
     path("cross-task/<str:table>/", cross_task_pages.CrossTask.as_view(), name="api_cross_task"),
     path("sensitivity/", results.Sensitivity.as_view(), name="api_sensitivity"),
-    path("overlap/", results.OneTable.as_view(), name="api_overlap"),
-    path("strata/", results.OneTable.as_view(table=means.STRATA), name="api_strata"),
+    path("overlap/", results.TableDetail.as_view(), name="api_overlap"),
+    path("strata/", results.TableDetail.as_view(table=means.STRATA), name="api_strata"),
     path("latex/<str:table>.tex", documents.TableLatex.as_view(), name="api_table_latex"),
     path("examples/", examples.Examples.as_view(), name="api_examples"),
     path("examples/<int:pk>/comments/", examples.Comments.as_view(), name="api_comments"),
@@ -112,7 +112,7 @@ API_OF_STUDY = [
     path("release.zip", api.ReleaseZip.as_view(), name="api_release_zip"),
 ]  # fmt: skip
 # Below models/NAME/.
-OF_MODEL = [
+MODEL_URLS = [
     path("", models.model, name="model"),
     path("scores.csv", models.model_file, name="model_file"),
     *(path(post.path, view, name=post.row) for post, view in models.POSTS.items()),
@@ -120,10 +120,10 @@ OF_MODEL = [
     path("files/<int:pk>/delete/", models.delete_file, name="prediction_file_delete"),
 ]
 API_OF_MODEL = [
-    path("", api_models.OneModel.as_view(), name="api_model"),
+    path("", api_models.ModelDetail.as_view(), name="api_model"),
     *(path(post.path, twin(post).as_view(), name=f"api_{post.row}") for post in models.POSTS),
     path("predictions/", api_models.Predictions.as_view(), name="api_predictions"),
-    path("files/<int:pk>/", api_models.OnePredictionFile.as_view(), name="api_prediction_file"),
+    path("files/<int:pk>/", api_models.PredictionFileDetail.as_view(), name="api_prediction_file"),
 ]
 API = [
     path("studies/<str:name>/", include(API_OF_STUDY)),
@@ -135,7 +135,7 @@ API = [
     path("models/<str:name>/", include(API_OF_MODEL)),
 ]  # fmt: skip
 urlpatterns = [
-    path("studies/<str:name>/", include(OF_STUDY)),
+    path("studies/<str:name>/", include(STUDY_URLS)),
     path("compare/", figures.compare_page, name="compare"),
     path("compare/designs.csv", figures.compare_design, name="compare_design"),
     path("compare/studies.<str:ext>", figures.compare_file, name="compare_file"),
@@ -143,7 +143,7 @@ urlpatterns = [
     path("models/", models.models, name="models"),
     path("models.csv", models.models_file, name="models_file"),
     path("models/uploads/<int:pk>/", models.model_upload, name="model_upload"),
-    path("models/<str:name>/", include(OF_MODEL)),
+    path("models/<str:name>/", include(MODEL_URLS)),
     path("api/v1/", include(API)),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/v1/docs/", api.Docs.as_view(url_name="schema"), name="api_docs"),

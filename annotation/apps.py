@@ -24,7 +24,7 @@ class AnnotationConfig(AppConfig):
             links.OpenLink, links.PersonalLinkAdapter, panel.PanelAdapter,
             prolific_adapter.ProlificAdapter, links.SimulatedLink, links.ModelAdapter,
         ]  # fmt: skip
-        budget.anonymous_platforms = platform_adapters.of_adapters_with(
+        budget.anonymous_platforms = platform_adapters.adapters_with(
             "anonymous", "participation__worker__platform"
         )
         pre_migrate.connect(guards_in_migrations.go_with_each_migration, sender=self)

@@ -183,7 +183,7 @@ TOO_EARLY = (
 )
 
 
-def _of_a_program(participation: str) -> str:
+def _sent_by_program(participation: str) -> str:
     """Return SQL that is true if a person's row was sent by API in a study that forbids it."""
     return (
         f"NEW.channel = 'api' AND EXISTS (SELECT 1 FROM {PARTICIPATION} p JOIN {STUDY} y"
@@ -192,11 +192,11 @@ def _of_a_program(participation: str) -> str:
     )
 
 
-BY_A_PROGRAM = {
-    TURN: _of_a_program("NEW.participation_id"),
+SENT_BY_PROGRAM = {
+    TURN: _sent_by_program("NEW.participation_id"),
     **dict.fromkeys(
         (ANSWER, CONFIDENCE),
-        _of_a_program(f"(SELECT u.participation_id FROM {TURN} u WHERE u.id = NEW.turn_id)"),
+        _sent_by_program(f"(SELECT u.participation_id FROM {TURN} u WHERE u.id = NEW.turn_id)"),
     ),
 }
 
@@ -232,7 +232,7 @@ def _row_guards() -> Iterator[tuple[str, str, str, str, str]]:
         TOO_EARLY,
         f"{ANSWER}: nothing is submitted before it was shown",
     )
-    for table, condition in BY_A_PROGRAM.items():
+    for table, condition in SENT_BY_PROGRAM.items():
         message = f"{table}: people use the pages of this study"
         yield f"{table}_by_page", table, "INSERT", condition, message
 

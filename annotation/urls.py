@@ -37,6 +37,7 @@ GYM = menu.posted(gym_import.gym_tasks, to="task_upload")
 MOVED = (
     (STUDY + "behaviour/", "behaviour", "people", participants.FLAGGED),
     (STUDY + "platforms/", "platforms", "recruit", "platforms"),
+    (STUDY + "robots/", "robots", "rehearsal", ""),
     ("deleted-studies/", "deleted_studies", "studies", "deleted"),
     *((f"tasks/{old}/", "task_add_moved", "task_add", "") for old in ("dataset", "gym", "import")),
 )
@@ -81,8 +82,8 @@ urlpatterns = [
     path(STUDY + "edit/", menu.posted(studies.study_edit, to="study_design"), name="study_edit"),
     path(STUDY + "clone/", studies.clone, name="study_clone"),
     path(STUDY + "delete/", studies.delete, {"show": notices.show_settings}, name="study_delete"),
-    path(STUDY + "robots/", simulation_pages.robots, name="robots"),
-    path(STUDY + "robots/<int:pk>/run/", simulation_pages.simulation_run, name="robots_run"),
+    path(STUDY + "rehearsal/", simulation_pages.rehearse, name="rehearsal"),
+    path(STUDY + "rehearsal/<int:pk>/run/", simulation_pages.simulation_run, name="rehearsal_run"),
     path(STUDY + "recruit/", menu.select(monitoring.recruit, **RECRUIT), name="recruit"),
     path(STUDY + "people/", monitoring.people, name="people"),
     path(STUDY + "design/", studies.study_design, name="study_design"),

@@ -64,7 +64,7 @@ PARTICIPANTS = [
 urlpatterns = [
     *PARTICIPANTS,
     path("studies/", studies.Studies.as_view(), name="api_studies"),
-    path(STUDY, studies.OneStudy.as_view(), name="api_study"),
+    path(STUDY, studies.StudyDetail.as_view(), name="api_study"),
     *(
         path(STUDY + f"{action}/", studies.Status.as_view(action=action), name=f"api_{action}")
         for action in lifecycle.TRANSITIONS
@@ -87,26 +87,28 @@ urlpatterns = [
     path(STUDY + "panels/", platforms.Panels.as_view(), name="api_panels"),
     path(PROLIFIC, platforms.Prolific.as_view(), name="api_prolific"),
     path(PROLIFIC + "costs/", platforms.ProlificCosts.as_view(), name="api_prolific_costs"),
-    path(PROLIFIC + "<int:pk>/", platforms.OneProlificStudy.as_view(), name="api_prolific_study"),
+    path(
+        PROLIFIC + "<int:pk>/", platforms.ProlificStudyDetail.as_view(), name="api_prolific_study"
+    ),
     path(STUDY + "pay/", money.Pay.as_view(), name="api_pay"),
     path(STUDY + "pay/<int:pk>.csv", money.BatchFile.as_view(), name="api_pay_batch"),
     path(ALL, annotators.Participations.as_view(), name="api_participations"),
-    path(ONE, annotators.OneParticipation.as_view(), name="api_participation"),
+    path(ONE, annotators.ParticipationDetail.as_view(), name="api_participation"),
     path(ONE + "exclude/", twin(decisions.Exclude).as_view(), name="api_exclude"),
     path(ONE + "reinstate/", twin(decisions.Reinstate).as_view(), name="api_reinstate"),
     path(ONE + "show-score/", annotators.ShowScore.as_view(), name="api_show_score"),
     path(STUDY + "decisions/", annotators.Decisions.as_view(), name="api_decisions"),
     path(STUDY + "behaviour/", annotators.Behaviour.as_view(), name="api_behaviour"),
     path(STUDY + "webhooks/", notices.Webhooks.as_view(), name="api_webhooks"),
-    path(WEBHOOK, notices.OneWebhook.as_view(), name="api_webhook"),
+    path(WEBHOOK, notices.WebhookDetail.as_view(), name="api_webhook"),
     path(WEBHOOK + "deliveries/", notices.Deliveries.as_view(), name="api_deliveries"),
     path("tasks/", files(tasks.Tasks.as_view()), name="api_tasks"),
     path("tasks/datasets/", files(datasets.Datasets.as_view()), name="api_datasets"),
     path("tasks/gym/", files(datasets.Gym.as_view()), name="api_gym"),
-    path(TASK, tasks.OneTask.as_view(), name="api_task"),
+    path(TASK, tasks.TaskDetail.as_view(), name="api_task"),
     path(TASK + "card/", tasks.TaskCard.as_view(), name="api_task_card"),
     path(TASK + "report/", tasks.TaskReport.as_view(), name="api_task_report"),
     path(TASK + "checks/", files(checks), name="api_task_checks"),
-    path("jobs/<int:pk>/", jobs.OneJob.as_view(), name="api_job"),
+    path("jobs/<int:pk>/", jobs.JobDetail.as_view(), name="api_job"),
     path("jobs/<int:pk>/run/", jobs.RunJob.as_view(), name="api_job_run"),
 ]

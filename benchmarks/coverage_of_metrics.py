@@ -85,7 +85,7 @@ def covered(metric: str, design: Design, studies: int, seed: int) -> float:
                 for own in said[0]
             ]
         )
-        estimate = two_way.of_mean(matrix, contexts)
+        estimate = two_way.mean_estimate(matrix, contexts)
         if not estimate.why_not:
             low, high = estimate.interval()
             held += low <= aim <= high

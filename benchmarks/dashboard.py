@@ -87,8 +87,10 @@ def _fill(scenario) -> int:
     for participation in take_seats(scenario):
         answers += _answer(participation, rng)
         if participation.finished_at:
-            participation.signs = activity_summary.for_participation(participation)._asdict()
-            participation.save(update_fields=["signs"])
+            participation.activity_summary = activity_summary.for_participation(
+                participation
+            )._asdict()
+            participation.save(update_fields=["activity_summary"])
             LedgerEntry.objects.create(
                 participation=participation, kind="partial", cents=1200, currency="USD",
                 reason="made up",

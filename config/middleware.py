@@ -19,7 +19,7 @@ from annotation.web import problems
 from annotation.web.authentication import has_token
 from config import logs
 from tasks import disk
-from tasks.uploads import AT_ONCE, MAX_BODY
+from tasks.uploads import MAX_BODY, MAX_FILES_ATTRIBUTE
 
 # Browser features that our pages do not use. They are disabled in every response.
 UNUSED = (
@@ -35,7 +35,7 @@ HEADERS = {
 }
 # Browsers ignore these headers on scripts, style sheets, fonts and images in a page. An annotator's
 # first visit loads about twenty such files, perhaps over a slow connection.
-OF_DOCUMENTS = (
+DOCUMENT_HEADERS = (
     "Content-Security-Policy", "Cross-Origin-Opener-Policy", "Permissions-Policy",
     "Referrer-Policy", "X-Frame-Options",
 )  # fmt: skip
@@ -45,7 +45,7 @@ PARTS_OF_A_PAGE = ("text/css", "text/javascript", "application/javascript", "fon
 Answer = Callable[[HttpRequest], HttpResponseBase]
 
 
-def on_every_reply(get_response: Answer) -> Answer:
+def security_headers(get_response: Answer) -> Answer:
     """Set `HEADERS` on every response, and give each request an ID for logs and the response."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
@@ -60,7 +60,7 @@ def on_every_reply(get_response: Answer) -> Answer:
             response.headers["X-Request-ID"] = logs.request_id.get()
         # Static files are not logged, so they need no request ID.
         elif response.headers.get("Content-Type", "").startswith(PARTS_OF_A_PAGE):
-            for name in OF_DOCUMENTS:
+            for name in DOCUMENT_HEADERS:
                 del response.headers[name]
         return response
 
@@ -147,7 +147,7 @@ def _may_send_files(request: HttpRequest) -> bool:
 
 def _count_files(request: HttpRequest, view: Callable[..., Any]) -> None:
     """Raise TooManyFilesSent (400) if the request has more files than the view accepts."""
-    limit = getattr(view, AT_ONCE, None)
+    limit = getattr(view, MAX_FILES_ATTRIBUTE, None)
     if limit is None or not _may_send_files(request):
         return
     if sum(len(files) for _field, files in request.FILES.lists()) > limit:

@@ -32,7 +32,7 @@ RENEWED_AFTER = 3600  # seconds
 TIME_ZONE = "time_zone"  # in the session
 
 
-def of_researchers(
+def researcher_time_zone(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Show researchers' pages in the time zone they chose. Files and the API use UTC.
@@ -81,7 +81,7 @@ def begin_session(request: HttpRequest, user: User, **_signal: object) -> None:
 
 
 # Time after an invitation ended or a platform event was processed.
-KEPT_FOR = timedelta(days=30)
+MAX_AGE = timedelta(days=30)
 
 
 def prune() -> str:
@@ -91,7 +91,7 @@ def prune() -> str:
     """
     SessionStore.clear_expired()
     counts = _clear_cache()
-    cutoff = database_now() - KEPT_FOR
+    cutoff = database_now() - MAX_AGE
     ended = Q(expires_at__lt=cutoff) | Q(revoked_at__lt=cutoff) | Q(accepted_at__lt=cutoff)
     invitations, _ = Invitation.objects.filter(ended).delete()
     events = WebhookEvent.objects.filter(handled_at__lt=cutoff).exclude(resource="")

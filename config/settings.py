@@ -102,7 +102,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     # First, so that every response has the security headers, whichever middleware returns it.
-    "config.middleware.on_every_reply",
+    "config.middleware.security_headers",
     "config.metrics.measured",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -118,8 +118,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "config.sessions.of_researchers",
-    "config.kept_forms.PagesInstead",
+    "config.sessions.researcher_time_zone",
+    "config.saved_forms.PreserveInput",
     "config.audit.audited",
 ]
 
@@ -318,7 +318,7 @@ CSRF_COOKIE_SECURE = HTTPS
 WORKER_COOKIE_NAME = f"{COOKIE_PREFIX}handful_worker"  # for browsers that opened an open link
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # uses no extra cookie
 CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "config.kept_forms.csrf_failure"
+CSRF_FAILURE_VIEW = "config.saved_forms.csrf_failure"
 SECURE_SSL_REDIRECT = HTTPS
 # Requested from the local network without TLS.
 SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]

@@ -16,7 +16,7 @@ from annotation.accounts import tokens
 from annotation.web import menu
 from config import health, metrics, single_sign_on, users
 from config.help import help_page, search
-from config.kept_forms import SecondStep, SignIn
+from config.saved_forms import SecondStep, SignIn
 
 
 class Base36(StringConverter):

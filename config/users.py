@@ -109,14 +109,16 @@ def _change(request: ResearcherRequest) -> HttpResponse:
     user, action = form.cleaned_data["user"], form.cleaned_data["action"]
     if action == "link":
         AuditEntry.objects.record("password link created", Topic.ACCOUNT, about=str(user))
-        _tell(user, "An administrator created a link to change your password.")
+        _notify(user, "An administrator created a link to change your password.")
         return _page(request, link=_link(user), link_for=user)
     match action:
         case "no_code":
             Authenticator.objects.filter(user=user).delete()
             AuditEntry.objects.record("two-factor sign-in off", Topic.ACCOUNT, about=str(user))
             message = f"{user} now signs in with only the password."
-            _tell(user, "An administrator switched off two-factor authentication of your account.")
+            _notify(
+                user, "An administrator switched off two-factor authentication of your account."
+            )
         case "spend" | "no_spend":
             may = Permission.objects.get(codename="spend", content_type__app_label="annotation")
             change = (
@@ -125,32 +127,32 @@ def _change(request: ResearcherRequest) -> HttpResponse:
             change(may)
             message = f"{user} {'may now' if action == 'spend' else 'may no longer'} spend."
             AuditEntry.objects.record(message, Topic.ACCOUNT, about=str(user))
-            _tell(user, f"An administrator changed your permissions: {message}")
+            _notify(user, f"An administrator changed your permissions: {message}")
         case "administrator" | "no_administrator":
             user.is_staff = user.is_superuser = action == "administrator"
             user.save(update_fields=["is_staff", "is_superuser"])
             message = f"{user} is {'now' if user.is_superuser else 'no longer'} an administrator."
             AuditEntry.objects.record(message, Topic.ACCOUNT, about=str(user))
-            _tell(user, f"An administrator changed your permissions: {message}")
+            _notify(user, f"An administrator changed your permissions: {message}")
         case "open":
             accounts.reopen(user)
             message = f"The account {user} was opened."
-            _tell(user, "An administrator opened your account again.")
+            _notify(user, "An administrator opened your account again.")
         case "close":
             accounts.close(user)
             message = f"The account {user} was closed."
-            _tell(user, "An administrator closed your account.")
+            _notify(user, "An administrator closed your account.")
         case _:
             try:
                 message = f"The account was deleted. Studies and logs show {accounts.erase(user)}."
             except accounts.AccountError as error:
                 return _page(request, 409, problem=str(error))
-            _tell(user, "An administrator deleted your account.")
+            _notify(user, "An administrator deleted your account.")
     messages.success(request, message)
     return redirect("users")
 
 
-def _tell(user: User, message: str) -> None:
+def _notify(user: User, message: str) -> None:
     if settings.EMAIL_HOST and user.email:
         text = f"{message} Its name is {user}. If you did not expect this, ask the administrator.\n"
         mail.send("[Handful] Your account", text, user.email)

@@ -35,7 +35,7 @@ from tasks.formats import (
 from tasks.metrics import score
 from tasks.predictions.format import as_answered, disobedient, not_in_context, parse, whole_test
 
-TOO_MUCH = 3  # exit status if memory is exhausted
+OUT_OF_MEMORY = 3  # exit status if memory is exhausted
 SHOWN = 10  # examples in the preview
 
 
@@ -49,7 +49,7 @@ def main(work: dict[str, Callable[..., dict[str, Any]]]) -> None:
         request = json.load(sys.stdin.buffer)
         reply = json.dumps(work[request.pop("what")](**request))
     except MemoryError:
-        os._exit(TOO_MUCH)
+        os._exit(OUT_OF_MEMORY)
     sys.stdout.write(reply)
 
 

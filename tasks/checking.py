@@ -19,7 +19,7 @@ from typing import Any
 
 from django.core.cache import cache
 
-from tasks.check_process import TOO_MUCH
+from tasks.check_process import OUT_OF_MEMORY
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 20  # of processor time
@@ -29,9 +29,9 @@ LIMIT = 300  # seconds of wall time, for a busy machine
 # These flags exclude the environment and site-packages, which the pure core needs only for images.
 COMMAND = [sys.executable, "-E", "-S", "-X", "utf8", "-m", "tasks.check_process"]
 # Reading datasets requires site-packages (openpyxl and pyarrow) and more address space.
-OF_DATASETS = ("columns", "example", "make", "gym", "gym_make")
-COMMAND_OF_DATASETS = [sys.executable, "-E", "-X", "utf8", "-m", "tasks.datasets.process"]
-MEMORY_OF_DATASETS = 2_000_000_000
+DATASET_COMMANDS = ("columns", "example", "make", "gym", "gym_make")
+DATASET_PROCESS = [sys.executable, "-E", "-X", "utf8", "-m", "tasks.datasets.process"]
+DATASET_MEMORY = 2_000_000_000
 one_at_a_time = threading.BoundedSemaphore(1)
 
 
@@ -71,8 +71,8 @@ def run(
     """
     if not one_at_a_time.acquire(timeout=PATIENCE if waits else 0):
         raise Busy("Another upload is being checked. Upload yours again in a moment.")
-    is_dataset = name in OF_DATASETS
-    command, memory = (COMMAND_OF_DATASETS, MEMORY_OF_DATASETS) if is_dataset else (COMMAND, MEMORY)
+    is_dataset = name in DATASET_COMMANDS
+    command, memory = (DATASET_PROCESS, DATASET_MEMORY) if is_dataset else (COMMAND, MEMORY)
     command = [flag for flag in command if flag != "-S" or not has_images]
     try:
         process = subprocess.run(
@@ -84,7 +84,7 @@ def run(
         raise _too_complex(memory) from None
     finally:
         one_at_a_time.release()
-    if process.returncode in (TOO_MUCH, -signal.SIGXCPU, -signal.SIGKILL, -signal.SIGSEGV):
+    if process.returncode in (OUT_OF_MEMORY, -signal.SIGXCPU, -signal.SIGKILL, -signal.SIGSEGV):
         raise _too_complex(memory)
     if process.returncode:
         raise RuntimeError(f"the check of {name} failed: {process.stderr.decode(errors='replace')}")

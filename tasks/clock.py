@@ -7,7 +7,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.utils import timezone
 
-ASKED_AGAIN_AFTER = 60.0  # seconds
+MAX_DRIFT_AGE = 60.0  # seconds
 STEP = 0.1  # seconds; more than NTP adjusts a clock within a minute
 
 
@@ -35,7 +35,7 @@ def database_now() -> datetime:
     at = time.monotonic()
     offset = time.time() - at
     drift = _drift
-    if drift is None or at - drift.at > ASKED_AGAIN_AFTER or abs(offset - drift.offset) > STEP:
+    if drift is None or at - drift.at > MAX_DRIFT_AGE or abs(offset - drift.offset) > STEP:
         with connection.cursor() as cursor:
             # now() is the start of the transaction, which may be before a wait for a lock.
             cursor.execute("SELECT clock_timestamp()")

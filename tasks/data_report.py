@@ -79,7 +79,7 @@ def _one_label(card: Card, files: list[SplitFile]) -> dict[str, Any]:
     return {"one_label": labels} if labels else {}
 
 
-def on_scale(report: dict[str, Any]) -> dict[str, Any]:
+def report_from_0_to_1(report: dict[str, Any]) -> dict[str, Any]:
     """Return the report for the API, with shares and scores from 0 to 1."""
     splits = [s | {"empty_share": hundredth(s["empty_share"])} for s in report["splits"]]
     floors = [floor | {"s1": hundredth(floor["s1"])} for floor in report["floors"]]

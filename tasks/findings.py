@@ -84,7 +84,7 @@ def findings(
     source, texts = (segments, question, granularity), [*comparison.right, *comparison.missed]
     expected = {text: places_of(text, *source) for text in texts}
     distinct = {span.text: span for span in reversed(answer.spans)}.values()
-    given = [_of_span(span, expected, comparison, other_kinds or {}) for span in distinct]
+    given = [_span_finding(span, expected, comparison, other_kinds or {}) for span in distinct]
     coupled = {text for finding in given for text in finding.gold}
     in_text = [*given, *_missed(comparison, coupled)]
     in_text.sort(key=lambda finding: (finding.segment, finding.start))
@@ -92,7 +92,7 @@ def findings(
     nowhere = [text for text in comparison.missed if not expected[text]]
     return (
         *in_text,
-        *_of_texts(answer.values, comparison),
+        *_text_findings(answer.values, comparison),
         *_missed_texts(text for text in nowhere if text not in comparison.unreachable),
         *(Finding("unreachable", gold=(text,)) for text in comparison.unreachable),
     )
@@ -114,12 +114,12 @@ def findings_on(
         kind: Kind = "right_label" if answer.label in gold else "other_label"
         return (Finding(kind, answer.label, tuple(gold)),)
     if not card.kind.is_one_text or answer.no_answer:
-        return (*_of_texts(answer.texts, comparison), *_missed_texts(comparison.missed))
+        return (*_text_findings(answer.texts, comparison), *_missed_texts(comparison.missed))
     if not card.kind.is_judged and gold and comparison.s1 < 1:
         return (Finding("beside", answer.texts[0], tuple(gold)),)
     if comparison.missed:
         return (Finding("instead", answer.texts[0], tuple(comparison.missed)),)
-    return tuple(_of_texts(answer.texts, comparison))
+    return tuple(_text_findings(answer.texts, comparison))
 
 
 def _one_for_the_other(result: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -132,7 +132,7 @@ def _one_for_the_other(result: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return (replace(extra[0], kind="instead", gold=gold), *remaining)
 
 
-def _of_texts(texts: Sequence[str], comparison: Comparison) -> Iterator[Finding]:
+def _text_findings(texts: Sequence[str], comparison: Comparison) -> Iterator[Finding]:
     """Yield "right" or "extra" for answers without a position in the text."""
     for text in texts:
         if text in comparison.right:
@@ -145,7 +145,7 @@ def _missed_texts(texts: Iterable[str]) -> Iterator[Finding]:
     return (Finding("missed", gold=(text,)) for text in texts)
 
 
-def _of_span(
+def _span_finding(
     span: Span,
     expected: Mapping[str, Sequence[Span]],
     comparison: Comparison,

@@ -136,7 +136,7 @@ def read_folder(folder: Path, card: Card) -> list[SplitFile]:
     return [read_split(path, card) for path in layout(folder)]
 
 
-def is_beside(name: str) -> bool:
+def is_ignored(name: str) -> bool:
     return name.startswith((".", "README", "LICENSE", "LICENCE"))
 
 
@@ -145,7 +145,7 @@ def layout(folder: Path) -> list[Path]:
     paths, prefixes = [], set()
     for path in sorted(folder.iterdir()):
         name = path.name
-        if name in ("task.toml", FOLDER, CLEAN) or is_beside(name):
+        if name in ("task.toml", FOLDER, CLEAN) or is_ignored(name):
             continue
         matched = FILE_NAME.fullmatch(name)
         if not matched or not path.is_file():

@@ -19,12 +19,12 @@ from tasks.cards import CardError
 from tasks.formats import FormatError
 from tasks.gym import making
 from tasks.gym.catalogue import partitions
-from tasks.gym.findings import of_partition
+from tasks.gym.findings import partition_findings
 from tasks.gym.making import Sample
 from tasks.gym.reader import FILE_NAME
 from tasks.importing import import_task
 from tasks.models import Job, TaskUpload
-from tasks.uploads import MAX_FILES, MAX_SAID, UploadError
+from tasks.uploads import MAX_FILES, MAX_LISTED, UploadError
 
 FOLDER, SEEN = ".gym", ".gym.json"
 TOO_COMPLEX = ("These tasks are ", ". Upload fewer tasks, or use the command import_gym.")
@@ -44,7 +44,7 @@ def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> Tas
             if not reply["tasks"]:
                 raise UploadError(f"None of these tasks is in the partition {partition}.")
             names = {task["name"] for task in reply["tasks"]}
-            reply["shared"] = [*of_partition(selection, names), *reply["shared"]]
+            reply["shared"] = [*partition_findings(selection, names), *reply["shared"]]
         (uploads.folder_of(upload) / SEEN).write_text(json.dumps(reply), encoding="utf-8")
     return upload
 
@@ -63,8 +63,8 @@ def inspection(upload: TaskUpload) -> dict[str, Any]:
 
 
 def _first(problems: list[str]) -> list[str]:
-    surplus = len(problems) - MAX_SAID
-    return problems[:MAX_SAID] + ([f"{surplus} more problems."] if surplus > 0 else [])
+    surplus = len(problems) - MAX_LISTED
+    return problems[:MAX_LISTED] + ([f"{surplus} more problems."] if surplus > 0 else [])
 
 
 def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:

@@ -120,7 +120,7 @@ def _run(name: str, part: Part) -> Outcome:
         _give_back(name, began, error="stopped from outside")
         raise
     message = "done" if result is None else str(result)[:300]
-    _give_back(name, began, said=message, error="", succeeded_at=database_now())
+    _give_back(name, began, message=message, error="", succeeded_at=database_now())
     return Outcome(name, "done", message)
 
 

@@ -66,7 +66,7 @@ def parts(upload: TaskUpload) -> list[dict[str, Any]]:
     return job.result if job and job.kind in (CHECK, IMPORT_WHOLE) else []
 
 
-def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
+def with_card(task: Task, card: Card, owner: Any) -> TaskUpload:
     """Check a task's files with another card, as a new upload. Raises DiskFull."""
     upload = TaskUpload.objects.create(owner=owner)
     with uploads.dropped_on_error(upload):

@@ -22,7 +22,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from tasks import checking, disk
-from tasks.formats import FILE_NAME, is_beside
+from tasks.formats import FILE_NAME, is_ignored
 from tasks.images import CLEAN, FOLDER, files_in, is_image
 from tasks.importing import drop_unfinished
 from tasks.models import Job, TaskUpload
@@ -30,12 +30,12 @@ from tasks.models import Job, TaskUpload
 MAX_BYTES = 200_000_000  # all files of an upload, unpacked
 DIRECTORY = 1_000_000  # maximum bytes in a ZIP's central directory
 MAX_FILES = 3_000  # in an upload or a ZIP; a CLUES task has 16, the Gym 2,400, and images count
-KEPT = timedelta(days=1)
+MAX_AGE = timedelta(days=1)
 TOO_LARGE = "The files are larger than 200 MB in total, the limit for a task."
-MAX_SAID = 20  # refused files listed with their messages
+MAX_LISTED = 20  # refused files listed with their messages
 View = TypeVar("View", bound=Callable[..., Any])
 MAX_BODY = "max_body"  # view attribute: maximum bytes of a request
-AT_ONCE = "max_files"  # view attribute: maximum number of files in a request
+MAX_FILES_ATTRIBUTE = "max_files"  # view attribute: maximum number of files in a request
 CHECK, IMPORT, IMPORT_GYM = "check_upload", "import_upload", "import_gym"
 IMPORT_WHOLE = "import_whole"  # check, then import if there are no errors
 # Exceptions raised for a broken ZIP, in addition to BadZipFile.
@@ -92,7 +92,7 @@ def takes_files(max_bytes: int, at_once: int = 100) -> Callable[[View], View]:
     def mark(view: View) -> View:
         # Allow for other fields, and for the boundaries between files.
         setattr(view, MAX_BODY, max_bytes + 1_000_000)
-        setattr(view, AT_ONCE, at_once)
+        setattr(view, MAX_FILES_ATTRIBUTE, at_once)
         return view
 
     return mark
@@ -148,9 +148,9 @@ def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
                 except UploadError as error:
                     refused.append(str(error))
     finally:
-        surplus = len(refused) - MAX_SAID
+        surplus = len(refused) - MAX_LISTED
         last = [f"{surplus} more files: not accepted."] if surplus > 0 else []
-        upload.refused = refused[:MAX_SAID] + last
+        upload.refused = refused[:MAX_LISTED] + last
         changed(upload)
 
 
@@ -223,7 +223,7 @@ def parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
     """Yield each file's name and content, with a ZIP's files in its place. Raises UploadError."""
     name = str(file.name)
     if not name.lower().endswith(".zip"):
-        if not is_beside(name):
+        if not is_ignored(name):
             yield name, file.chunks()
         return
     if _has_long_directory(file):
@@ -244,7 +244,7 @@ def parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
             problem = f"{name}: not accepted; its contents are larger than the limit. {TOO_LARGE}"
             raise UploadError(problem)
         for member in members:
-            if not is_beside(name := PurePosixPath(member.filename).name):
+            if not is_ignored(name := PurePosixPath(member.filename).name):
                 yield name, _content(archive, member)
 
 
@@ -302,9 +302,9 @@ def drop(upload: TaskUpload) -> None:
 
 def drop_old() -> None:
     """Delete uploads that were not confirmed or discarded within a day, and orphaned folders."""
-    for upload in TaskUpload.objects.filter(created_at__lt=timezone.now() - KEPT):
+    for upload in TaskUpload.objects.filter(created_at__lt=timezone.now() - MAX_AGE):
         drop(upload)
-    drop_unfinished(timezone.now() - KEPT)
+    drop_unfinished(timezone.now() - MAX_AGE)
     disk.sweep(Path(settings.VAR_DIR) / "uploads", TaskUpload.objects.all())
 
 

@@ -80,7 +80,7 @@ def pytest_configure() -> None:
     # Without this, each client of each test would scan all static files.
     django_settings.WHITENOISE_AUTOREFRESH = True
     # Otherwise one request per minute would make an additional query, at random.
-    clock.ASKED_AGAIN_AFTER = float("inf")
+    clock.MAX_DRIFT_AGE = float("inf")
     # Argon2 is slow by design, and tests sign in often.
     django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

@@ -104,7 +104,7 @@ def gains_of(study: Study, kind: str, scores: Scores) -> Iterator[Gain]:
     for (new, base), meaning in contrasts(study).items():
         head = (kind, str(new), str(base), meaning)
         for shots, scored in scores.items():
-            tasks = in_both(scored, new, base)
+            tasks = paired_scores(scored, new, base)
             groups = {task[0]: [task] for task in tasks}
             if len(tasks) > 1:
                 groups = {ALL: tasks} | groups
@@ -114,7 +114,9 @@ def gains_of(study: Study, kind: str, scores: Scores) -> Iterator[Gain]:
                 yield row_of((*head, name, metric, shots), gain)
 
 
-def in_both(scored: dict[str, dict[str, list[float]]], new: str, base: str) -> list[arg.Scores]:
+def paired_scores(
+    scored: dict[str, dict[str, list[float]]], new: str, base: str
+) -> list[arg.Scores]:
     """Return (task, base arm's scores, new arm's scores) for tasks that have both."""
     both = sorted((task, arms) for task, arms in scored.items() if {new, base} <= arms.keys())
     return [(task, arms[base], arms[new]) for task, arms in both]
@@ -194,7 +196,7 @@ GAINS = [
 ]  # fmt: skip
 
 
-def of_gains(*names: str) -> list[Column]:
+def gain_columns(*names: str) -> list[Column]:
     """Return the GAINS columns with these names, or these headings if they are unnamed."""
     return [column for column in GAINS if (column.name or column.heading) in names]
 
@@ -209,7 +211,7 @@ def attritions(study: Study, kind: str) -> Iterator[SimpleNamespace]:
         pairs = [
             (task, base, new)
             for new, base in contrasts(study)
-            for task, _base, _new in in_both(scored, new, base)
+            for task, _base, _new in paired_scores(scored, new, base)
         ]
         people = study.participations.filter(scenario__shots=shots)
         for row in attrition.compared(people, kind, "arm", groups, pairs):
@@ -218,7 +220,7 @@ def attritions(study: Study, kind: str) -> Iterator[SimpleNamespace]:
 
 ATTRITION = attrition.columns(
     [
-        *of_gains("shots"),
+        *gain_columns("shots"),
         Column("new_arm", "Arm", "arm whose gain is reported", get="new"),
         Column("base_arm", "Against", "arm that is the base of the gain", get="base"),
     ],
@@ -243,7 +245,7 @@ def plan(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     for (new, base), (shots, scored) in product(contrasts(study), by_shots.items()):
         gains = [
             arg.task_gain(*task)
-            for task in in_both(scored, new, base)
+            for task in paired_scores(scored, new, base)
             if min(len(arm_scores) for arm_scores in task[1:]) > 1
         ]
         if any(gain.refused for gain in gains) or not any(
@@ -269,7 +271,7 @@ def plan(study: Study, kind: str) -> Iterator[SimpleNamespace]:
 
 PLAN = [
     Column("kind"),
-    *of_gains("shots", "new_arm", "base_arm"),
+    *gain_columns("shots", "new_arm", "base_arm"),
     Column("tasks", "Tasks", "number of unseen tasks in the plan", show=count),
     Column("width", "± %", "half the 95 % interval of the ARG", "%", points),
     Column("people", "People", "in each arm of each task (t quantile); about half of such studies"

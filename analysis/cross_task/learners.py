@@ -16,9 +16,9 @@ from functools import cached_property
 from operator import attrgetter
 
 from analysis.cross_task import cross_task
-from analysis.cross_task.cross_task import ALL, Gain, Scores, of_gains
+from analysis.cross_task.cross_task import ALL, Gain, Scores, gain_columns
 from analysis.models import model_runs
-from analysis.models.models import WHO
+from analysis.models.models import KIND_NAMES
 from analysis.scores import test_sets
 from analysis.scores.columns import Table, between, count
 from analysis.stats import arg
@@ -38,8 +38,8 @@ def model_gains(study: Study, _kind: str = "") -> list[Gain]:
 
 def _uploaded(study: Study) -> Iterator[tuple[str, Scores]]:
     """Yield uploaded models with their scores on the training splits shared by all their arms."""
-    files = compared_files.of_arms(study).filter(shots__in=study.shots)
-    under = test_sets.of_files(files, study.tasks.all())
+    files = compared_files.arm_files(study).filter(shots__in=study.shots)
+    under = test_sets.file_scores(files, study.tasks.all())
     runs: dict[str, dict[tuple[int, str], dict[str, dict[int | None, float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(dict))
     )
@@ -69,10 +69,10 @@ def _seated(study: Study) -> Iterator[tuple[str, Scores]]:
 WILSON = "Wilson's 95 % interval over tasks"
 MODEL_GAINS = [
     Column("model", "Model", "uploaded model, or one in an annotator's seat", get="kind"),
-    *of_gains("task", "metric", "shots", "new_arm", "base_arm", "meaning"),
+    *gain_columns("task", "metric", "shots", "new_arm", "base_arm", "meaning"),
     Column("new_runs", "n", "runs in the arm: training splits, or seats", "", count, "new_people"),
     Column("base_runs", "n against", "runs in the base arm", "", count, "base_people"),
-    *of_gains("new", "base", "gain", "difference", "refused"),
+    *gain_columns("new", "base", "gain", "difference", "refused"),
 ]
 
 
@@ -105,7 +105,7 @@ class Learner(Gain):
 def learners(study: Study, kind: str) -> Iterator[Learner]:
     """Yield annotators of one kind, then models, by contrast. Models are never pooled."""
     people = [] if kind == Kind.MODEL else cross_task.gains(study, kind)
-    rows = [replace(row, kind=WHO[Kind(kind)]) for row in people]
+    rows = [replace(row, kind=KIND_NAMES[Kind(kind)]) for row in people]
     of_models = model_gains(study)
     rows += [replace(row, low=math.nan, high=math.nan, no_interval="") for row in of_models]
     for _key, group in itertools.groupby(rows, attrgetter("kind", "new_arm", "base_arm", "shots")):
@@ -129,13 +129,13 @@ def _band(name: str, heading: str) -> list[Column]:
     ]
 
 
-_WHO = [Column("learner", "Learner", "annotators, or a model", get="kind")]
-_CONTRAST = [*_WHO, *of_gains("shots", "new_arm", "base_arm")]
+_LEARNER = [Column("learner", "Learner", "annotators, or a model", get="kind")]
+_CONTRAST = [*_LEARNER, *gain_columns("shots", "new_arm", "base_arm")]
 _TASKS = Column("tasks", "Tasks", "unseen tasks", "", count, lambda row: len(row.tasks))
 LEARNERS = [
     *_CONTRAST,
     _TASKS,
-    *of_gains("gain", "95 %", "low_95", "high_95", "difference"),
+    *gain_columns("gain", "95 %", "low_95", "high_95", "difference"),
     *_band("above", "Above +5 %"),
     *_band("within", "Within ±5 %"),
     *_band("below", "Below -5 %"),
@@ -145,7 +145,9 @@ LEARNERS = [
 def correlations(study: Study, kind: str) -> Iterator[Learner]:
     """Yield one row per model and contrast that shares at least three tasks with annotators."""
     all_learners = list(learners(study, kind))
-    people = {learner.contrast: learner for learner in all_learners if learner.kind in WHO.values()}
+    people = {
+        learner.contrast: learner for learner in all_learners if learner.kind in KIND_NAMES.values()
+    }
     for learner in all_learners:
         base = people.get(learner.contrast, learner)
         both = sorted({*learner.relative} & {*base.relative})
@@ -185,7 +187,7 @@ CATEGORIES = [
     Column("category", "Category", "of the unseen tasks in the ontology of CrossFit", get="task"),
     _TASKS,
     Column("seen", "Upstream tasks", "upstream tasks of the same category", show=count),
-    *of_gains("gain"),
+    *gain_columns("gain"),
 ]
 
 
@@ -194,7 +196,10 @@ def bars(study: Study, kind: str) -> list[Gain]:
     return [gain for row in rows for gain in (*row.tasks, *([row] if row.task == ALL else []))]
 
 
-BARS = [*_WHO, *of_gains("new_arm", "shots", "task", "metric", "gain", "95 %", "low_95", "high_95")]
+BARS = [
+    *_LEARNER,
+    *gain_columns("new_arm", "shots", "task", "metric", "gain", "95 %", "low_95", "high_95"),
+]
 TABLES = [
     Table("learners", "ARG of annotators and models", LEARNERS, learners),
     Table("model-gains", "Gains of models", MODEL_GAINS, model_gains),

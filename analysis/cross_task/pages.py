@@ -7,10 +7,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from analysis.cross_task import cross_task, learners, upstream
-from analysis.cross_task.upstream import OF_ARMS
+from analysis.cross_task.upstream import ARM_TABLES
 from analysis.scores import performance
 from analysis.scores.api import KIND, OBJECT, KindOfTable
-from analysis.scores.pages import csv_file, of_kind
+from analysis.scores.pages import csv_file, study_and_kind
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import signed_in
 from annotation.web.views import tagged
@@ -19,14 +19,14 @@ from tasks.columns import cells, on_page
 
 @signed_in("GET")
 def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
-    study, kind, context = of_kind(request, name)
+    study, kind, context = study_and_kind(request, name)
     if not study.is_cross_task:
         raise Http404
-    tables = {name: table.page(study, kind) for name, table in upstream.OF_ARMS.items()}
+    tables = {name: table.page(study, kind) for name, table in upstream.ARM_TABLES.items()}
     context |= {
         "tables": tables,
         "of_learners": [tables[table.name] for table in learners.TABLES],
-        "of_arms": [tables[table.name] for table in upstream.OF_SEVERAL],
+        "of_arms": [tables[table.name] for table in upstream.SEVERAL_ARMS],
         "sentences": list(cross_task.sentences(study, kind)),
         "question": cross_task.QUESTION,
         "published": {
@@ -40,9 +40,9 @@ def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
 @signed_in("GET")
 def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     study = scores_of(request, name)
-    if table not in upstream.OF_ARMS:
+    if table not in upstream.ARM_TABLES:
         raise Http404
-    source = upstream.OF_ARMS[table]
+    source = upstream.ARM_TABLES[table]
     all_rows = [row for kind in performance.kinds(study) for row in source.rows(study, kind)]
     # Rows of models and published rows repeat for each kind. Undefined numbers are never equal.
     all_rows = list({repr(row): row for row in all_rows}.values())
@@ -51,14 +51,14 @@ def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse
 
 class CrossTask(KindOfTable):
     @extend_schema(
-        parameters=[KIND, OpenApiParameter("table", str, "path", enum=list(OF_ARMS))],
+        parameters=[KIND, OpenApiParameter("table", str, "path", enum=list(ARM_TABLES))],
         responses=OBJECT,
         summary="A table of a cross-task study",
     )
     def get(self, request: Request, name: str, table: str) -> Response:
         study = scores_of(request, name)
-        if table not in OF_ARMS:
+        if table not in ARM_TABLES:
             raise Http404
-        source = OF_ARMS[table]
+        source = ARM_TABLES[table]
         rows = self.rows(request, study, source.columns, source.rows)
         return tagged(request, {"table": table, "rows": rows})

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.cross_task import cross_task, learners
-from analysis.cross_task.cross_task import of_gains, percent
+from analysis.cross_task.cross_task import gain_columns, percent
 from analysis.heavy import np, pd
 from analysis.scores.columns import Table, count, signed_between, signed_points
 from analysis.scores.tested import p_columns
@@ -137,7 +137,9 @@ def changes(study: Study, kind: str) -> list[SimpleNamespace]:
     rows, by_shots = [], cross_task.scores(study, kind) if kind != Kind.MODEL else {}
     for (new, base), meaning in cross_task.contrasts(study).items():
         for fewer, more in combinations(by_shots, 2):
-            tasks = [cross_task.in_both(by_shots[shots], new, base) for shots in (fewer, more)]
+            tasks = [
+                cross_task.paired_scores(by_shots[shots], new, base) for shots in (fewer, more)
+            ]
             names = [task[0] for task in tasks[0]]
             if names and names == [task[0] for task in tasks[1]]:
                 of = cross_task.ALL if len(names) > 1 else names[0]
@@ -159,26 +161,26 @@ def _adjusted(rows: Iterable[Any]) -> list[SimpleNamespace]:
 
 ARM_TESTS = [
     Column("kind"),
-    *of_gains("shots", "new_arm", "base_arm", "meaning", "task", "new_people", "base_people"),
-    *of_gains("gain", "95 %", "low_95", "high_95", "method", "no_interval"),
+    *gain_columns("shots", "new_arm", "base_arm", "meaning", "task", "new_people", "base_people"),
+    *gain_columns("gain", "95 %", "low_95", "high_95", "method", "no_interval"),
     *p_columns(FAMILY),
 ]
 CHANGES = [
     Column("kind"),
     Column("from_shots", "Fewer shots", "of the gain that is subtracted", show=count),
     Column("shots", "More shots", "of the other gain", show=count),
-    *of_gains("new_arm", "base_arm", "meaning", "task", "new_people", "base_people"),
+    *gain_columns("new_arm", "base_arm", "meaning", "task", "new_people", "base_people"),
     Column("gain", "Change of gain", "relative gain with more shots minus that with fewer",
            "points", percent),
-    *of_gains("low_95", "high_95"),
+    *gain_columns("low_95", "high_95"),
     Column("", "95 %", "delta method, from the variances of both gains", "points", signed_between,
            attrgetter("low", "high", "no_interval")),
-    *of_gains("method", "no_interval"),
+    *gain_columns("method", "no_interval"),
     Column("difference", "Change of difference", "difference with more shots minus that with fewer",
            "points", signed_points),
     Column("", "95 % of change", "t interval of the change of difference", "points",
            signed_between, attrgetter("difference_low", "difference_high")),
-    *of_gains("difference_low_95", "difference_high_95", "refused"),
+    *gain_columns("difference_low_95", "difference_high_95", "refused"),
     *p_columns("all changes of the same interpretation"),
 ]  # fmt: skip
 
@@ -216,16 +218,16 @@ def _steps(a: str, b: str) -> float:
 
 BY_TASK = [
     Column("kind"),
-    *of_gains("task", "metric", "shots", "new_arm"),
+    *gain_columns("task", "metric", "shots", "new_arm"),
     Column("trained", "Upstream tasks", "tasks on which the arm trained"),
     Column("each", "Examples", "of each of these tasks, per participant", show=count),
     Column("distance", "Distance", "mean distance of these tasks to the unseen task in the ontology"
            " of CrossFit: 0 same category, 1 same branch (such as cls), 2 other branch",
            "0 to 2", two_digits),
-    *of_gains("new_people", "base_people", "new", "base", "new_sd", "base_sd"),
-    *of_gains("gain", "95 %", "low_95", "high_95", "no_interval", "refused"),
+    *gain_columns("new_people", "base_people", "new", "base", "new_sd", "base_sd"),
+    *gain_columns("gain", "95 %", "low_95", "high_95", "no_interval", "refused"),
 ]  # fmt: skip
-OF_SEVERAL = [
+SEVERAL_ARMS = [
     Table("arm-tests", "Tests of gains", ARM_TESTS, arm_tests, {"family": FAMILY}),
     Table("by-task", "Unseen tasks under each arm", BY_TASK, by_task),
     Table("changes", "Gains by shots", CHANGES, changes),
@@ -235,7 +237,7 @@ OF_SEVERAL = [
 _WORDS = {"question": cross_task.QUESTION, "groups": "arms"}
 _TABLES = [
     Table("gains", "Gains of the arms", cross_task.GAINS, cross_task.joint, _WORDS),
-    *OF_SEVERAL,
+    *SEVERAL_ARMS,
     *learners.TABLES,
     Table("completions", "Attrition by arm", cross_task.ATTRITION, cross_task.attritions, _WORDS),
     Table("manipulation", "Upstream tasks", MANIPULATION, manipulation),
@@ -243,4 +245,4 @@ _TABLES = [
     Table("plan", "Participants required for the ARG", cross_task.PLAN, cross_task.plan),
 ]
 # Maps names to the tables of a cross-task study.
-OF_ARMS = {table.name: table for table in _TABLES}
+ARM_TABLES = {table.name: table for table in _TABLES}

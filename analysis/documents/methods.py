@@ -34,7 +34,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
         "agreement": tables.get(results.AGREEMENT),
         "of_shots": tables.get(results.OF_SHOTS),
         "of_models": tables.get(results.OF_MODELS),
-        "of_arms": tables.get(planned_analysis.OF_ARMS),
+        "of_arms": tables.get(planned_analysis.ARM_GAINS),
         **planned_analysis.context(record.manifest),
         **_pay(record),
     }
@@ -63,7 +63,7 @@ def _design(record: StudyRecord) -> dict[str, Any]:
         "shots": f"{listed(map(str, shots))} {'shot' if shots == [1] else 'shots'}",
         "opened_at": wording.moment(opened_at),
         "cells": sum(scenario.get("arm") != Arm.QUESTION for scenario in manifest["scenarios"]),
-        "ways": _ways(manifest),
+        "ways": _answer_kinds(manifest),
         "is_from_elsewhere": {name for name, _n in record.platforms} - {ProlificAdapter.label},
         "per_browser": per_browser(record),
         "reached": recruitment.reached(record),
@@ -74,10 +74,10 @@ def _design(record: StudyRecord) -> dict[str, Any]:
     }
 
 
-def _ways(manifest: dict[str, Any]) -> list[str]:
-    tasks: dict[str, list[str]] = {verb: [] for _noun, verb in wording.WAYS.values()}
+def _answer_kinds(manifest: dict[str, Any]) -> list[str]:
+    tasks: dict[str, list[str]] = {verb: [] for _noun, verb in wording.FORMS.values()}
     for task in manifest["tasks"]:
-        _noun, verb = wording.WAYS[wording.answer_kind(task["card"])]
+        _noun, verb = wording.FORMS[wording.answer_kind(task["card"])]
         tasks[verb].append(task["name"])
     ways = {verb: names for verb, names in tasks.items() if names}
     if len(ways) == 1:
@@ -89,8 +89,8 @@ def _participants(record: StudyRecord) -> dict[str, Any]:
     rejected, analysed = record.rejected
     return {
         "can_screen_out": wording.can_screen_out(record.manifest),
-        "by_hand": record.excluded_by_hand,
-        "automatic": record.excluded - record.excluded_by_hand,
+        "manually": record.excluded_manually,
+        "automatic": record.excluded - record.excluded_manually,
         "rejected": rejected,
         "rejected_analysed": analysed,
     }

@@ -29,7 +29,7 @@ from analysis.scores import findings, findings_columns, means, performance
 from analysis.scores import sensitivity as rules
 from analysis.scores.columns import TableRows
 from analysis.scores.overlap import OVERLAP
-from analysis.scores.pages import chosen_kind, csv_file, of_kind
+from analysis.scores.pages import chosen_kind, csv_file, study_and_kind
 from annotation.models import Study
 from annotation.monitoring import report_answers
 from annotation.monitoring.sample import (
@@ -239,7 +239,7 @@ class SampleTable(StudyPost):
     row, form_class = "sample_upload", SampleForm
     summary = "Make the table of the sample of Prolific's demographic export, or delete it"
     faults: ClassVar = {ExportError: "csv"}
-    tells = True
+    shows_message = True
 
     def subject(self, request: HttpRequest, data: Any, **names: Any) -> Study:
         return opened_study(request, names["name"], right_to(self.row))
@@ -307,7 +307,7 @@ TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
     **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
     **{
         table.name: (table.columns, table.rows)
-        for table in (*findings_columns.OF_ARMS, OVERLAP, means.STRATA)
+        for table in (*findings_columns.ARM_TABLES, OVERLAP, means.STRATA)
     },
     "sensitivity": (rules.COLUMNS, rules.table),
     "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),
@@ -328,7 +328,7 @@ def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
 @signed_in("GET")
 def latex_page(request: HttpRequest, name: str) -> HttpResponse:
     """List the tables that can be copied or downloaded as LaTeX. Nothing is computed."""
-    study, kind, context = of_kind(request, name)
+    study, kind, context = study_and_kind(request, name)
     exhibits = study.report_answers.filter(item="exhibits").values_list("text", flat=True)
     titles = paper_tables.filled(study, kind)
     context |= {"titles": titles, "chosen": ", ".join(exhibits).split(", ")}

@@ -54,7 +54,7 @@ SENSITIVITY_NOTE = (
 )
 OVER_BOTH = "Mean ± SD (x 100) over annotators or training splits."
 METHODS = {"FT": "fine-tuning", "PT": "prompt-tuning", "ICL": "in-context learning"}
-WHO = {
+ANNOTATOR_KINDS = {
     Kind.PERSON: "people",
     Kind.SIMULATED: "simulated annotators (not people)",
     Kind.MODEL: "models as annotators (not people)",
@@ -100,7 +100,7 @@ def filled(study: Study, kind: str) -> dict[str, str]:
 
 
 def _printed(study: Study) -> dict[str, Printed]:
-    printed = TABLES | OF_ARMS if study.is_cross_task else TABLES
+    printed = TABLES | ARM_TABLES if study.is_cross_task else TABLES
     has_strata = means.strata_of(study)
     return printed | {means.STRATA.name: _simple(means.STRATA)} if has_strata else printed
 
@@ -127,7 +127,7 @@ def _table(
 ) -> PaperTable:
     recipes = sorted({recipe(t.card.gold_rule, metric=t.card.metric) for t in study.tasks.all()})
     notes = [*filter(None, [intro]), f"Recipe: {'; '.join(recipes)}", *marks.sentences(study)]
-    caption = f"{title}: {study.title}, {WHO[Kind(kind)]}"
+    caption = f"{title}: {study.title}, {ANNOTATOR_KINDS[Kind(kind)]}"
     return PaperTable(f"{study.name}-{name}-{kind}", caption, columns, rows, notes, groups)
 
 
@@ -231,7 +231,7 @@ def _leaderboard(study: Study, kind: str) -> Iterator[PaperTable]:
     for board in leaderboard.boards(study, kind):
         columns = [
             Column("", "Who", get=lambda e: f"{e.name} (published)" if e.is_published else e.name),
-            *leaderboard.of_board(board),
+            *leaderboard.board_columns(board),
         ]
         rows = [entry for _heading, entries in board.groups for entry in entries]
         title = f"Leaderboard, {board.heading}"
@@ -285,7 +285,7 @@ TABLES: dict[str, Printed] = {
     SAMPLE.name: _simple(SAMPLE, "sample"),
     **{name: Printed(findings_columns.table(name, []).title, partial(_finding, name))
        for name in findings.TABLES},
-    **{table.name: _simple(table) for table in findings_columns.OF_ARMS},
+    **{table.name: _simple(table) for table in findings_columns.ARM_TABLES},
     PLATEAU.name: _simple(PLATEAU, "training of three"),
     ADMISSION.name: Printed(ADMISSION.title, _admission, "nothing", ADMISSION.needs),
     OVERLAP.name: _simple(OVERLAP, "people and models"),
@@ -316,9 +316,9 @@ TABLES: dict[str, Printed] = {
                                  "sized models" if name == figure_data.SIZES else "people")
        for name, title in figure_data.TITLES.items()},
 }  # fmt: skip
-OF_GAINS = f"figure-{figure_data.GAINS}"
+GAINS_FIGURE = f"figure-{figure_data.GAINS}"
 # Further tables of a cross-task study.
-OF_ARMS: dict[str, Printed] = {
-    **{name: _simple(table) for name, table in upstream.OF_ARMS.items()},
-    OF_GAINS: TABLES.pop(OF_GAINS),
+ARM_TABLES: dict[str, Printed] = {
+    **{name: _simple(table) for name, table in upstream.ARM_TABLES.items()},
+    GAINS_FIGURE: TABLES.pop(GAINS_FIGURE),
 }

@@ -48,8 +48,8 @@ def context(manifest: Manifest) -> dict[str, Any]:
         "fewest_for_bootstrap": FEWEST_FOR_BOOTSTRAP,
         "resamples": RESAMPLES,
         "power": POWER,
-        "of_people": wording.OF_PEOPLE,
-        "at_least": wording.AT_LEAST,
+        "of_people": wording.WELCH_TEST,
+        "at_least": wording.LOWER_BOUND,
         "to_both": BOTH,
         "to_runs": RUNS,
         "to_arms": cross_task.QUESTION,
@@ -93,8 +93,8 @@ def _power(groups: list[tuple[int, int]], note: str) -> Grid:
 
 # Additional sections for a cross-task study.
 
-OF_ARMS = "Gains of the arms"  # table caption and section title
-OF_CURVE = "Learning curve within an upstream task"
+ARM_GAINS = "Gains of the arms"  # table caption and section title
+LEARNING_CURVE = "Learning curve within an upstream task"
 
 
 def interval(manifest: Manifest) -> str:
@@ -123,17 +123,17 @@ def results(study: Study) -> list[Block]:
     if not rows:
         return [Paragraph("No unseen task has been completed by participants in two arms yet.")]
     published = cross_task.published_for(study)
-    completions = upstream.OF_ARMS["completions"]
+    completions = upstream.ARM_TABLES["completions"]
     tables: list[tuple[str, Sequence[Column], Sequence[Any]]] = [
-        (OF_ARMS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
+        (ARM_GAINS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
         *(
             (table.title, table.columns, table.rows(study, Kind.PERSON))
-            for table in (*upstream.OF_SEVERAL, *learners.TABLES)
+            for table in (*upstream.SEVERAL_ARMS, *learners.TABLES)
         ),
         (completions.title, completions.columns, completions.rows(study, Kind.PERSON)),
         ("ARG of models, as published (Ye et al., 2021)", cross_task.PUBLISHED, published),
         ("Manipulation check", upstream.MANIPULATION, upstream.manipulation(study, Kind.PERSON)),
-        (OF_CURVE, upstream.CURVE, upstream.curve(study, Kind.PERSON)),
+        (LEARNING_CURVE, upstream.CURVE, upstream.curve(study, Kind.PERSON)),
     ]
     intros = {completions.title: [completions.intro]}
     return [

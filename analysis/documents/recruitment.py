@@ -72,13 +72,13 @@ def _flat(value: Any) -> str:
 SENSITIVITY = "Sensitivity to inclusion criteria"
 
 
-def of_attrition(record: StudyRecord) -> Iterator[Block]:
+def attrition_blocks(record: StudyRecord) -> Iterator[Block]:
     if rows := ATTRITION.rows(record.study, Kind.PERSON):
         columns = on_page(ATTRITION.columns)
         yield Grid.of(ATTRITION.title, columns, rows, [ATTRITION.intro, meanings(columns)])
 
 
-def of_admission(record: StudyRecord) -> Iterator[Block]:
+def admission_blocks(record: StudyRecord) -> Iterator[Block]:
     if rows := ADMISSION.rows(record.study, Kind.PERSON):
         yield from map(Paragraph, attrition.warnings(record.study))
         notes = [ADMISSION.intro, meanings(on_page(ADMISSION.columns[5:]))]

@@ -70,13 +70,13 @@ def document(record: Record, answers: Mapping[str, str]) -> blocks.Document:
             "Uncertainty and differences",
             [
                 *parts["uncertainty"],
-                *recruitment.of_attrition(record),
-                *recruitment.of_admission(record),
+                *recruitment.attrition_blocks(record),
+                *recruitment.admission_blocks(record),
                 *marked,
             ],
         ),
         *_section(recruitment.SENSITIVITY, parts["criteria"], marked),
-        *_section(planned_analysis.OF_ARMS, arms),
+        *_section(planned_analysis.ARM_GAINS, arms),
         *_section("Agreement and aggregated answers", parts["agreement"], marked),
         Section(
             "Human ceiling and doubtful gold answers",
@@ -137,18 +137,18 @@ def _stage(name: str, meaning: str) -> Column:
     return Column(name, name.capitalize(), meaning, get=lambda row: getattr(row[1], name))
 
 
-AT_ZERO = " (at zero shots: saw the first example)"
+ZERO_SHOTS = " (at zero shots: saw the first example)"
 # Columns for (scenario, Funnel) pairs.
 FUNNEL = [
     Column("scenario", "Scenario", get=itemgetter(0)),
     _stage("arrived", "took a seat"),
     _stage("consented", "agreed to take part"),
-    _stage("trained", f"completed the training step{AT_ZERO}"),
+    _stage("trained", f"completed the training step{ZERO_SHOTS}"),
     _stage("qualified", "admitted to the annotation step"),
     _stage("completed", "answered all test examples and did not withdraw"),
     _stage("analysed", "completed and not excluded"),
 ]
-WAYS_OUT = {
+DROPOUTS = {
     "declined": "did not consent",
     "refused": "had already done this task",
     "screened_out": "screened out",
@@ -162,7 +162,7 @@ WAYS_OUT = {
 
 def _funnel(record: StudyRecord) -> list[Block]:
     total = record.flow
-    dropouts = [f"{label}: {getattr(total, field)}" for field, label in WAYS_OUT.items()]
+    dropouts = [f"{label}: {getattr(total, field)}" for field, label in DROPOUTS.items()]
     dropouts.append(f"completed, but excluded from the analysis: {record.excluded}")
     if record.failed_questions:
         dropouts.append(
@@ -173,7 +173,7 @@ def _funnel(record: StudyRecord) -> list[Block]:
         for key, number in record.refused_arrivals.items()
     ]
     meaning = " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:])
-    notes = [meaning if 0 in record.study.shots else meaning.replace(AT_ZERO, "")]
+    notes = [meaning if 0 in record.study.shots else meaning.replace(ZERO_SHOTS, "")]
     notes += markup.texts(_texts(record), "flow_")
     flow = [*record.funnels, ("Total", total)]
     return [

@@ -168,7 +168,7 @@ SEATED_NOTE = (
 )
 
 
-def of_models(record: StudyRecord) -> Iterator[Block]:
+def model_blocks(record: StudyRecord) -> Iterator[Block]:
     seated = list(_seated(record)) if record.has_seated_models else []
     if not seated and not record.model_names:
         return
@@ -201,7 +201,7 @@ PARTS: dict[str, Callable[[StudyRecord], Iterable[Block]]] = {
     "agreement": agreement,
     "ceilings": among_people,
     "figures": pictures,
-    "models": of_models,
+    "models": model_blocks,
 }
 BLOCKS: dict[str, type[Paragraph | Grid | Picture]] = {
     block.kind: block for block in (Paragraph, Grid, Picture)

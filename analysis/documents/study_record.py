@@ -43,14 +43,14 @@ from annotation.monitoring import funnel
 from annotation.monitoring.sample import Row
 from annotation.pay import ledger
 from annotation.pay.budget import PAUSED
-from annotation.protocol.activity_summary import SIGNS
+from annotation.protocol.activity_summary import REPORTS
 from annotation.recruitment.platform_adapters import source_of
 from annotation.study import compared_files
 from tasks.cards import place
 from tasks.models import Example, Split, Task
 
 # Matches audit log sentences (AuditEntry.what) that contain no names.
-NAMES_NOBODY = re.compile(
+ANONYMOUS_CHANGE = re.compile(
     rf"{PAUSED}|paused$|reopened$|closed for good$|budget raised from "
     r"|\d+ seats? added to |list entry (created|ended): "
     r"|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
@@ -153,9 +153,9 @@ class StudyRecord:
         return self.flow.completed - self.flow.analysed
 
     @cached_property
-    def excluded_by_hand(self) -> int:
+    def excluded_manually(self) -> int:
         latest = {e.annotator: e for e in self.exclusions if not e.by_design}
-        return sum(e.by_hand and not e.in_analysis for e in latest.values())
+        return sum(e.by_researcher and not e.in_analysis for e in latest.values())
 
     @property
     def people(self) -> ParticipationQuerySet:
@@ -267,9 +267,9 @@ class StudyRecord:
         return counts["passed"], counts["n"]
 
     @cached_property
-    def page_signs(self) -> dict[str, int]:
+    def page_reports(self) -> dict[str, int]:
         activity = Activity.objects.filter(turn__participation__in=self.people.analysed())
-        sums = activity.aggregate(**{name: Sum(name) for name in ("blurs", "pastes", *SIGNS)})
+        sums = activity.aggregate(**{name: Sum(name) for name in ("blurs", "pastes", *REPORTS)})
         return {name: value or 0 for name, value in sums.items()}
 
     @cached_property
@@ -301,8 +301,8 @@ class StudyRecord:
         """Return the decisions about the analysis in chronological order.
 
         `by_design` means that the frozen design screened the annotator out, by a rule or a
-        researcher's decision. `by_hand` means that a researcher made a decision about an annotator
-        who was not screened out.
+        researcher's decision. `by_researcher` means that a researcher made a decision about an
+        annotator who was not screened out.
         """
         decisions = Decision.objects.filter(
             participation__in=self.people, about=Decision.About.ANALYSIS
@@ -313,8 +313,8 @@ class StudyRecord:
         exclusions = []
         for annotator, outcome, reason, at, status, by in rows:
             by_design = status == Status.SCREENED_OUT
-            by_hand = by is not None and not by_design
-            source = "by a researcher" if by_hand else "automatically"
+            by_researcher = by is not None and not by_design
+            source = "by a researcher" if by_researcher else "automatically"
             exclusions.append(
                 SimpleNamespace(
                     annotator=annotator,
@@ -322,7 +322,7 @@ class StudyRecord:
                     reason=self.masked(reason),
                     at=at,
                     by_design=by_design,
-                    by_hand=by_hand,
+                    by_researcher=by_researcher,
                     made="by the design" if by_design else source,
                 )
             )
@@ -362,7 +362,7 @@ class StudyRecord:
         """
         events = self.study.events.filter(at__gt=self.study.opened_at, topic=Topic.STUDY)
         return [
-            (at, text if NAMES_NOBODY.match(text) else "another change (see the study's log)")
+            (at, text if ANONYMOUS_CHANGE.match(text) else "another change (see the study's log)")
             for at, text in events.values_list("at", "what")
             if not NO_CHANGE.match(text)
         ]

@@ -13,7 +13,7 @@ from analysis.documents.blocks import Block, Bullets, Fact, Paragraph
 from analysis.scores.markup import rendered
 from analysis.stats.learning import pairs_of_shots
 from annotation.models import Arm, Qualification, Study
-from annotation.study.consequences import IN_TEST
+from annotation.study.consequences import ALSO_IN_TEST
 from annotation.study.cross_task import training_in
 from tasks.answer_keys import LABEL, SPANS
 from tasks.answers import KINDS
@@ -27,8 +27,8 @@ Manifest = dict[str, Any]
 LEVEL = 0.05
 POWER = 0.8
 # The test used to plan group sizes, and how it differs from the primary test.
-OF_PEOPLE = "Welch's t test over annotators alone"
-AT_LEAST = (
+WELCH_TEST = "Welch's t test over annotators alone"
+LOWER_BOUND = (
     "The primary test also generalises to other examples, so it needs at least this difference."
 )
 
@@ -69,7 +69,7 @@ REPORTED = Verbs(
 
 
 # Maps an answer type to the noun for an answer and the action of the annotator.
-WAYS = {
+FORMS = {
     SPANS: (KINDS[SPANS].noun, KINDS[SPANS].action),
     "typed": ("highlighted spans or typed texts", "highlighting spans of the text or typing"),
     **{kind.name: (kind.noun, kind.action) for kind in KINDS.values()},
@@ -77,7 +77,7 @@ WAYS = {
 
 
 def answer_kind(card: dict[str, Any]) -> str:
-    """Return the WAYS key for a card in the manifest."""
+    """Return the FORMS key for a card in the manifest."""
     usual = LABEL if card.get("labels") else "typed" if card.get("typed") else SPANS
     return card.get("answer") or usual
 
@@ -278,7 +278,7 @@ def data_warnings(manifest: Manifest) -> list[Block]:
     sentences = manifest["data_warnings"]
     if not sentences:
         return []
-    if manifest["accepts_leakage"] and any(each.endswith(IN_TEST) for each in sentences):
+    if manifest["accepts_leakage"] and any(each.endswith(ALSO_IN_TEST) for each in sentences):
         sentences = [*sentences, "The leakage was known and accepted before the study opened."]
     return [Paragraph("Warnings from these tasks' data reports:"), Bullets(sentences)]
 

@@ -20,7 +20,7 @@ from tasks.clock import database_now
 from tasks.columns import Column
 from tasks.models import Example
 
-AT_LEAST = 2  # number of annotators who agree with each other
+FEWEST_AGREEING = 2  # number of annotators who agree with each other
 
 
 def _texts(texts: Sequence[str]) -> str:
@@ -44,7 +44,7 @@ TALLY = [
     Column("task", "Task"),
     Column("doubtful", "Against gold", "examples on which all gave the same incorrect answer"),
     Column("unanimous", "Unanimous", "examples on which all annotators gave the same answer"),
-    Column("test_examples", "Examples", f"test examples that {AT_LEAST} or more annotators"
+    Column("test_examples", "Examples", f"test examples that {FEWEST_AGREEING} or more annotators"
            " answered", get="examples"),
 ]  # fmt: skip
 
@@ -76,7 +76,7 @@ def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Un
         unit = units.setdefault(example, Unit(task, example, texts, s1))
         unit.n += 1
         unit.is_unanimous &= texts == unit.answer
-    return [unit for unit in units.values() if unit.n >= AT_LEAST]
+    return [unit for unit in units.values() if unit.n >= FEWEST_AGREEING]
 
 
 def _answered(study: Study, kind: str) -> list[Unit]:
@@ -90,7 +90,7 @@ def _answered(study: Study, kind: str) -> list[Unit]:
         given.order_by()
         .values_list("turn__participation__scenario__task", "turn__example")
         .annotate(n=Count("pk"), low=Min("s1"), high=Max("s1"))
-        .filter(n__gte=AT_LEAST)
+        .filter(n__gte=FEWEST_AGREEING)
     )
     units, open_cases = [], {}
     for key, example, n, low, high in rows:

@@ -130,7 +130,7 @@ class ExamplePage:
             .filter(turn__example=self.example)
             .annotate(is_counted=Q(turn__participation__in=seats.counted(self.kind)))
             .select_related("turn__participation__scenario")
-            .defer(*(f"turn__participation__{name}" for name in (*ORDERS, "signs")))
+            .defer(*(f"turn__participation__{name}" for name in (*ORDERS, "activity_summary")))
             .prefetch_related("spans")
             .order_by("turn__participation__scenario__shots", "turn__participation__pseudonym")
         )

@@ -17,7 +17,7 @@ from analysis.examples import difficulty, gold_audit
 from analysis.examples.one_page import ExamplePage
 from analysis.scores import findings, performance
 from analysis.scores.api import KIND, OBJECT, KindOfTable
-from analysis.scores.pages import WORK, chosen_kind, csv_file, of_kind
+from analysis.scores.pages import WORK, chosen_kind, csv_file, study_and_kind
 from annotation.models import ExampleComment, GoldOpinion, Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import signed_in
@@ -63,7 +63,7 @@ class CommentForm(PageForm):
 
 @signed_in("GET")
 def examples(request: HttpRequest, name: str) -> HttpResponse:
-    study, kind, context = of_kind(request, name)
+    study, kind, context = study_and_kind(request, name)
     tasks = sorted(study.tasks.all(), key=lambda task: place(task.name))
     task = _task(request, tasks)
     job = findings.waiting(difficulty.job_of(study, kind))
@@ -119,7 +119,7 @@ def examples_file(request: HttpRequest, name: str) -> HttpResponse:
 @signed_in("GET")
 def audit(request: HttpRequest, name: str) -> HttpResponse:
     """List the test examples where all annotators of one kind contradict the gold."""
-    study, kind, context = of_kind(request, name)
+    study, kind, context = study_and_kind(request, name)
     job = findings.waiting(difficulty.job_of(study, kind))
     tallies, doubts = ([], []) if job else difficulty.doubts(study, kind)
     page_columns = columns.on_page(gold_audit.COLUMNS)

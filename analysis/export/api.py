@@ -118,7 +118,7 @@ def _pseudonyms_of(name: str) -> list[str]:
     return [*Study.objects.get(name=name).participations.values_list("pseudonym", flat=True)]
 
 
-OF_TURN: dict[str, tuple[str, Choices]] = {
+TURN_FILTERS: dict[str, tuple[str, Choices]] = {
     "task": ("example__split__task__name", tasks_of),
     "shots": ("participation__scenario__shots", _shots_of),
     "step": ("step", Step.values),
@@ -127,8 +127,8 @@ OF_TURN: dict[str, tuple[str, Choices]] = {
 }
 SHARED = [column for column in ANSWERS if column.brief is not None]
 JOINED = {column.lookup.rpartition("__")[0] for column in SHARED} - {""}
-OF_TYPE = {"integer": int, "number": float, "datetime": datetime, "string": str}
-KINDS: dict[str, Any] = {column.name: OF_TYPE[type_of(column.name)] for column in SHARED}
+PYTHON_TYPES = {"integer": int, "number": float, "datetime": datetime, "string": str}
+KINDS: dict[str, Any] = {column.name: PYTHON_TYPES[type_of(column.name)] for column in SHARED}
 KINDS |= {"answer": list[str], "gold": list[str], "hidden": bool}
 
 
@@ -146,7 +146,7 @@ class Answers(RowsView):
         " scores."
     )
     streams = True
-    filters: ClassVar = OF_TURN
+    filters: ClassVar = TURN_FILTERS
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Turn]:
         study = study_of(request, names["name"], "read")
@@ -199,7 +199,8 @@ class Spans(RowsView):
     summary = "Highlighted spans"
     streams = True
     filters: ClassVar = {
-        name: (f"answer__turn__{lookup}", choices) for name, (lookup, choices) in OF_TURN.items()
+        name: (f"answer__turn__{lookup}", choices)
+        for name, (lookup, choices) in TURN_FILTERS.items()
     }
 
     def rows(self, request: Request, **names: Any) -> QuerySet[AnswerSpan]:

@@ -27,8 +27,8 @@ from tasks.models import Job
 
 KIND = "release"
 VERSION = 9  # increase this when the content of a bundle changes
-OF_TURNS: tuple[Any, ...] = (models.Answer, models.Confidence, models.ProblemReport)
-OF_SEATS: tuple[Any, ...] = (models.Decision, models.ExitAnswers, models.LedgerEntry)
+TURN_MODELS: tuple[Any, ...] = (models.Answer, models.Confidence, models.ProblemReport)
+PARTICIPATION_MODELS: tuple[Any, ...] = (models.Decision, models.ExitAnswers, models.LedgerEntry)
 PARTS = ("data", "print", *COLUMNS, "verify", "zip")
 
 
@@ -40,8 +40,8 @@ def state(study: Study) -> str:
     )  # fmt: skip
     grown: list[QuerySet[Any]] = [
         models.Turn.objects.filter(participation__study=study),
-        *(model.objects.filter(turn__participation__study=study) for model in OF_TURNS),
-        *(model.objects.filter(participation__study=study) for model in OF_SEATS),
+        *(model.objects.filter(turn__participation__study=study) for model in TURN_MODELS),
+        *(model.objects.filter(participation__study=study) for model in PARTICIPATION_MODELS),
         models.Allocation.objects.filter(study=study),
         publishing.log_entries(study),
         study.consent_texts.all(),

@@ -29,8 +29,8 @@ TEXTS: dict[str, dict[str, str]] = tomllib.loads(
 )
 STUDY, SCENARIO = TEXTS["study"], TEXTS["scenario"]
 ARM, WORKER = TEXTS["arm"], TEXTS["annotator"]
-CHANNELS, SIGNS, OF_CELL = TEXTS["channels"], TEXTS["signs"], TEXTS["cell"]
-OF_GROUP = OF_CELL | {"shots": "shots of the group"}
+CHANNELS, REPORTS, CELL = TEXTS["channels"], TEXTS["reports"], TEXTS["cell"]
+GROUP = CELL | {"shots": "shots of the group"}
 # Number of columns in annotators.csv up to `arrival`.
 ALLOCATED = len(STUDY) + len(SCENARIO) + len(ARM) + len(WORKER) + 1
 
@@ -112,7 +112,7 @@ ANSWERS = (
         None, 0),
     *(
         OfTurn(name, f"{meaning} (reported by the browser)", f"activity__{name}", None, 0)
-        for name, meaning in SIGNS.items()
+        for name, meaning in REPORTS.items()
     ),
     OfTurn("shown_channel", CHANNELS["shown_channel"], "channel",
         "page or api: channel that showed it"),
@@ -120,11 +120,11 @@ ANSWERS = (
 )  # fmt: skip
 # Columns of the findings tables, without bootstrap columns for intervals.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
-_IN_CLOSED_FORM = (
+_CLOSED_FORM = (
     "n", "test_examples", "contexts", "mean", "low_95", "high_95", "t_low_95", "t_high_95", "se",
     "df", "no_interval", "sd_between_annotators", "sd_between_contexts", "sd_rest",
 )  # fmt: skip
-INTERVALS = {name: _INTERVALS[name] for name in _IN_CLOSED_FORM}
+INTERVALS = {name: _INTERVALS[name] for name in _CLOSED_FORM}
 _CONTRASTS = meanings(findings_columns.COLUMNS["contrasts"])
 # `question` has the same value in all rows, so the meaning of `low_95` includes it.
 CONTRASTS = _without(_CONTRASTS, "task", "question")
@@ -132,7 +132,7 @@ DIFFERENCES = _without(meanings(models_columns.DIFFERENCES), "task", "question")
 
 
 # Tables of *Statistics* that are also files of the export.
-SUMMED = [table for table in findings_columns.OF_ARMS if table is not ADMISSION]
+SUMMED = [table for table in findings_columns.ARM_TABLES if table is not ADMISSION]
 # Maps files to columns to meanings, without the columns of STUDY, which all files have.
 _OWN: dict[str, dict[str, str]] = {
     "examples.csv": TEXTS["examples"],
@@ -144,19 +144,17 @@ _OWN: dict[str, dict[str, str]] = {
     "metrics.csv": meanings(metrics.COLUMNS),
     "metric_values.csv": meanings(metrics.OWN_COLUMNS),
     "training.csv": meanings(training.BLOCK_SCORES),
-    "agreement.csv": OF_GROUP
+    "agreement.csv": GROUP
     | TEXTS["agreement"]
     | {f"alpha_{name}": ALPHA.format(measure) for name, measure in ALPHAS.items()}
     | TEXTS["aggregates"],
-    "intervals.csv": OF_GROUP | INTERVALS,
-    "contrasts.csv": OF_CELL | CONTRASTS,
-    **{
-        f"{table.name}.csv": OF_CELL | _without(meanings(table.columns), "task") for table in SUMMED
-    },
-    "ceilings.csv": OF_GROUP | _without(meanings(ceilings.COLUMNS), "task", "shots"),
-    "items.csv": OF_CELL | TEXTS["items"] | meanings(difficulty.columns([])) | TEXTS["unanimous"],
-    "sensitivity.csv": OF_CELL | _without(meanings(sensitivity.COLUMNS), "task"),
-    "overlap.csv": OF_CELL | _without(meanings(overlap.COLUMNS), "task"),
+    "intervals.csv": GROUP | INTERVALS,
+    "contrasts.csv": CELL | CONTRASTS,
+    **{f"{table.name}.csv": CELL | _without(meanings(table.columns), "task") for table in SUMMED},
+    "ceilings.csv": GROUP | _without(meanings(ceilings.COLUMNS), "task", "shots"),
+    "items.csv": CELL | TEXTS["items"] | meanings(difficulty.columns([])) | TEXTS["unanimous"],
+    "sensitivity.csv": CELL | _without(meanings(sensitivity.COLUMNS), "task"),
+    "overlap.csv": CELL | _without(meanings(overlap.COLUMNS), "task"),
     "flow.csv": SCENARIO | ARM | TEXTS["flow"],
     "refused_arrivals.csv": TEXTS["refused_arrivals"],
     "allocations.csv": TEXTS["allocations"] | SCENARIO | ARM | TEXTS["time"],
@@ -169,7 +167,7 @@ _OWN: dict[str, dict[str, str]] = {
     "wages.csv": TEXTS["wages"],
     "predictions.csv": TEXTS["model"] | SCENARIO | ARM | TEXTS["predictions"],
     "model_scores.csv": meanings(models_columns.MODEL),
-    "model_differences.csv": OF_CELL | DIFFERENCES,
+    "model_differences.csv": CELL | DIFFERENCES,
     "upstream_pool.csv": TEXTS["upstream_pool"],
     "upstream.csv": TEXTS["upstream"] | CHANNELS,
     "gains.csv": meanings(cross_task.GAINS),

@@ -225,14 +225,14 @@ def zip_folder(folder: Path, archive: Any) -> None:
 
 
 # Maps a type to its name in pandas. Int64 allows missing values.
-IN_PANDAS = {"integer": "Int64", "number": "float64", "datetime": "datetime64", "string": "string"}
+PANDAS = {"integer": "Int64", "number": "float64", "datetime": "datetime64", "string": "string"}
 
 
 def columns_markdown() -> str:
     parts = []
     for file, columns in COLUMNS.items():
         rows = "\n".join(
-            f"| `{column}` | {IN_PANDAS[type_of(column, file)]} | {text} |"
+            f"| `{column}` | {PANDAS[type_of(column, file)]} | {text} |"
             for column, text in columns.items()
         )
         parts.append(f"**{file}**\n\n| column | type | meaning |\n|---|---|---|\n{rows}\n")

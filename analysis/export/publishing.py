@@ -222,7 +222,7 @@ COLUMNS_OF_TIMES = {
     "decisions.csv": ("at",),
 }
 # Matches times in the audit log (ISO 8601) and in the report ("2026-11-21 20:03:00 UTC").
-IN_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)")
+TIME_IN_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)")
 
 
 def round_cell(text: str, unit: str) -> str:
@@ -233,13 +233,13 @@ def round_cell(text: str, unit: str) -> str:
     return moment(start.replace(hour=0) if unit == DAY else start)
 
 
-def in_text(text: str, unit: str) -> str:
+def round_times_in(text: str, unit: str) -> str:
     def start(match: re.Match[str]) -> str:
         day, between, hour, fraction, zone = match.groups()
         zeros = re.sub(r"\d", "0", fraction or "")
         return f"{day}{between}{'00' if unit == DAY else hour}:00:00{zeros}{zone}"
 
-    return IN_TEXT.sub(start, text)
+    return TIME_IN_TEXT.sub(start, text)
 
 
 def change_columns(path: Path, columns: Mapping[str, Callable[[str], str]]) -> None:

@@ -109,20 +109,20 @@ def decisions_rows(study: Study) -> Iterator[Row]:
         yield [*decision, "rule" if by is None else "researcher", score_seen, at]
 
 
-def _of_people(rows: QuerySet[Any], *names: str) -> Iterator[tuple[Any, ...]]:
+def _participant_rows(rows: QuerySet[Any], *names: str) -> Iterator[tuple[Any, ...]]:
     ordered = rows.order_by("participation__pseudonym", "pk")
     return ordered.values_list("participation__pseudonym", *names).iterator(CHUNK)
 
 
 def questionnaire_rows(study: Study) -> Iterator[Row]:
     rows = models.ExitAnswers.objects.filter(participation__study=study)
-    return _of_people(rows, "seen_before", "ai_used", "tools", "comments")
+    return _participant_rows(rows, "seen_before", "ai_used", "tools", "comments")
 
 
 def own_answers_rows(study: Study) -> Iterator[Row]:
     questions = {question.id: question for question in own_questions.parse(study.own_questions)}
     rows = models.OwnAnswer.objects.filter(participation__study=study)
-    for *seat, name, answer in _of_people(rows, "moment", "question", "answer"):
+    for *seat, name, answer in _participant_rows(rows, "moment", "question", "answer"):
         question = questions[name]
         yield [*seat, name, question.kind, question.text, answer]
 
@@ -130,7 +130,7 @@ def own_answers_rows(study: Study) -> Iterator[Row]:
 def pay_rows(study: Study) -> Iterator[Row]:
     rows = models.LedgerEntry.objects.filter(participation__study=study)
     rows = rows.exclude(participation__status=Status.WITHDRAWN)
-    fields = _of_people(rows, "kind", "cents", "currency", "submission")
+    fields = _participant_rows(rows, "kind", "cents", "currency", "submission")
     return ([*row, submission is not None] for *row, submission in fields)
 
 

@@ -35,7 +35,7 @@ from tasks.csv_files import csv_text
 MIXED_MODEL = Path(__file__).with_name("analysis.R")
 OWN_STYLES = (
     "pages", "plain", "tokens", "base", "worker", "choices", "highlighter", "label-search",
-    "beside", "reveal", "visit", "researcher", "print",
+    "panel", "reveal", "visit", "researcher", "print",
 )  # fmt: skip
 STYLES = {
     "pico.css": "vendor/pico-2.1.1.min.css",
@@ -59,13 +59,13 @@ def write_release(
     study: Study,
     target: Path,
     browser: str | None = None,
-    tell: Callable[[str], Any] = str,
+    warn: Callable[[str], Any] = str,
     key: Path | None = None,
     round_times: str = "",
 ) -> str:
     """Write the bundle to a new folder or NAME.zip, and return verify.py's output.
 
-    `browser` takes screenshots of the pages. If it fails, `tell` is called with the reason.
+    `browser` takes screenshots of the pages. If it fails, `warn` is called with the reason.
     `key` is the SSH key that signs the checksums, and `round_times` is one of publishing.UNITS.
     The bundle appears only once it is complete. Raises ReleaseError if the study is a draft, if
     verify.py finds a difference or if signing fails, and FileExistsError if the target exists.
@@ -75,7 +75,7 @@ def write_release(
     with _new(study, target.absolute()) as folder:
         with files.snapshot():
             write_data(study, folder, round_times)
-        write_readme(folder, _write_pictures(folder, browser, tell))
+        write_readme(folder, _write_pictures(folder, browser, warn))
         for name in COLUMNS:
             write_parquet(folder, name)
         return verify(folder, key)
@@ -123,7 +123,7 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
         _text(folder / "seen" / f"{name}.html", html)
     logged = csv_text(publishing.LOG_COLUMNS, publishing.log_rows(study, masked))
     if round_times:
-        logged = publishing.in_text(logged, round_times)
+        logged = publishing.round_times_in(logged, round_times)
     _text(folder / "audit_log.csv", logged)
 
 
@@ -255,7 +255,7 @@ def _write_documents(
 def _rounded(study: Study, text: str, unit: str) -> str:
     assert study.opened_at is not None  # drafts cannot be released
     opened = moment(study.opened_at)
-    return opened.join(publishing.in_text(part, unit) for part in text.split(opened))
+    return opened.join(publishing.round_times_in(part, unit) for part in text.split(opened))
 
 
 def _write_materials(study: Study, folder: Path) -> None:
@@ -275,27 +275,27 @@ def _instructions(card: Card) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any]) -> bool:
+def _write_pictures(folder: Path, browser: str | None, warn: Callable[[str], Any]) -> bool:
     """If given a browser, take screenshots of the pages in seen/. Return whether there are any."""
     if browser is None:
         return False
     try:
         screenshots.take(folder / "seen", browser)
     except screenshots.PictureError as error:
-        tell(str(error))
+        warn(str(error))
         return False
-    print_report(folder, browser, tell)
+    print_report(folder, browser, warn)
     return True
 
 
-def print_report(folder: Path, browser: str | None, tell: Callable[[str], Any] = str) -> None:
-    """If given a browser, print report.html to report.pdf. Pass errors to `tell`."""
+def print_report(folder: Path, browser: str | None, warn: Callable[[str], Any] = str) -> None:
+    """If given a browser, print report.html to report.pdf. Pass errors to `warn`."""
     if browser is None:
         return
     try:
         screenshots.print_report(folder / "report.html", browser)
     except screenshots.PictureError as error:
-        tell(str(error))
+        warn(str(error))
 
 
 def _text(path: Path, text: str) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 from django.db.models import Q
 
 from analysis.examples import difficulty, gold_audit
-from analysis.export.columns import ALLOCATED, ANSWERS, COLUMNS, SIGNS, SUMMED
+from analysis.export.columns import ALLOCATED, ANSWERS, COLUMNS, REPORTS, SUMMED
 from analysis.heavy import pd
 from analysis.models import differences, models_columns
 from analysis.scores import ceilings, findings, frames, means, overlap, sensitivity, tested
-from analysis.scores.columns import in_file
+from analysis.scores.columns import file_row
 from analysis.scores.findings_columns import COLUMNS as TABLES
 from analysis.scores.performance import kinds
 from analysis.scores.test_sets import spans_in_order, texts_by_turn, texts_of
@@ -114,7 +114,7 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
     """Yield one row per participation. Withdrawn participations contain only the allocation."""
     summaries, stages = flags.for_study(study), funnel.stages(study)
     browsers, settled = _browsers(study), _settled(study)
-    nothing = activity_summary.signs([])
+    nothing = activity_summary.summarise([])
     empty = [""] * (len(COLUMNS["annotators.csv"]) - ALLOCATED)
     participations: Iterable[Any] = frame.itertuples()
     for row in participations:
@@ -131,8 +131,8 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
             *allocated, stages[row.participation], row.mean_s1, row.sd_examples, row.n,
             row.training_s1, row.training_n, sums.seconds, sums.active_seconds, *times,
             browsers.get(row.participation), sums.too_fast, sums.modal_share, sums.longest_run,
-            sums.longest_absence, sums.blurs, sums.pastes, *(getattr(sums, name) for name in SIGNS),
-            sums.checks, sums.checks_passed,
+            sums.longest_absence, sums.blurs, sums.pastes,
+            *(getattr(sums, name) for name in REPORTS), sums.checks, sums.checks_passed,
             " ".join(raised),
         ]  # fmt: skip
 
@@ -191,7 +191,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
             frame = findings.answered(study, kind, task)
             pairs = zip(findings.agreements(frame), findings.aggregates(frame), strict=True)
             agreement = [
-                in_file(TABLES["agreement"], row) | in_file(TABLES["aggregates"], group)
+                file_row(TABLES["agreement"], row) | file_row(TABLES["aggregates"], group)
                 for row, group in pairs
             ]
             for name, figures in (
@@ -230,7 +230,7 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> Iterator[di
             "against_gold": int(unit is not None and unit.is_doubtful),
         }
         of_all = {"example": item.source_id, "shots": ""}
-        yield in_file(columns, item) | agreed | of_all
+        yield file_row(columns, item) | agreed | of_all
         for number, mean in zip(shots, item.by_shots, strict=True):
             if mean is not None:
                 yield {"example": item.source_id, "shots": number, "mean": hundredth(mean)}
@@ -238,7 +238,7 @@ def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> Iterator[di
 
 def _of(name: str, columns: Sequence[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
     file_columns = [column for column in columns if column.name in COLUMNS[name]]
-    return [in_file(file_columns, row) for row in rows]
+    return [file_row(file_columns, row) for row in rows]
 
 
 def _rows(name: str, head: Sequence[Any], figures: Iterable[dict[str, Any]]) -> list[list[Any]]:

@@ -63,14 +63,14 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
     4, drawn as a curve.
     """
     base = alt.Chart(frame)
-    x, y, with_metric = _of_shots(frame, 18)
+    x, y, with_metric = _shot_axes(frame, 18)
     baseline = base.mark_rule(style="baseline", strokeDash=[5, 4], strokeWidth=1.5)
     annotators = base.transform_filter(alt.datum.what == "annotator").mark_point(
         style="annotator", filled=False, size=22, strokeWidth=1.2, xOffset=9
     )
     layers = [
         baseline.encode(y=alt.Y("mean(baseline):Q")),
-        annotators.encode(x=x, y=y, tooltip=_tips(OF_ANNOTATOR)),
+        annotators.encode(x=x, y=y, tooltip=_tips(ANNOTATOR_TOOLTIP)),
         *_means_with_bars(base.transform_filter(alt.datum.what == "mean"), x, y),
     ]
     return _panels(_layered(*layers, data=frame), with_metric=with_metric)
@@ -85,14 +85,14 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
     """
     names = list(dict.fromkeys(frame["who"]))
     base = alt.Chart(frame)
-    x, y, with_metric = _of_shots(frame, 12)
+    x, y, with_metric = _shot_axes(frame, 12)
     legend = alt.Legend(title=None, labelLimit=240)
     colour = alt.Color("who:N", scale=alt.Scale(domain=names), legend=legend)
     dash = alt.StrokeDash("who:N", scale=_scale(names, DASHES), legend=legend)
     shape = alt.Shape("who:N", scale=_scale(names, SHAPES), legend=legend)
     bars = base.transform_filter("isValid(datum.low)")
     bars = bars.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
-    points = {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": _tips(OF_SERIES)}
+    points = {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": _tips(SERIES_TOOLTIP)}
     ours = base.transform_filter(alt.datum.source != "published")
     quoted = base.transform_filter(alt.datum.source == "published")
     return _panels(
@@ -157,12 +157,12 @@ def model_sizes(frame: pd.DataFrame) -> alt.FacetChart:
 
 
 # Maps the fields of tooltips to their titles.
-OF_ANNOTATOR = {"annotator:N": "Annotator", "metric:N": "Metric", "score:Q": "Score x 100"}
-OF_SERIES = {
+ANNOTATOR_TOOLTIP = {"annotator:N": "Annotator", "metric:N": "Metric", "score:Q": "Score x 100"}
+SERIES_TOOLTIP = {
     "who:N": "Who", "task:N": "Task", "shots:Q": "Shots", "score:Q": "Mean score x 100",
     "low:Q": "95 % from", "high:Q": "to", "n:Q": "n",
 }  # fmt: skip
-OF_MEAN = {
+MEAN_TOOLTIP = {
     "task:N": "Task", "shots:Q": "Shots", "metric:N": "Metric", "score:Q": "Mean score x 100",
     "low:Q": f"95 % from ({BOTH})", "high:Q": "to", "n:Q": "Annotators",
 }  # fmt: skip
@@ -177,7 +177,7 @@ def _tips(titles: Mapping[str, str]) -> list[alt.Tooltip]:
 
 def _means_with_bars(means: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     bounded = means.transform_filter("isValid(datum.low)")
-    tooltip = _tips(OF_MEAN)
+    tooltip = _tips(MEAN_TOOLTIP)
     bars = bounded.mark_rule(strokeWidth=2)
     end = bounded.mark_tick(orient="horizontal", size=9, thickness=2)
     dots = means.mark_point(filled=True, size=70, shape="circle", opacity=1)
@@ -198,7 +198,7 @@ def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
     examples). S1 is multiplied by 100. `shots` lists all shots of the study, so that groups look
     the same in every figure. Source: CLUES (2021), appendix A.3 (means over whole sets).
     """
-    x = _of_steps("middle:Q", "Training example (mean of each block)")
+    x = _step_axis("middle:Q", "Training example (mean of each block)")
     names = {"first:Q": "Examples from", "last:Q": "to"}
     return _panels(_lines(frame, x, _score_axis(), shots, names), own_x=True)
 
@@ -209,7 +209,7 @@ def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
     Data: task, shots, what (mean or annotator), annotator, part (from 1), s1, n (annotators in a
     mean, or an annotator's examples). S1 is multiplied by 100.
     """
-    x = _of_steps("part:Q", "Tenth of the annotation step", nice=False)
+    x = _step_axis("part:Q", "Tenth of the annotation step", nice=False)
     return _panels(_lines(frame, x, _score_axis(), shots, {"part:Q": "Tenth"}))
 
 
@@ -217,13 +217,13 @@ def _shots(frame: pd.DataFrame) -> list[int]:
     return sorted(int(number) for number in frame["shots"].unique())
 
 
-def _of_steps(field: str, title: str, **scale: Any) -> alt.X:
+def _step_axis(field: str, title: str, **scale: Any) -> alt.X:
     """Return an axis for examples in the order an annotator saw them."""
     axis = alt.Axis(format="d", tickMinStep=1, grid=False)
     return alt.X(field, title=title, axis=axis, scale=alt.Scale(zero=False, padding=10, **scale))
 
 
-def _of_shots(frame: pd.DataFrame, padding: int) -> tuple[alt.X, alt.Y, bool]:
+def _shot_axes(frame: pd.DataFrame, padding: int) -> tuple[alt.X, alt.Y, bool]:
     """Return the axes for scores by shots, and whether each panel must show its metric."""
     axis = alt.Axis(values=_shots(frame), format="d", grid=False)
     scale = alt.Scale(zero=False, nice=False, padding=padding)

@@ -20,7 +20,7 @@ from django.db.models import Count, prefetch_related_objects
 from analysis.cross_task import learners
 from analysis.cross_task.cross_task import QUESTION, Gain
 from analysis.figures import charts, humans_models, paper_widths
-from analysis.figures.humans_models import OF_FIGURES, OVER_SPLITS
+from analysis.figures.humans_models import FIGURE_COLUMNS, OVER_SPLITS
 from analysis.heavy import alt, pd
 from analysis.scores import findings, marks, published, test_sets
 from analysis.scores.columns import assumption, number
@@ -228,9 +228,9 @@ def answered(study: Study, kind: str) -> set[Step]:
 
 
 SIZES = "sizes"  # a figure of studies with models of stated sizes
-NAMES = tuple(name for name in OF_FIGURES if name != SIZES)
+NAMES = tuple(name for name in FIGURE_COLUMNS if name != SIZES)
 GAINS = "gains"  # a figure of cross-task studies only
-COLUMNS = OF_FIGURES | {GAINS: learners.BARS}
+COLUMNS = FIGURE_COLUMNS | {GAINS: learners.BARS}
 # Maps each figure to the step whose answers it shows.
 STEPS = dict.fromkeys(COLUMNS, Step.ANNOTATION) | {"learning": Step.TRAINING}
 # Maps each figure to its title. Its caption is in templates/documents/figures.txt.

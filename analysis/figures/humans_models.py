@@ -19,7 +19,7 @@ from analysis.models import models as model_tables
 from analysis.models.models_columns import MODEL
 from analysis.scores.columns import (
     ASSUMES,
-    OF_CELL,
+    CELL,
     SCORE,
     assuming,
     between,
@@ -88,10 +88,10 @@ COLUMNS = [
 
 
 def rows(study: Study, kind: str, people: Sequence[Any]) -> list[SeriesRow]:
-    label = model_tables.WHO[Kind(kind)]
+    label = model_tables.KIND_NAMES[Kind(kind)]
     # Seated models have separate rows. Humans come from `people`, which has their intervals.
     models = [
-        _of_model(row, task.name, task.card.metric, int(table.shots), score)
+        _model_row(row, task.name, task.card.metric, int(table.shots), score)
         for table in model_tables.tables(study, kind)
         if table.shots != model_tables.ALL
         for row in table.rows
@@ -99,10 +99,10 @@ def rows(study: Study, kind: str, people: Sequence[Any]) -> list[SeriesRow]:
         for score, task in zip(row.scores, table.tasks, strict=True)
         if not math.isnan(score.mean)
     ]
-    return of_people(study, people, label) + models
+    return people_rows(study, people, label) + models
 
 
-def of_people(study: Study, people: Sequence[Any], name: str) -> list[SeriesRow]:
+def people_rows(study: Study, people: Sequence[Any], name: str) -> list[SeriesRow]:
     return [
         SeriesRow(
             row.task, row.metric, row.shots, name, "study", study.name, row.score, row.low,
@@ -112,7 +112,9 @@ def of_people(study: Study, people: Sequence[Any], name: str) -> list[SeriesRow]
     ]  # fmt: skip
 
 
-def _of_model(row: model_tables.Row, task: str, metric: str, shots: int, score: Score) -> SeriesRow:
+def _model_row(
+    row: model_tables.Row, task: str, metric: str, shots: int, score: Score
+) -> SeriesRow:
     is_published = row.source == "published"
     ends = (math.nan, math.nan) if is_published else _over_splits(score)
     name = f"{row.name} (CLUES)" if is_published else row.name
@@ -186,9 +188,9 @@ def _interval(name: str) -> list[Column]:
 _INTERVAL = f"95 % interval, which generalises to {BOTH}"
 _SLOPE = "slope of a linear fit of each annotator's S1 on position, averaged over annotators,"
 
-OF_FIGURES: dict[str, list[Column]] = {
+FIGURE_COLUMNS: dict[str, list[Column]] = {
     "shots": [
-        *OF_CELL,
+        *CELL,
         Column("metric", "Metric", "the task's metric, used for all scores in the row"),
         Column("score", "Mean", "mean over annotators of their test-set score, x 100", SCORE),
         Column("", "95 % CI", f"{_INTERVAL}: the wider of the t interval over annotators and the"
@@ -203,7 +205,7 @@ OF_FIGURES: dict[str, list[Column]] = {
     ],
     "models": COLUMNS,
     "learning": [
-        *OF_CELL,
+        *CELL,
         Column("examples", "Examples", "number of examples in the training step"),
         Column("first_block", "First block", "mean S1 x 100 on the first block", "S1 x 100"),
         Column("last_block", "Last block", "mean S1 x 100 on the last block", "S1 x 100"),
@@ -214,7 +216,7 @@ OF_FIGURES: dict[str, list[Column]] = {
                " corrected for multiple testing", "0 to 1"),
     ],
     "drift": [
-        *OF_CELL,
+        *CELL,
         Column("test_examples", "Examples", "number of examples in the annotation step",
                get="examples"),
         Column("half", "Half 2 − half 1", "mean S1 in the second half minus mean S1 in the first"

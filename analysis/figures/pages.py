@@ -17,7 +17,7 @@ from analysis.scores import findings, performance
 from analysis.scores.api import KIND, OBJECT, Rows
 from analysis.scores.columns import as_records, plain
 from analysis.scores.markup import PaperTable, as_latex
-from analysis.scores.pages import chosen_kind, csv_file, of_kind
+from analysis.scores.pages import chosen_kind, csv_file, study_and_kind
 from annotation.models import Kind, Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest, signed_in
@@ -33,7 +33,7 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
     Slow parts have their own URLs. The browser requests each drawing separately and requests a
     figure's numbers when the user opens them.
     """
-    study, kind, context = of_kind(request, name)
+    study, kind, context = study_and_kind(request, name)
     steps = figure_data.answered(study, kind)
     context |= {
         "is_empty": not steps,

@@ -105,7 +105,7 @@ def compare(studies: Sequence[Study], kind: str) -> Comparison:
         points = figure_data.data(study, kind, "shots").numbers
         if not points:
             without.append(study.name)
-        rows += humans_models.of_people(study, points, title_of(study, studies))
+        rows += humans_models.people_rows(study, points, title_of(study, studies))
     rows.sort(key=lambda row: (place(row.task), row.shots))
     return Comparison(list(studies), kind, rows, list(differing(studies)), without)
 

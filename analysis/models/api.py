@@ -114,7 +114,7 @@ class UploadModels(ApiView):
         return Response(as_record(stored), status=201)
 
 
-class OneModel(ApiView):
+class ModelDetail(ApiView):
     @extend_schema(responses=ModelShape, summary="One model, its files and scores")
     def get(self, request: Request, name: str) -> Response:
         model = get_object_or_404(LanguageModel.objects.select_related("uploaded_by"), name=name)
@@ -130,7 +130,7 @@ class OneModel(ApiView):
         return Response(status=204)
 
 
-class OnePredictionFile(ApiView):
+class PredictionFileDetail(ApiView):
     @extend_schema(
         responses={204: None}, summary="Delete your own file, so that you can upload another"
     )

@@ -201,7 +201,7 @@ def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str])
     gaps = list(humans - of_model)
     sums = cluster_sums(gaps, contexts)
     is_known = not np.isnan(gaps).any()
-    estimate = two_way.of_mean(scores - of_model, contexts)
+    estimate = two_way.mean_estimate(scores - of_model, contexts)
     return {
         "examples": len(gaps),
         "contexts": len(set(contexts)),
@@ -333,7 +333,7 @@ def _model_parts(compared: dict[Group, Runs]) -> dict[Group, dict[int, float]]:
     tasks = {file.pk: file.task for runs in compared.values() for file in runs.files}
     of_each = {task.pk: task for task in tasks.values()}.values()
     files_of_all = PredictionFile.objects.filter(pk__in=tasks)
-    scores = test_sets.of_files(files_of_all, of_each, is_linear=True)
+    scores = test_sets.file_scores(files_of_all, of_each, is_linear=True)
     parts: dict[Group, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for group, runs in compared.items():
         for test, score in (scores[file.pk] for file in runs.files if file.pk in scores):

@@ -15,9 +15,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.models.model_runs import Place, mean_of, splits
-from analysis.models.models import WHO
+from analysis.models.models import KIND_NAMES
 from analysis.scores import frames
-from analysis.scores.columns import ASSUMES, OF_SCORE, SCORE, assuming, between
+from analysis.scores.columns import ASSUMES, SCORE, SDS, assuming, between
 from analysis.scores.findings import curve
 from analysis.scores.performance import performance
 from analysis.scores.published import human_table4, machine_tables5_6, name_of
@@ -136,7 +136,7 @@ def _annotators(study: Study, kind: str, cells: Sequence, of_largest: Any) -> It
         return
     seats = study.annotators * len(study.splits)
     scores = tuple(cell or Score(of=seats) for cell in cells)
-    entry = Entry(PEOPLE, f"{WHO[Kind(kind)]}, this study", "study", "annotators", scores)
+    entry = Entry(PEOPLE, f"{KIND_NAMES[Kind(kind)]}, this study", "study", "annotators", scores)
     if of_largest is not None:
         ends = {name: getattr(of_largest, name) for name in ("low", "high", "no_interval")}
         entry = replace(entry, **ends)
@@ -179,7 +179,7 @@ def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
     people = [human_table4().get((name, size)) for size in sizes]
     if all(people):
         scores = tuple(figure.score(3) for figure in people if figure)
-        yield Entry(PEOPLE, WHO[Kind.PERSON], "published", "annotators", scores)
+        yield Entry(PEOPLE, KIND_NAMES[Kind.PERSON], "published", "annotators", scores)
     figures = machine_tables5_6()
     for model, method in dict.fromkeys((model, method) for model, method, *_place in figures):
         quoted = [figures.get((model, method, name, str(size))) for size in sizes]
@@ -213,9 +213,9 @@ def _over_all(boards: Sequence[Board]) -> Iterator[Board]:
     """Yield the mean across tasks for entries on all boards. SDs assume independent tasks."""
     if len(boards) < 2 or len({board.sizes for board in boards}) > 1:
         return
-    by_who = grouped(((e.source, e.name), e) for board in boards for e in board.entries)
+    by_entry = grouped(((e.source, e.name), e) for board in boards for e in board.entries)
     entries = []
-    for group in by_who.values():
+    for group in by_entry.values():
         if len(group) == len(boards):
             columns = zip(*(entry.scores for entry in group), strict=True)
             scores = tuple(_mean(column) for column in columns)
@@ -251,7 +251,7 @@ def external_text(entry: Entry, value: str) -> str:
     return str(ExternalData(value).label) if entry.source == "uploaded" else "–"
 
 
-def of_board(board: Board, form: str = "text") -> list[Column]:
+def board_columns(board: Board, form: str = "text") -> list[Column]:
     """Return the columns of the board. `form` is the attribute of a score with its text."""
     last = len(board.sizes) - 1
     largest = f"at {shots_text(board.sizes[last])}"
@@ -307,7 +307,7 @@ COLUMNS = [
     Column("shots", meaning="size of the training splits"),
     Column("mean", meaning="mean score x 100 under the task's metric", unit=SCORE,
            get="score.mean"),
-    *OF_SCORE,
+    *SDS,
     Column("sd_printed", meaning="spread printed in the paper; over all tasks, the SD of the"
            " average", unit="points", get="score.printed"),
     Column("sd_over", meaning="unit of the SD: annotators or splits", get="entry.unit"),

@@ -132,7 +132,7 @@ def splits_as_one_set(
 
 def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, list[SetScore]]:
     by_place: dict[Place, list[SetScore]] = defaultdict(list)
-    under = test_sets.of_files(files, tasks)
+    under = test_sets.file_scores(files, tasks)
     rows = files.with_scores().values_list("pk", "model__name", "task_id", "shots", "mean_s1")  # type: ignore[misc]  # annotated
     for pk, model, task, shots, mean in rows:
         score = under[pk][1] if pk in under else SetScore(mean, "", [], "")
@@ -244,11 +244,11 @@ def efforts(study: Study) -> list[SimpleNamespace]:
     """
     stored = ModelRun.objects.filter(participation__study=study).in_bulk()
     runs = grouped((model, stored[pk]) for pk, model in seats(study).items() if pk in stored)
-    rows = [_of_model(model, runs[model]) for model in sorted(runs, key=str)]
-    return [*_of_people(study), *(row for row in rows if row.answers)] if rows else []
+    rows = [_model_row(model, runs[model]) for model in sorted(runs, key=str)]
+    return [*_people_rows(study), *(row for row in rows if row.answers)] if rows else []
 
 
-def _of_model(model: Seated, runs: list[ModelRun]) -> SimpleNamespace:
+def _model_row(model: Seated, runs: list[ModelRun]) -> SimpleNamespace:
     costs = [math.nan if run.cost_usd is None else float(run.cost_usd) for run in runs]
     return SimpleNamespace(
         who=model.title, kind=Kind.MODEL, answers=sum(run.answers for run in runs),
@@ -257,7 +257,7 @@ def _of_model(model: Seated, runs: list[ModelRun]) -> SimpleNamespace:
     )  # fmt: skip
 
 
-def _of_people(study: Study) -> Iterator[SimpleNamespace]:
+def _people_rows(study: Study) -> Iterator[SimpleNamespace]:
     people = study.participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
     work = Answer.objects.filter(turn__participation__in=people).aggregate(
         n=Count("pk"), seconds=Sum("active_seconds", default=0.0)

@@ -31,7 +31,7 @@ from tasks.metrics import SetScore, recipe
 from tasks.models import PredictionFileQuerySet, Task
 
 ALL = "all"  # full supervision, among the published figures
-WHO = {
+KIND_NAMES = {
     Kind.PERSON: "People",
     Kind.SIMULATED: "Simulated (not people)",
     Kind.MODEL: "Models as annotators (not people)",
@@ -170,7 +170,7 @@ def tables(study: Study, kind: str) -> list[Table]:
             seated = model_runs.seated_scores(study, tasks, int(k), frame)
             rows += [Row("study", name, unit, scores, tasks) for name, unit, scores in seated]
         printed = {task: cell.score(3) for (task, at), cell in human_table4().items() if at == k}
-        rows += _published(WHO[Kind.PERSON], "annotators", tasks, printed)
+        rows += _published(KIND_NAMES[Kind.PERSON], "annotators", tasks, printed)
         rows += _uploaded(tasks, k, uploaded, of, stated)
         rows += _equally_trained(study, tasks, k, uploaded, equal, stated)
         by_model: dict[str, dict[str, Score]] = defaultdict(dict)
@@ -186,7 +186,7 @@ def tables(study: Study, kind: str) -> list[Table]:
 
 def _annotators(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Row]:
     """Yield the study's annotators and, if there are several splits, a row across splits."""
-    name = WHO[Kind(people.kind)]
+    name = KIND_NAMES[Kind(people.kind)]
     cells = [people.cells[task.name, shots] for task in people.tasks]
     yield Row("study", name, "annotators", [*cells], people.tasks, covariance=covariance)
     if any(cell.over_splits.n > 1 for cell in cells):

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from analysis.models.differences import Difference
-from analysis.scores.columns import OF_SCORE, OF_TASK, RECIPE, REMARK, SCORE, signed_points
+from analysis.scores.columns import RECIPE, REMARK, SCORE, SDS, TASK, signed_points
 from analysis.scores.markup import rendered
 from analysis.scores.tested import EQUIVALENCE_COLUMNS, ERROR_COLUMNS, interval_columns, p_columns
 from analysis.stats.two_way import RUNS
@@ -34,7 +34,7 @@ STATED = {
 }  # fmt: skip
 
 
-def _of_run(name: str, heading: str, meaning: str, missing: str = "not stated") -> Column:
+def _run_column(name: str, heading: str, meaning: str, missing: str = "not stated") -> Column:
     """Return a column for a run's property, which is empty in files if it is not stated."""
     return Column(name, heading, meaning, show=lambda value: value or missing,
                   get=lambda row: getattr(row.run, name) or None)  # fmt: skip
@@ -43,7 +43,7 @@ def _of_run(name: str, heading: str, meaning: str, missing: str = "not stated") 
 # Columns for the rows of models.model_rows.
 MODEL = [
     Column("model", meaning="name of the uploaded model"),
-    *OF_TASK,
+    *TASK,
     Column("shots", "Shots", "number of examples in the training splits used; empty in files if"
            " fully supervised (All)", show=lambda shots: "All" if shots is None else str(shots)),
     Column("mean", "Score", "mean over training splits of the test-set score under the task's"
@@ -77,10 +77,10 @@ MODEL = [
     Column("set_recipe", meaning="recipe string of set_mean; empty if the gold answers form one"
            " set", get=lambda row: row.set_recipe or None),
     *(
-        _of_run(name, heading, f"as stated, several values separated by semicolons: {meaning}")
+        _run_column(name, heading, f"as stated, several values separated by semicolons: {meaning}")
         for name, (heading, meaning) in STATED.items()
     ),
-    _of_run("arm", "Arm", "of a cross-task study, or empty", NOTHING),
+    _run_column("arm", "Arm", "of a cross-task study, or empty", NOTHING),
     Column("recipe", meaning=RECIPE),
 ]  # fmt: skip
 
@@ -97,11 +97,11 @@ SCORES = [
     Column("metric", meaning="the task's metric", get="task.card.metric"),
     Column("mean", meaning="mean x 100 under that metric", unit="points", get="score.mean"),
     REMARK,
-    *OF_SCORE,
+    *SDS,
     Column("sd_printed", meaning="spread printed in the paper", unit="points", get="score.printed"),
     Column("sd_over", meaning="unit of the SD: annotators, splits or runs", get="row.unit"),
     *(
-        _of_run(name, "", f"{meaning}; as stated for an uploaded model, or empty")
+        _run_column(name, "", f"{meaning}; as stated for an uploaded model, or empty")
         for name, (_heading, meaning) in STATED.items()
     ),
     Column("n", meaning="number of these", get="score.n"),

@@ -18,7 +18,7 @@ from analysis.models.leaderboard import Board
 from analysis.models.models_columns import AGGREGATES, SCORES
 from analysis.scores import columns, findings, metrics, performance, published
 from analysis.scores.columns import TableRows
-from analysis.scores.pages import address_after, chosen_kind, csv_file, of_kind
+from analysis.scores.pages import address_after, chosen_kind, csv_file, study_and_kind
 from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import (
@@ -195,14 +195,14 @@ def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
 @signed_in("GET")
 def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
     """Show humans, uploaded models and published figures, best first, and the upload form."""
-    study, kind, context = of_kind(request, name)
+    study, kind, context = study_and_kind(request, name)
     tables = model_tables.tables(study, kind)
     rows = [row for table in tables for row in table.rows]
     context |= {
         "form": UploadForm(), "return_to": request.get_full_path(), "tables": tables,
         "not_compared": published.not_compared(study.tasks.all()),
         "score_columns": models_columns.SCORE_COLUMNS,
-        "explanations": models_columns.explanations(model_tables.WHO[Kind(kind)], rows),
+        "explanations": models_columns.explanations(model_tables.KIND_NAMES[Kind(kind)], rows),
         "effort_columns": on_page(model_runs.EFFORT),
         "effort_cells": cells(model_runs.EFFORT, model_runs.efforts(study)),
         "metric_columns": on_page(metrics.COLUMNS), "metric_note": metrics.NOTE,
@@ -213,13 +213,13 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
-    study, kind, context = of_kind(request, name)
+    study, kind, context = study_and_kind(request, name)
     pairings = differences.differences(study, kind)
     of_all = models_columns.DIFFERENCES
     main = [column for column in of_all if column.name not in SENSITIVITY]
     further = [*of_all[:3], *(column for column in of_all if column.name in SENSITIVITY)]
     context |= {
-        "who": model_tables.WHO[Kind(kind)],
+        "who": model_tables.KIND_NAMES[Kind(kind)],
         "differences": pairings,
         "difference_columns": on_page(main),
         "difference_cells": cells(main, pairings),
@@ -282,7 +282,7 @@ def _pairing(
 
 @signed_in("GET")
 def leaderboard_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    study, kind, context = of_kind(request, name)
+    study, kind, context = study_and_kind(request, name)
     job = findings.waiting(findings.curves_job(study, kind))
     boards = [] if job else leaderboard.boards(study, kind)
     context |= {
@@ -294,7 +294,7 @@ def leaderboard_page(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _board(board: Board, number: int) -> dict[str, Any]:
-    columns = leaderboard.of_board(board, "shown")
+    columns = leaderboard.board_columns(board, "shown")
     groups = [
         (title, list(zip(entries, cells(columns, entries), strict=True)))
         for title, entries in board.groups

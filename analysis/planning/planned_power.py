@@ -15,7 +15,7 @@ from typing import Any
 
 from django.db.models import Avg, Q
 
-from analysis.planning.planner import LEVEL, POWER, SIGNS, Known
+from analysis.planning.planner import COMPARISONS, LEVEL, POWER, Known
 from analysis.scores.columns import count
 from analysis.scores.published import human_table4, name_of
 from analysis.scores.test_sets import S1
@@ -87,7 +87,7 @@ def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -
         # Use the direction in which the other group has the larger SD.
         lowest = min(
             cell.power(sign * WANTED, n, examples, LEVEL / family)
-            for sign in SIGNS
+            for sign in COMPARISONS
             if 0 <= mean + sign * WANTED <= 1
         )
     return Contrast(

@@ -35,7 +35,7 @@ from tasks.columns import Column, points
 from tasks.importing import CARDS
 
 PUBLISHED = "published"
-SIGNS = (-1, 1)  # a mean below the cell's mean, and one above it
+COMPARISONS = (-1, 1)  # a mean below the cell's mean, and one above it
 LIMIT = 0.995  # largest planned mean; the smallest is 1 minus it
 LEVEL = 0.05
 POWER = 0.8
@@ -157,7 +157,7 @@ def plan(cell: Known, inputs: dict[str, Any]) -> SimpleNamespace:
     numbers: dict[str, Any] = {**UNKNOWN}
     if cell.sd > 0:
         # An SD of 0 (ties, or one annotator) does not show how much others would differ.
-        numbers |= _of_people(cell, inputs)
+        numbers |= _detectable(cell, inputs)
     if cell.is_right_or_wrong:
         low, high = uncertainty.wilson(round(cell.mean * examples), examples)
         numbers |= {"wilson_low": 100 * low, "wilson_high": 100 * high}
@@ -167,7 +167,7 @@ def plan(cell: Known, inputs: dict[str, Any]) -> SimpleNamespace:
     )  # fmt: skip
 
 
-def _of_people(cell: Known, inputs: dict[str, Any]) -> dict[str, Any]:
+def _detectable(cell: Known, inputs: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers that require the SD between annotators: intervals and differences.
 
     The interval that also covers other examples is never narrower, because it is the wider of two.
@@ -179,7 +179,7 @@ def _of_people(cell: Known, inputs: dict[str, Any]) -> dict[str, Any]:
     se, apart = sd / math.sqrt(people), difference / sd
     low, high = power.sd_range(100 * cell.sd, cell.n)
     # Plan below and above the mean of the cell, but not below 0 or above 1.
-    gaps = [sign * difference for sign in SIGNS]
+    gaps = [sign * difference for sign in COMPARISONS]
     arms = [cell.arms(gap, examples) if 0 <= cell.mean + gap <= 1 else None for gap in gaps]
 
     def both(number: Callable[..., Any], missing: Any = math.nan) -> tuple[Any, ...]:
@@ -190,7 +190,9 @@ def _of_people(cell: Known, inputs: dict[str, Any]) -> dict[str, Any]:
         "sd_high": high,
         "annotators_needed": power.annotators_needed(inputs["half_width"] / 100, sd),
         "half_width": 100 * float(two_way.reach(se, people - 1, se, people - 1)),
-        "detectable": tuple(100 * cell.detectable(sign, people, examples, level) for sign in SIGNS),
+        "detectable": tuple(
+            100 * cell.detectable(sign, people, examples, level) for sign in COMPARISONS
+        ),
         "power": both(partial(power.power, apart, people, level)),
         "power_averaged": both(partial(power.averaged_power, apart, people, cell.n, level)),
         "group_needed": both(partial(power.group_needed, apart, level, POWER), None),

@@ -12,7 +12,7 @@ from django.db.models import Avg
 
 from analysis.scores import findings, frames
 from analysis.scores.columns import (
-    OF_PAIR,
+    PAIR,
     SCORE,
     Table,
     mean_and_sd,
@@ -96,7 +96,7 @@ ANCHORS = Table(
     "anchors",
     "Anchors",
     [
-        *OF_PAIR,
+        *PAIR,
         *_arm("from", "the smaller number"),
         *_arm("to", "the larger number"),
         *_difference("balance", "Balance", "difference of the mean anchor scores"),
@@ -115,7 +115,7 @@ ANCHORS = Table(
 
 # How much of a task can be done from the question alone: zero-shot scores without contexts.
 
-ALONE = -1  # in `shots`, so that the two groups are compared like two numbers of shots
+NO_CONTEXT = -1  # in `shots`, so that the two groups are compared like two numbers of shots
 
 
 def alone(study: Study, kind: str) -> Iterator[SimpleNamespace]:
@@ -126,11 +126,11 @@ def alone(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     if frame.empty:
         return
     is_alone = frame["participation"].map(arms) == Arm.QUESTION
-    frame["shots"] = frame["shots"].mask(is_alone, ALONE)
+    frame["shots"] = frame["shots"].mask(is_alone, NO_CONTEXT)
     by_annotator = 100 * frame.groupby(["task", "shots", "annotator"])["score"].mean()
     for contrast in contrasts(frame, study.seed):
         row = SimpleNamespace(**vars(contrast), fewest=contrast.fewest)
-        for name, shots in (("alone", ALONE), ("context", 0)):
+        for name, shots in (("alone", NO_CONTEXT), ("context", 0)):
             scores = list(by_annotator[contrast.task, shots])
             vars(row).update({f"mean_{name}": fmean(scores), f"sd_{name}": sd(scores)})
         yield row

@@ -70,7 +70,7 @@ class KindOfTable(ApiView):
 KIND = OpenApiParameter("kind", str, enum=Kind.values, description="only annotators of that kind")
 
 
-class OneTable(KindOfTable):
+class TableDetail(KindOfTable):
     table = overlap.OVERLAP
 
     @extend_schema(
@@ -83,7 +83,7 @@ class OneTable(KindOfTable):
 
 
 @extend_schema_view(get=extend_schema(summary="Results under other inclusion criteria"))
-class Sensitivity(OneTable):
+class Sensitivity(TableDetail):
     table = Table("sensitivity", "", sensitivity.COLUMNS, sensitivity.table)
 
 
@@ -157,13 +157,13 @@ class Findings(ApiView):
         study = scores_of(request, name)
         replies, remarks = [], marks.sentences(study)
         for kind in performance.kinds(study):
-            tables, job = findings.at_hand(study, kind)
+            tables, job = findings.available_tables(study, kind)
             missing: list[Any] | None = [] if job is None else None
             rows = {
                 name: as_records(columns, tables[name]) if name in tables else missing
                 for name, columns in findings_columns.COLUMNS.items()
             }
-            for table in findings_columns.OF_ARMS:
+            for table in findings_columns.ARM_TABLES:
                 rows[table.name] = as_records(table.columns, table.rows(study, kind))
             pending = job and {
                 "state": job.state if job.pk else "not begun",

@@ -130,7 +130,7 @@ def _judged_by(row: SimpleNamespace) -> str:
     return f"{row.judged_by} {'' if row.shots else 'screening '}examples"
 
 
-_OF_ADMISSION = [
+_ADMISSIONS = [
     Column("task", "Task"),
     Column("shots", "Shots"),
     Column("split", "Split", "number of the training split; empty at zero shots",
@@ -167,7 +167,7 @@ def admissions(study: Study, kind: str) -> list[SimpleNamespace]:
 
 
 ADMISSION = Table(
-    "admission", "Admission", _OF_ADMISSION, admissions,
+    "admission", "Admission", _ADMISSIONS, admissions,
     needs=lambda study: study.qualification != Qualification.NONE,
 )  # fmt: skip
 
@@ -193,7 +193,7 @@ def _quartiles(row: Row) -> str:
     return NOTHING if row.low is None else f"{_number(row.low)} to {_number(row.high)}"
 
 
-_OF_SAMPLE = [
+_SAMPLE = [
     Column("question", "Question", "study-specific question, or a column of the platform's export"),
     Column("answer", "Answer", "one of its choices; empty for numeric answers"),
     Column("of", "Answered", "participants who answered the question",
@@ -211,5 +211,5 @@ _OF_SAMPLE = [
 
 
 SAMPLE = Table(
-    "sample", "Sample", _OF_SAMPLE, sample, {"fewest": FEWEST, "small": SMALL, "withheld": WITHHELD}
+    "sample", "Sample", _SAMPLE, sample, {"fewest": FEWEST, "small": SMALL, "withheld": WITHHELD}
 )

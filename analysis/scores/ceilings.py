@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
-from analysis.scores.columns import OF_CELL
+from analysis.scores.columns import CELL
 from analysis.stats import agreement
 from analysis.stats.learning import by_cell
 from tasks.columns import NOTHING, Column, points
@@ -36,7 +36,7 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
     """
     for task, shots, part in by_cell(frame):
         means = 100 * part.groupby("annotator")["s1"].mean().sort_index()
-        scores = _against_the_others(part) if len(means) >= FEWEST else {}
+        scores = _leave_one_out_scores(part) if len(means) >= FEWEST else {}
         # Annotators have equal weight, as in the cell.
         majority_means = [math.fsum(each) / len(each) for each in scores.values()]
         leave_one_out = float(100 * np.mean(majority_means)) if majority_means else math.nan
@@ -56,21 +56,21 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
         )
 
 
-def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
+def _leave_one_out_scores(part: pd.DataFrame) -> dict[str, list[float]]:
     """Return the S1 of each annotator's answers against the others' majority, which is one set."""
     scores: dict[str, list[float]] = {}
     cache: dict[tuple[Any, ...], list[float | None]] = {}  # with few labels, units repeat
     for _example, unit in part.groupby("example", sort=False):
         key = tuple(unit["texts"]), bool(unit["is_one_choice"].iloc[0])
         if key not in cache:
-            cache[key] = _of_unit(*key)
+            cache[key] = _unit_scores(*key)
         for name, score in zip(unit["annotator"], cache[key], strict=True):
             if score is not None:
                 scores.setdefault(name, []).append(score)
     return scores
 
 
-def _of_unit(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[float | None]:
+def _unit_scores(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[float | None]:
     if len(answers) > 1 and len(set(answers)) == 1:
         return [1.0] * len(answers)  # the others gave the same answer
     majorities = agreement.majorities_of_others(answers, is_one_choice)
@@ -86,7 +86,7 @@ _LEAVE_ONE_OUT = (
     " label or option, or else the texts that more than half of the others chose"
 )
 COLUMNS = [
-    *OF_CELL,
+    *CELL,
     Column("", "Leave-one-out", f"{_LEAVE_ONE_OUT}; not a score against the gold, and not a bound"
            " for models", "S1 x 100",
            lambda ends: f"{NOTHING} ({ends[1]})" if ends[1] else points(ends[0]),

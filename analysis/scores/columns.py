@@ -74,10 +74,10 @@ def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> st
 def as_records(columns: Iterable[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
     """Return the rows for JSON, with numbers as numbers and missing values as null."""
     fields = in_files(columns)
-    return [{name: plain(value) for name, value in in_file(fields, row).items()} for row in rows]
+    return [{name: plain(value) for name, value in file_row(fields, row).items()} for row in rows]
 
 
-def in_file(columns: Iterable[Column], row: Any) -> dict[str, Any]:
+def file_row(columns: Iterable[Column], row: Any) -> dict[str, Any]:
     return {column.name: column.stored(row) for column in in_files(columns)}
 
 
@@ -244,22 +244,22 @@ LIMITS = [
 ]
 
 # Columns that several tables share.
-OF_CELL = [
+CELL = [
     Column("task", "Task"),
     Column("shots", "Shots"),
     Column("n", "n", "number of annotators who completed and are in the analysis"),
 ]
-OF_PAIR = [
+PAIR = [
     Column("task", "Task"),
     Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
     Column("from_shots", meaning="the smaller number of shots"),
     Column("to_shots", meaning="the larger number of shots"),
 ]
-OF_TASK = [
+TASK = [
     Column("task", meaning="name of the task", get="task.name"),
     Column("task_version", meaning="version of the task", get="task.version"),
 ]
-OF_SCORE = [
+SDS = [
     Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
     Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
 ]

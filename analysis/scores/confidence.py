@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
-from analysis.scores.columns import OF_CELL, Table, estimated
+from analysis.scores.columns import CELL, Table, estimated
 from analysis.stats.learning import by_cell
 from analysis.stats.uncertainty import Estimate, estimate, sums_and_resamples
 from annotation.models import Confidence, Step, Study
@@ -103,7 +103,7 @@ CONFIDENCE = Table(
     "confidence",
     "Confidence",
     [
-        *OF_CELL[:2],
+        *CELL[:2],
         _N,
         Column("answers", "Answers", "rated answers"),
         Column("skipped", "Skipped", "questions about confidence that annotators skipped"),
@@ -123,7 +123,7 @@ CALIBRATION = Table(
     "calibration",
     "Calibration",
     [
-        *OF_CELL[:2],
+        *CELL[:2],
         Column("point", "Point", "confidence, from 1 to 5"),
         Column("chance", "Confidence", "probability of being right that the point means",
                "percent"),

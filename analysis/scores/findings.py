@@ -191,9 +191,9 @@ def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:
 KIND = "bootstrap"
 VERSION = 8  # increase this when the computation of any result changes
 # Tables of a chunk for one task and number of shots. The last chunks cover one task each.
-OF_CELL = ("intervals", "agreement", "aggregates", "ceiling")
-OF_TASK = "contrasts"
-AT_ONCE = ("agreement", "aggregates", "ceiling")
+CELL_TABLES = ("intervals", "agreement", "aggregates", "ceiling")
+TASK_TABLE = "contrasts"
+FAST_TABLES = ("agreement", "aggregates", "ceiling")
 
 
 def parameters(
@@ -267,9 +267,9 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
     study = study_of(job)
     names: tuple[str, ...]
     if number < len(cells):
-        names, seats = OF_CELL, cells[number][2]
+        names, seats = CELL_TABLES, cells[number][2]
     else:
-        task, names = tasks_of(made_of)[number - len(cells)], (OF_TASK,)
+        task, names = tasks_of(made_of)[number - len(cells)], (TASK_TABLE,)
         seats = [pk for name, _shots, pks in cells if name == task for pk in pks]
     frame = answers_of(study, seats)
     return {name: list(map(stored_row, TABLES[name](frame, job.seed))) for name in names}
@@ -283,16 +283,16 @@ def stored(job: Job) -> dict[str, Sequence[Finding]]:
         )
         for name in TABLES
     }
-    compared = [Contrast(**vars(row)) for row in rows[OF_TASK]]
-    return rows | {OF_TASK: tested.judged(compared, job.parameters["margin"])}
+    compared = [Contrast(**vars(row)) for row in rows[TASK_TABLE]]
+    return rows | {TASK_TABLE: tested.judged(compared, job.parameters["margin"])}
 
 
-def at_hand(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job | None]:
+def available_tables(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job | None]:
     """Return the tables that do not need a job, and the job that computes the others, or None."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job), None
-    now = _computed(study, answered(study, kind), AT_ONCE) if is_small(study, kind) else {}
+    now = _computed(study, answered(study, kind), FAST_TABLES) if is_small(study, kind) else {}
     return now, job
 
 
@@ -311,8 +311,8 @@ def _computed(
     study: Study, frame: pd.DataFrame, names: tuple[str, ...]
 ) -> dict[str, Sequence[Finding]]:
     rows: dict[str, Any] = {name: list(TABLES[name](frame, study.seed)) for name in names}
-    if OF_TASK in rows:
-        rows[OF_TASK] = tested.judged(rows[OF_TASK], study.equivalence_margin)
+    if TASK_TABLE in rows:
+        rows[TASK_TABLE] = tested.judged(rows[TASK_TABLE], study.equivalence_margin)
     return rows
 
 

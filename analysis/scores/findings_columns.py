@@ -9,7 +9,7 @@ from typing import Any
 from analysis.scores import ceilings, tested
 from analysis.scores.anchors import ANCHORS, QUESTION_ALONE
 from analysis.scores.attrition import ADMISSION, ATTRITION
-from analysis.scores.columns import ASSUMES, OF_CELL, OF_PAIR, SCORE, assuming, between
+from analysis.scores.columns import ASSUMES, CELL, PAIR, SCORE, assuming, between
 from analysis.scores.confidence import CALIBRATION, CONFIDENCE
 from analysis.scores.findings import ALPHAS
 from analysis.scores.markup import rendered
@@ -20,7 +20,7 @@ from tasks import columns
 from tasks.columns import Column
 
 # Tables of *Statistics* that are computed without a job, in the order of the page.
-OF_ARMS = (ANCHORS, QUESTION_ALONE, CONFIDENCE, CALIBRATION, PLATEAU, ATTRITION, ADMISSION)
+ARM_TABLES = (ANCHORS, QUESTION_ALONE, CONFIDENCE, CALIBRATION, PLATEAU, ATTRITION, ADMISSION)
 OVER_PEOPLE = ("Bootstrap, annotators", "Bootstrap, both")
 
 
@@ -42,7 +42,7 @@ def _interval(
 ALPHA = "Krippendorff's alpha with the {} distance"
 COLUMNS: dict[str, list[Column]] = {
     "intervals": [
-        *OF_CELL,
+        *CELL,
         Column("test_examples", meaning="test examples that they answered", get="examples"),
         Column("contexts", meaning="distinct contexts of these examples"),
         Column("mean", "Mean", "mean over annotators of their test-set score under the task's"
@@ -74,7 +74,7 @@ COLUMNS: dict[str, list[Column]] = {
         Column("no_examples", meaning="reason for a missing bootstrap over examples"),
     ],
     "agreement": [
-        *OF_CELL,
+        *CELL,
         Column("pairwise_s1", "Pairwise S1", "mean over examples and pairs of annotators of the S1"
                " between their answers, x 100", "S1 x 100"),
         *(
@@ -83,7 +83,7 @@ COLUMNS: dict[str, list[Column]] = {
         ),
     ],
     "aggregates": [
-        *OF_CELL,
+        *CELL,
         Column("individuals", "Individuals", "mean over annotators of their mean S1", "S1 x 100"),
         Column("majority", "Majority", "S1 of the texts chosen by more than half of the annotators,"
                " or of the most frequent label or option (a tie counts as no answer)", "S1 x 100"),
@@ -93,7 +93,7 @@ COLUMNS: dict[str, list[Column]] = {
     ],
     "ceiling": ceilings.COLUMNS,
     "contrasts": [
-        *OF_PAIR,
+        *PAIR,
         Column("", "n", "number of annotators at each number of shots",
                get=lambda row: f"{row.n_from}, {row.n_to}"),
         Column("n_from", meaning="annotators with the smaller number of shots"),

@@ -45,7 +45,7 @@ def annotators(study: Study) -> pd.DataFrame:
         study.participations.annotate(analysed=ANALYSED).values_list(
             "pk", "pseudonym", "scenario__task__name", "scenario__task__version",
             "scenario__shots", "scenario__split_number", "scenario__arm", "kind", "status",
-            "analysed", "signs__s1",
+            "analysed", "activity_summary__s1",
         ),
         columns=[*COLUMNS[:10], "stored"],
     )  # fmt: skip
@@ -107,7 +107,7 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
 def _s1_by_step(stored: dict[int, Any]) -> dict[tuple[int, str], Sequence[Any]]:
     """Return S1's mean, SD (ddof 1, None for one answer) and count by (participation, step).
 
-    For completed participations, these are `stored` (activity_summary.Signs). For all others,
+    For completed participations, these are `stored` (Summary). For all others,
     the database counts how many times each distinct value occurs. The arithmetic is exact, so
     the result is the same on every database and in verify.py.
     """
@@ -178,10 +178,10 @@ def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
 
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
     """Return the rows for participations in cells, in the analysis and of this kind."""
-    return of_cells(frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)])
+    return cell_rows(frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)])
 
 
-def of_cells(frame: pd.DataFrame) -> pd.DataFrame:
+def cell_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows for participations without a step before the task, as in `in_cells`."""
     return frame[frame["arm"].isin(CELL_ARMS)]
 
@@ -252,12 +252,14 @@ def covariances(study: Study, kind: str, frame: pd.DataFrame) -> dict[int, float
         if worker is not None:
             scores[int(row.shots)][str(row.task)][worker] = 100 * float(row.score)
     return {
-        shots: math.fsum(_of_pair(a, b) for a, b in itertools.combinations(by_task.values(), 2))
+        shots: math.fsum(
+            _pair_covariance(a, b) for a, b in itertools.combinations(by_task.values(), 2)
+        )
         for shots, by_task in scores.items()
     }
 
 
-def _of_pair(a: dict[int, float], b: dict[int, float]) -> float:
+def _pair_covariance(a: dict[int, float], b: dict[int, float]) -> float:
     both = sorted(a.keys() & b.keys())
     if len(both) < 2:
         return 0.0

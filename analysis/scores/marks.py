@@ -49,7 +49,7 @@ def sentences(study: Study) -> list[str]:
         "left_out": study.is_cross_task and cross_task.left_out(study),
         "scenarios_were_chosen": scenarios_were_chosen(study),
         "programs": programs,
-        "has_cells": programs and of_cells(study),
+        "has_cells": programs and program_counts(study),
         "late_seats": "; ".join(
             f"{number} in {task}, {shots_text(shots)}"
             for (task, shots), number in late_seats(study).items()
@@ -70,7 +70,7 @@ def by_program(study: Study) -> models.ParticipationQuerySet:
     return study.participations.filter(Exists(answers), kind=Kind.PERSON)
 
 
-def of_cells(study: Study) -> dict[tuple[str, int], int]:
+def program_counts(study: Study) -> dict[tuple[str, int], int]:
     """Count annotators with answers through the API by (task, shots), without empty cells."""
     people = by_program(study).analysed().in_cells().order_by()
     cells = people.values_list("scenario__task__name", "scenario__shots").annotate(Count("pk"))

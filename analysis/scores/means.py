@@ -60,7 +60,7 @@ def _mean(
     mean's sources of variance. Values are NaN if unknown or if `no_interval` gives a reason.
     """
     row_means = two_way.row_means(matrix)
-    estimate = two_way.of_mean(matrix, contexts)
+    estimate = two_way.mean_estimate(matrix, contexts)
     low, high = np.clip(estimate.interval(), lowest, 1)
     t = uncertainty.t_interval_of_scores(row_means, lowest)
     parts = two_way.components(matrix, contexts)

@@ -47,11 +47,11 @@ class UnitScore:
 def own_scores(study: Study) -> Iterator[UnitScore]:
     for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
         file = test_sets.TestFile(task)
-        yield from _of_people(study, file)
-        yield from _of_models(study, file)
+        yield from _people_scores(study, file)
+        yield from _model_scores(study, file)
 
 
-def _of_people(study: Study, file: test_sets.TestFile) -> Iterator[UnitScore]:
+def _people_scores(study: Study, file: test_sets.TestFile) -> Iterator[UnitScore]:
     counted = study.participations.analysed().in_cells().filter(scenario__task=file.task)
     people = {
         pk: (kind, pseudonym, shots, split)
@@ -66,7 +66,7 @@ def _of_people(study: Study, file: test_sets.TestFile) -> Iterator[UnitScore]:
             yield UnitScore(kind, pseudonym, file.task, shots, split, metric, score)
 
 
-def _of_models(study: Study, file: test_sets.TestFile) -> Iterator[UnitScore]:
+def _model_scores(study: Study, file: test_sets.TestFile) -> Iterator[UnitScore]:
     files = list(compared_files.files(study).filter(task=file.task).select_related("model"))
     answers = test_sets.answers_of_models(file, files)
     for metric in test_sets.metrics_of(study, file.task):
@@ -124,7 +124,7 @@ NO_INTERVAL = dict.fromkeys(("low", "high", "se", "df"), math.nan) | {
 
 def _interval(metric: str, group: Collection[UnitScore], contexts: Sequence[str]) -> dict[str, Any]:
     matrix = np.array([item.score.values for item in group])
-    estimate = two_way.of_mean(matrix, contexts)
+    estimate = two_way.mean_estimate(matrix, contexts)
     reason = next((item.score.why_no_values for item in group if item.score.why_no_values), "")
     low, high = 100 * np.clip(estimate.interval(), METRICS[metric].lowest, 1)
     why_not = estimate.why_not and (reason or estimate.why_not)
@@ -176,7 +176,7 @@ COLUMNS = [
            " model; with a remark where needed, or the reason why it is undefined and for how"
            " many.", "points", get="score.text"),
     Column("mean", meaning="mean, x 100", unit="points", get="score.mean"),
-    *columns.OF_SCORE,
+    *columns.SDS,
     Column("n", "n", "annotators who completed and are in the analysis, or prediction files",
            get="score.n"),
     Column("of", "Of", "maximum possible n", get="score.of"),
@@ -196,7 +196,7 @@ COLUMNS = [
 OWN_COLUMNS = [
     Column("kind", meaning=f"person, simulated or model; {MODEL}: a prediction file", get="who"),
     Column("name", meaning="pseudonym of the participation, or name of the model"),
-    *columns.OF_TASK,
+    *columns.TASK,
     Column("shots", meaning="number of examples in the training step or training split"),
     Column("split", meaning="number of the training split; empty at zero shots"),
     Column("metric", meaning="as named in the NLP Few-shot Gym"),

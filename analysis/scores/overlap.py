@@ -62,7 +62,7 @@ def table(
     return [
         row
         for (task, shots), names in sorted(cells.items(), key=lambda c: (place(c[0][0]), c[0][1]))
-        for row in _of_cell(study, task, shots, names, errors, models[task])
+        for row in _cell_rows(study, task, shots, names, errors, models[task])
     ]
 
 
@@ -111,7 +111,7 @@ def _models(study: Study) -> dict[str, Models]:
     return models
 
 
-def _of_cell(
+def _cell_rows(
     study: Study, task: str, shots: int, names: dict[int, str], errors: dict[int, Answers],
     models: Models,
 ) -> Iterator[SimpleNamespace]:  # fmt: skip
@@ -171,7 +171,7 @@ COLUMNS = [
     _count("telling_same", "", "of these, those on which the annotator gave the model’s answer"),
     _share("telling_others", "Others on telling", "mean share of the others who gave that answer"),
 ]  # fmt: skip
-OF_ONE = [c for c in COLUMNS if c.name in ("model", "result", "share", "others", "p_holm")]
+BRIEF = [c for c in COLUMNS if c.name in ("model", "result", "share", "others", "p_holm")]
 OVERLAP = Table(
     "overlap", "Error overlap with models", COLUMNS, table,
     {"often": OFTEN, "expected": AS_EXPECTED, "alarms": f"{ALARMS:.0%}"},

@@ -45,7 +45,7 @@ def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
     return kind
 
 
-def of_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]]:
+def study_and_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[str, Any]]:
     study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
@@ -117,8 +117,8 @@ def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
 @signed_in("GET")
 def analysis(request: HttpRequest, name: str) -> HttpResponse:
     """Show one kind's tables. Resampled results come from a job that the page runs."""
-    study, kind, context = of_kind(request, name)
-    rows, job = findings.at_hand(study, kind)
+    study, kind, context = study_and_kind(request, name)
+    rows, job = findings.available_tables(study, kind)
     context |= {
         "job": job,
         "tables": [
@@ -127,7 +127,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
             )
             for name in findings.TABLES
         ],
-        "of_arms": [table.page(study, kind) for table in findings_columns.OF_ARMS],
+        "of_arms": [table.page(study, kind) for table in findings_columns.ARM_TABLES],
         "warnings": attrition.warnings(study),
     }
     return render(request, "scores/analysis.html", context)
@@ -155,14 +155,14 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
 @signed_in("GET")
 def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     """Show how often annotators of one kind, or `?annotator=`, make the same errors as a model."""
-    study, kind, context = of_kind(request, name)
+    study, kind, context = study_and_kind(request, name)
     pseudonym, people = request.GET.get("annotator"), study.participations
     annotator = get_object_or_404(people, pseudonym=pseudonym) if pseudonym else None
     rows = overlap.table(study, kind, annotator)
     if annotator:  # as a part of the annotator's page
         of_annotator = [row for row in rows if row.participation == annotator.pk]
-        cells = table_columns.cells(overlap.OF_ONE, of_annotator)
-        part = {"anchor": "overlap", "label": overlap.OVERLAP.title, "columns": overlap.OF_ONE}
+        cells = table_columns.cells(overlap.BRIEF, of_annotator)
+        part = {"anchor": "overlap", "label": overlap.OVERLAP.title, "columns": overlap.BRIEF}
         return render(request, "web/_cells.html", part | {"cells": cells})
     plan = overlap.detectable(study, rows)
     context |= {
@@ -177,8 +177,8 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
-    study, kind, context = of_kind(request, name)
-    rows, job = rules.at_hand(study, kind)
+    study, kind, context = study_and_kind(request, name)
+    rows, job = rules.available_rows(study, kind)
     tables = rules.task_tables(rows)
     context |= {"job": job, "tables": tables, "question": f"{two_way.BOTH}; {columns.ASSUMES}"}
     return render(request, "scores/sensitivity.html", context)

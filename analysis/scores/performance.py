@@ -263,7 +263,7 @@ def long_rows(table: PerformanceTable) -> Iterator[SimpleNamespace]:
     """
     is_of_people = table.kind == Kind.PERSON
     late = marks.late_seats(table.study) if is_of_people else {}
-    programs = marks.of_cells(table.study) if is_of_people else {}
+    programs = marks.program_counts(table.study) if is_of_people else {}
     for shots in table.shots:
         for task, limits in zip(table.tasks, table.bounds, strict=True):
             is_any_of = task.card.gold_rule == "any_of"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from analysis.scores import findings, marks, markup, means
-from analysis.scores.columns import ASSUMES, OF_TASK, RECIPE, assuming, between
+from analysis.scores.columns import ASSUMES, RECIPE, TASK, assuming, between
 from analysis.scores.markup import PaperTable, explained, markdown, rendered, texts
 from analysis.scores.performance import PerformanceTable
 from analysis.scores.scores import Score
@@ -31,7 +31,7 @@ def _sds(name: str, score: str, over: str, *empty: str) -> list[Column]:
 PERFORMANCE = [
     Column("kind", meaning="person, simulated or model; kinds are never pooled"),
     Column("family", meaning="family of the task", get="task.card.family"),
-    *OF_TASK,
+    *TASK,
     Column("shots", meaning="number of examples in the training step", get="cell.shots"),
     Column("metric", meaning="the task's metric, as named in the NLP Few-shot Gym",
            get="cell.metric"),

@@ -30,7 +30,7 @@ from tasks.models import Example, Job
 TRAINING = (50, 60, 70, 80, 90)  # minimum mean S1 x 100 in the training step
 SECONDS = (1, 2, 5, 10)  # minimum median active seconds per example of the annotation step
 QUESTIONS = ("seen_before", "ai_used")  # questions of the exit questionnaire
-ALIKE = "errors_unlike_models"
+UNLIKE_MODELS = "errors_unlike_models"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Rule:
     applies: Callable[[pd.DataFrame], bool] = lambda people: True
 
 
-def _is_told(people: pd.DataFrame) -> bool:
+def _is_reported(people: pd.DataFrame) -> bool:
     return not (people["seen_before"].eq("").all() and people["ai_used"].eq("").all())
 
 
@@ -55,7 +55,7 @@ def _exit_rules(question: str, label: str) -> Iterator[Rule]:
         keeps = partial(
             lambda values, people: people["analysed"] & people[question].isin(values), answers
         )
-        yield Rule(name, f"{prefix} {label}", keeps, _is_told)
+        yield Rule(name, f"{prefix} {label}", keeps, _is_reported)
 
 
 def _not(*columns: str) -> Callable[[pd.DataFrame], pd.Series]:
@@ -75,7 +75,8 @@ RULES = (
     *_exit_rules("ai_used", "AI use"),
     Rule("passed_checks", "without annotators who failed a check", _not("failed_checks")),
     Rule("not_flagged", "without annotators with a quality flag", _not("flagged")),
-    Rule(ALIKE, "without annotators whose errors agree with a model’s more often than expected",
+    Rule(UNLIKE_MODELS,
+         "without annotators whose errors agree with a model’s more often than expected",
          _not("errors_agree"), lambda people: bool(people["errors_agree"].any())),
     Rule("by_page", "without people for whom a program answered", _not("by_program"),
          lambda people: bool(people["by_program"].any())),
@@ -121,7 +122,7 @@ def people(study: Study, kind: str, task: str = "") -> pd.DataFrame:
     """
     frame = frames.annotators(study)
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
-    frame = frames.of_cells(frame).copy()
+    frame = frames.cell_rows(frame).copy()
     frame["analysed"] = frame["analysed"].astype(bool)
     keys = [int(pk) for pk in frame["participation"]]
     given = ExitAnswers.objects.filter(participation__study=study)
@@ -177,10 +178,10 @@ COLUMNS = [
 
 
 def table(study: Study, kind: str) -> list[SimpleNamespace]:
-    return at_hand(study, kind, waits=False)[0]
+    return available_rows(study, kind, waits=False)[0]
 
 
-def at_hand(
+def available_rows(
     study: Study, kind: str, waits: bool = True
 ) -> tuple[list[SimpleNamespace], Job | None]:
     """Return the table or, if `waits`, no rows and the job that has to compute them first."""
@@ -189,9 +190,9 @@ def at_hand(
         order = [rule.name for rule in RULES]
         results = [findings.row_of(values) for part in job.result for values in part]
         # Parts leave out this rule if no errors agree in their task: it keeps all annotators.
-        tasks = {row.task for row in results if row.rule == ALIKE}
+        tasks = {row.task for row in results if row.rule == UNLIKE_MODELS}
         kept = [row for row in results if row.rule == order[0] and row.task not in tasks]
-        results += [SimpleNamespace(**vars(row) | {"rule": ALIKE}) for row in kept if tasks]
+        results += [SimpleNamespace(**vars(row) | {"rule": UNLIKE_MODELS}) for row in kept if tasks]
         results.sort(key=lambda row: (order.index(row.rule), cards.place(row.task), row.shots))
         return results, None
     if job is not None and waits:
@@ -270,7 +271,7 @@ def _row(
     values, n = 100 * part["score"], len(part)
     matrix, contexts, lowest = scores
     rows = np.ascontiguousarray(matrix.loc[part["participation"]])
-    estimate = two_way.of_mean(rows, contexts)
+    estimate = two_way.mean_estimate(rows, contexts)
     low, high = 100 * np.clip(estimate.interval(), lowest, 1)
     mean = float(values.mean(skipna=False))
     sd, sd0 = (float(values.std(ddof=ddof, skipna=False)) for ddof in (1, 0))

@@ -119,7 +119,7 @@ def primary(
     return _scored(tasks, lambda test: answers_of_people(test, participations), is_linear)
 
 
-def of_files(
+def file_scores(
     files: PredictionFileQuerySet, tasks: Iterable[Task], is_linear: bool = False
 ) -> Scored:
     """Return scores by file (key) under the task's metric, except for S1."""
@@ -167,9 +167,9 @@ def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], 
 # Texts of answers, streamed in the order of the exported files.
 
 # This order keeps the spans of an answer together, in the order of the text.
-IN_ORDER = ("answer_id", "segment", "start")
+SPAN_ORDER = ("answer_id", "segment", "start")
 # Answers per query for spans. SQLite allows at most 32,766 keys.
-AT_ONCE = 5000
+ANSWERS_PER_QUERY = 5000
 
 
 def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> list[str]:
@@ -178,7 +178,7 @@ def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> 
 
 
 def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]]:
-    """Yield (turn, distinct strings in order) for these spans, which must be IN_ORDER."""
+    """Yield (turn, distinct strings in order) for these spans, which must be in SPAN_ORDER."""
     rows = spans.values_list("answer_id", "text").iterator(chunk_size=2000)
     for turn, group in itertools.groupby(rows, key=itemgetter(0)):
         yield turn, list(dict.fromkeys(text for _turn, text in group))
@@ -194,10 +194,10 @@ def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list
     values = dict(answers.filter(values__isnull=False).order_by().values_list("turn_id", "values"))
     rows = answers.values_list(
         "turn_id", "turn__participation_id", "turn__example_id", "label", "s1"
-    ).iterator(chunk_size=AT_ONCE)
-    while chunk := list(itertools.islice(rows, AT_ONCE)):
+    ).iterator(chunk_size=ANSWERS_PER_QUERY)
+    while chunk := list(itertools.islice(rows, ANSWERS_PER_QUERY)):
         of_spans = [turn for turn, _participation, _example, label, _s1 in chunk if not label]
-        span_rows = AnswerSpan.objects.filter(answer__in=of_spans).order_by(*IN_ORDER)
+        span_rows = AnswerSpan.objects.filter(answer__in=of_spans).order_by(*SPAN_ORDER)
         spans = dict(texts_by_turn(span_rows))
         for turn, participation, example, label, s1 in chunk:
             texts = texts_of(label, spans.get(turn, ()), values.get(turn))
@@ -206,13 +206,13 @@ def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list
 
 def texts_of_upstream(study: Study) -> dict[int, list[str]]:
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
-    return dict(texts_by_turn(spans.filter(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)))
+    return dict(texts_by_turn(spans.filter(answer__turn__step=Step.UPSTREAM).order_by(*SPAN_ORDER)))
 
 
 def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
     """Return the spans in the order of spans.csv, by answer, excluding upstream steps."""
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
-    return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by(*IN_ORDER)
+    return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by(*SPAN_ORDER)
 
 
 def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int | None]]:

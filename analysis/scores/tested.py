@@ -232,5 +232,5 @@ def _contrast(task: str, fewer: int, more: int, few: _Arm, many: _Arm, seed: int
         else significance.permutation(*means, seed=seed),
         floor=significance.smallest_p(*sizes),
         welch_p=significance.welch(*means),
-        **numbers(two_way.of_difference(first, second, contexts)),
+        **numbers(two_way.difference_estimate(first, second, contexts)),
     )

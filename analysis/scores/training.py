@@ -82,7 +82,7 @@ def _contents(study: Study) -> tuple[Contents, dict[int, str]]:
     return contents, hashes
 
 
-_OF_BLOCK = (
+_BLOCK_NOTE = (
     "Mean ± SD (ddof 1) over the n annotators in the group of their mean S1 x 100 on these training"
     " examples; the CSV has both ddof. A dash means that the group did not see them."
 )
@@ -96,7 +96,7 @@ def columns(rows: Sequence[SimpleNamespace]) -> list[Column]:
         *([Column("split", "Split")] if len({row.split for row in rows}) > 1 else []),
         Column("n", "n", "Annotators in the group who completed and are in the analysis."),
         *(
-            Column("", name, _OF_BLOCK, "S1 x 100",
+            Column("", name, _BLOCK_NOTE, "S1 x 100",
                    get=partial(lambda place, row: row.texts[place], place))
             for place, name in enumerate(names)
         ),

@@ -37,7 +37,7 @@ def power(
     SD (0 to 1, the root of the mean square of both arms) that is noise over the `contexts`. If
     it is unknown, use 0 so that only Welch's test is planned.
     """
-    of_people, weights = _of_people(n, level, ratio)
+    of_people, weights = _welch_limits(n, level, ratio)
     of_contexts = t_quantile(1 - level / 2, contexts - 1) * noise if contexts > 1 else 0
     edges = np.maximum(of_people, of_contexts)
     gap = difference / math.sqrt((1 + ratio**2) / n)
@@ -46,7 +46,7 @@ def power(
 
 
 @functools.lru_cache(maxsize=256)
-def _of_people(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
+def _welch_limits(n: int, level: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits of Welch's test (shares x sums) in SDs of the difference, and weights."""
     # With more degrees of freedom, the shares are almost equal.
     one = np.array([0.5]), np.ones(1)

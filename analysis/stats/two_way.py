@@ -173,7 +173,7 @@ def row_means(matrix: np.ndarray) -> np.ndarray:
         return np.where(is_known, matrix, 0).sum(axis=1) / is_known.sum(axis=1)
 
 
-def of_mean(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Estimate:
+def mean_estimate(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Estimate:
     """Estimate the mean of annotators x examples, where NaN marks missing or undefined scores."""
     value = float(np.mean(row_means(matrix))) if matrix.size else math.nan
     if why_not := _why_not(matrix, contexts):
@@ -181,7 +181,7 @@ def of_mean(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Est
     return estimate(value, variances(layout(matrix, contexts)))
 
 
-def of_difference(
+def difference_estimate(
     first: np.ndarray, second: np.ndarray, contexts: Sequence[object] | None = None
 ) -> Estimate:
     """Estimate the second mean minus the first, for two groups on the same examples."""

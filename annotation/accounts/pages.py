@@ -238,7 +238,7 @@ def guide_for(user: User, studies: Iterable[Study]) -> list[GuideStep]:
             "On the Design page, press “Save and rehearse”: simulated annotators fill a clone."
             " Check its tables and figures before you pay annotators.",
             is_done=simulated.exists(),
-            address=_address("robots", rehearsal) or _address("study_design", study),
+            address=_address("rehearsal", rehearsal) or _address("study_design", study),
         ),
         GuideStep(
             "Open and share the study",

@@ -50,7 +50,7 @@ COLUMNS = [
 ]
 
 
-def of_study(study: Study) -> AuditQuerySet:
+def study_entries(study: Study) -> AuditQuerySet:
     """Return the log entries that a study's reader (visible_to) may see, newest first."""
     return study.events.readable_by(study.rights).select_related("by").order_by("-at", "-pk")
 

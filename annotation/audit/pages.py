@@ -63,7 +63,7 @@ PER_PAGE = 50
 def log(request: ResearcherRequest, name: str) -> HttpResponse:
     """List a study's actions, newest first, or download them with `?format=csv`."""
     study = study_of(request, name, "read")
-    return _page(request, audit_log.of_study(study), study)
+    return _page(request, audit_log.study_entries(study), study)
 
 
 @signed_in("GET")
@@ -103,4 +103,4 @@ class Events(RowsView):
     streams = True
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Any]:
-        return audit_log.of_study(study_of(request, names["name"], "read"))
+        return audit_log.study_entries(study_of(request, names["name"], "read"))

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from annotation.library.dataset_import import ColumnsForm, ReadingForm
 from annotation.library.gym_import import GymTasksForm, PartitionForm
-from annotation.library.task_import import SAID
+from annotation.library.task_import import MAX_NAMES
 from annotation.library.tasks_api import ImportedShape, JobBegun, files_in, imported
 from annotation.web import form_bodies, jobs
 from annotation.web.access import may_run
@@ -97,7 +97,7 @@ class Datasets(ApiView):
         try:
             names = [name for name, _content in uploads.parts(file)]
             if len(names) != 1:
-                found = ", ".join(names[:SAID]) or "no files"
+                found = ", ".join(names[:MAX_NAMES]) or "no files"
                 raise uploads.UploadError(f"{file.name}: found {found}; expected one dataset.")
             (upload,) = [dataset_uploads.begin(*part, *options) for part in uploads.parts(file)]
         except uploads.UploadError as error:

@@ -34,7 +34,7 @@ from tasks.models import Example, Task, TaskUpload
 
 CHANGED = "The files have changed since you opened that page. Review them, then import again."
 SHOWN = ("context", "question", "gold", "explanation", "options")
-SAID = 10  # maximum number of file names in an error message
+MAX_NAMES = 10  # maximum number of file names in an error message
 
 
 class CardForm(forms.Form):
@@ -130,7 +130,7 @@ def _begin(form: AddForm, owner: Any) -> TaskUpload:
         return upload
     if not is_alone and any(reader.FILE_NAME.fullmatch(name) for name in names):
         return gym_uploads.begin(form.all_files, owner, data["partition"])
-    are_datasets = len(names) <= SAID and all(Path(n).suffix.lower() in ENDINGS for n in names)
+    are_datasets = len(names) <= MAX_NAMES and all(Path(n).suffix.lower() in ENDINGS for n in names)
     if is_alone or (names and are_datasets):
         datasets = []
         try:
@@ -141,11 +141,11 @@ def _begin(form: AddForm, owner: Any) -> TaskUpload:
                 uploads.drop(upload)
             raise
         return datasets[0]
-    suffix = f" and {len(names) - SAID} more" if len(names) > SAID else ""
+    suffix = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     raise uploads.UploadError(
-        f"Found {', '.join(names[:SAID]) or 'no files'}{suffix}. Expected one labelled dataset, or"
-        " files named <task>_test.jsonl and <task>_train_<shots>_<number>.jsonl (CLUES layout), or"
-        " NAME_K_SEED_train.tsv, ..._dev.tsv and ..._test.tsv (Few-shot Gym)."
+        f"Found {', '.join(names[:MAX_NAMES]) or 'no files'}{suffix}. Expected one labelled"
+        " dataset, or files named <task>_test.jsonl and <task>_train_<shots>_<number>.jsonl"
+        " (CLUES layout), or NAME_K_SEED_train.tsv, ..._dev.tsv and ..._test.tsv (Few-shot Gym)."
     )
 
 

@@ -244,7 +244,9 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
         form.add_error(None, "Nothing changed, so no new version was created.")
     elif form.is_valid():
         try:
-            return redirect("task_upload", upload_jobs.of_task(task, form.card(), request.user).pk)
+            return redirect(
+                "task_upload", upload_jobs.with_card(task, form.card(), request.user).pk
+            )
         except disk.DiskFull as error:
             form.add_error(None, str(error))
             status = 503

@@ -154,7 +154,7 @@ def imported(upload: TaskUpload) -> Response:
     return Response(result, status=201 if result["created"] else 200)
 
 
-class OneTask(ApiView):
+class TaskDetail(ApiView):
     @extend_schema(responses=TaskShape, summary="One version of a task")
     def get(self, request: Request, name: str, version: int) -> Response:
         return tagged(request, as_record(get_object_or_404(Task, name=name, version=version)))
@@ -177,7 +177,8 @@ class TaskReport(ApiView):
     def get(self, request: Request, name: str, version: int) -> Response:
         report = get_object_or_404(Task, name=name, version=version).report
         return tagged(
-            request, {"lines": data_report.lines(report), "report": data_report.on_scale(report)}
+            request,
+            {"lines": data_report.lines(report), "report": data_report.report_from_0_to_1(report)},
         )
 
 

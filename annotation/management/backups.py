@@ -105,10 +105,10 @@ def _files() -> list[tuple[str, Path]]:
 
 def fingerprints() -> dict[str, str]:
     """Return hashes that identify the keys without revealing them."""
-    return {name: _of_key(name) for name in KEYS}
+    return {name: _key_fingerprint(name) for name in KEYS}
 
 
-def _of_key(name: str) -> str:
+def _key_fingerprint(name: str) -> str:
     text = f"handful backup {name} {getattr(settings, name)}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -240,7 +240,7 @@ def _checked(folder: Path, path: Path) -> dict[str, Any]:
     for name, expected in sums.items():
         if not (folder / name).is_file() or _sha256(folder / name) != expected:
             raise CommandError(f"{path}: {name} differs from the file that was backed up.")
-    names = [name for name in KEYS if keys.get(name) != _of_key(name)]
+    names = [name for name in KEYS if keys.get(name) != _key_fingerprint(name)]
     if names:
         raise CommandError(
             f"{' and '.join(names)}: not the key that the backup was made with. Restore the keys"

@@ -618,7 +618,7 @@ class Migration(migrations.Migration):
                 ('waiting_since', models.DateTimeField(null=True)),
                 ('decided_at', models.DateTimeField(null=True)),
                 ('worked_seconds', models.FloatField(null=True)),
-                ('signs', models.JSONField(null=True)),
+                ('activity_summary', models.JSONField(null=True)),
                 ('browser', models.CharField(blank=True, max_length=64)),
                 ('part', models.PositiveSmallIntegerField(default=0)),
                 ('arrival', models.PositiveIntegerField()),

@@ -218,7 +218,7 @@ class Participation(Row):
     # Active time until the end. Stored when pay is settled, because answers may be erased.
     worked_seconds = models.FloatField(null=True)
     # Measures of completed participations (protocol/activity_summary.py). Their answers are final.
-    signs = models.JSONField(null=True)
+    activity_summary = models.JSONField(null=True)
     # Hash of a random first-party cookie. If two IDs share it, a quality flag is raised.
     browser = models.CharField(max_length=64, blank=True)
     # The part of the study that the worker came for, or 0 for the whole study.

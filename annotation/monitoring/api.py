@@ -119,14 +119,14 @@ def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
     record = {column.name: column.value(participation) for column in COLUMNS}
     is_hidden = blinding.is_hidden(participation)
     mean = None
-    raised = flags.of_one(participation) if may_read else []
+    raised = flags.findings_of(participation) if may_read else []
     if may_read and not is_hidden:
         answered = participation.turns.filter(step=Step.ANNOTATION)
         mean = answered.aggregate(mean=Avg("answer__s1"))["mean"]
     return record | {"score_hidden": is_hidden, "mean_s1": mean, "flags": raised}
 
 
-class OneParticipation(ApiView):
+class ParticipationDetail(ApiView):
     @extend_schema(responses=AnnotatorShape, summary="One participation")
     def get(self, request: Request, name: str, pseudonym: str) -> Response:
         annotator = annotator_of(request, name, pseudonym, "see")

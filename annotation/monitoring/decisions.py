@@ -119,7 +119,7 @@ class SelectionForm(PageForm):
         annotators.choices = [(name, name) for name in pseudonyms]
 
 
-class TogetherForm(SelectionForm):
+class BulkForm(SelectionForm):
     outcome = YesNoField()
 
 
@@ -135,7 +135,7 @@ class ExclusionForm(SelectionForm):
     again = forms.BooleanField(required=False)
 
 
-class ExcludeTogether(StudyPost):
+class BulkExclude(StudyPost):
     """Exclude all selected annotators or none of them, or undo that with `again`."""
 
     row, path = "behaviour_exclude", "exclude/"
@@ -144,30 +144,28 @@ class ExcludeTogether(StudyPost):
     operation_id = "participations_exclude_together"
     summary = "Exclude several annotators, or include them again (all or none)"
     faults: ClassVar = {qualification.CannotDecide: "annotators"}
-    tells = True
+    shows_message = True
 
     def form(self, study: Study, data: Any, files: Any = None) -> SelectionForm:
         return self.form_class(selected(data), data)
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         includes = data["again"]
-        exclusion.decide_together(study, data["annotators"], includes, data["reason"], by)
+        exclusion.decide_in_bulk(study, data["annotators"], includes, data["reason"], by)
         outcome = "Included in the analysis again" if includes else "Excluded from the analysis"
         return f"{outcome}: {len(set(data['annotators']))}."
 
 
-class DecideTogether(ExcludeTogether):
+class BulkDecide(BulkExclude):
     """Apply a decision to all selected annotators or to none of them."""
 
     row, path = "people_decide", "decide/"
-    form_class = TogetherForm
+    form_class = BulkForm
     operation_id = "participations_decide_together"
     summary = "Admit or screen out several waiting annotators (all or none)"
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
-        qualification.decide_together(
-            study, data["annotators"], data["outcome"], data["reason"], by
-        )
+        qualification.decide_in_bulk(study, data["annotators"], data["outcome"], data["reason"], by)
         return f"Decided: {len(set(data['annotators']))}."
 
 
@@ -230,7 +228,7 @@ class FreeSeat(AnnotatorPost):
     conflicts = (ValueError,)
 
     def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
-        expiry.free_by_hand(annotator, data["reason"], by)
+        expiry.free_seat(annotator, data["reason"], by)
         return "The seat was freed."
 
 
@@ -255,7 +253,7 @@ class Withdraw(AnnotatorPost):
     summary = "Withdraw an annotator on request and erase the answers"
     faults: ClassVar = {ValueError: "reason"}
     conflicts = (ValueError,)
-    tells = True
+    shows_message = True
 
     def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
         withdrawal.withdraw_on_request(annotator, data["reason"], by)
@@ -287,7 +285,7 @@ class Review(AnnotatorPost):
     summary = "Request a return on Prolific, or reject there"
     faults: ClassVar = {review.ReviewError: "message", ProlificError: "message"}
     conflicts = (review.ReviewError, ProlificError)
-    tells = True
+    shows_message = True
 
     def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
         if data["action"] == "return":

@@ -14,10 +14,10 @@ from django.db.models import Count, QuerySet
 from annotation.models import ORDERS, Kind, Participation, Study
 from annotation.protocol import qualification
 from annotation.protocol.activity_summary import (
-    Signs,
+    Summary,
     answers_by_participation,
     for_participation,
-    signs,
+    summarise,
 )
 
 SHARE = 0.05  # of the answers, to tolerate slips
@@ -47,8 +47,8 @@ FLAGS = {
     "checks": "failed attention checks",
     "shared_browser": "shared browser",
 }
-# Signs that are flagged from this share of the answers, and the finding for this number of them.
-OF_SIGNS = {
+# Reports that are flagged from this share of the answers, and the finding for this number of them.
+FLAGGED_REPORTS = {
     "copies": (SHARE, "copies of the page's text: {}"),
     "left_after_copy": (SHARE, "absences that began within 10 s of a copy: {}"),
     "automated": (0, "answers submitted by a program or script: {}"),
@@ -72,10 +72,12 @@ class Pace(NamedTuple):
         return Pace(n, mean, self.squares + sign * (log - self.mean) * (log - mean))
 
 
-ALONE = Pace()
+NO_PACE = Pace()
 
 
-def flags(work: Signs, group_pace: Pace = ALONE, shares_browser: bool = False) -> dict[str, str]:
+def flags(
+    work: Summary, group_pace: Pace = NO_PACE, shares_browser: bool = False
+) -> dict[str, str]:
     """Return a dict from flags to findings. `group_pace` is the pace of the rest of the group."""
     raised = {}
     if work.n and work.too_fast >= SHARE * work.n and work.too_fast:
@@ -99,7 +101,7 @@ def flags(work: Signs, group_pace: Pace = ALONE, shares_browser: bool = False) -
             f"the page was left {work.blurs} times,"
             f" for {work.away_seconds / 60:.0f} minutes in total"
         )
-    for name, (share, finding) in OF_SIGNS.items():
+    for name, (share, finding) in FLAGGED_REPORTS.items():
         count = getattr(work, name)
         if count and count >= share * work.n:
             raised[name] = finding.format(count)
@@ -112,14 +114,16 @@ def flags(work: Signs, group_pace: Pace = ALONE, shares_browser: bool = False) -
 
 def behaviour_in_words(person: Participation) -> str:
     """Return counts of answers, checks and browser reports, or "" if there are none."""
-    work = Signs(**person.signs) if person.signs else for_participation(person)
+    work = (
+        Summary(**person.activity_summary) if person.activity_summary else for_participation(person)
+    )
     if not work.n:
         return ""
     counted = [f"{work.n - work.too_fast} of {work.n} answers took long enough to read the example"]
     if work.checks:
         counted.append(f"{work.checks_passed} of {work.checks} attention checks were passed")
     counts = {"times the page was left: {}": work.blurs, "pastes: {}": work.pastes}
-    counts |= {finding: getattr(work, name) for name, (_share, finding) in OF_SIGNS.items()}
+    counts |= {finding: getattr(work, name) for name, (_share, finding) in FLAGGED_REPORTS.items()}
     reported = [finding.format(count) for finding, count in counts.items() if count]
     return f"{'; '.join(counted)}. Reported by the browser: {'; '.join(reported) or 'nothing'}."
 
@@ -148,20 +152,20 @@ class Flagged:
 
 def for_completed(study: Study) -> Flagged:
     """Count flags for annotators who completed, compared with others in the same scenario."""
-    completed = study.participations.filter(kind=Kind.PERSON, signs__isnull=False)
+    completed = study.participations.filter(kind=Kind.PERSON, activity_summary__isnull=False)
     people = {person.pk: person for person in _rows(completed)}
     flagged = _flagged(people, {}, _shared_browsers(study)).values()
-    counts = Counter(name for _signs, findings in flagged for name in findings)
+    counts = Counter(name for _work, findings in flagged for name in findings)
     return Flagged(
         completed=len(people),
-        people=sum(bool(findings) for _signs, findings in flagged),
+        people=sum(bool(findings) for _work, findings in flagged),
         by_flag=[(label, counts[name]) for name, label in FLAGS.items() if counts[name]],
     )
 
 
 def for_study(
     study: Study, scenarios: Collection[int] | None = None
-) -> dict[int, tuple[Signs, dict[str, str]]]:
+) -> dict[int, tuple[Summary, dict[str, str]]]:
     """Return activity and flags by participation, for everyone who was shown an example.
 
     `scenarios` contains the primary keys of the scenarios to include (all by default). Answers
@@ -169,14 +173,14 @@ def for_study(
     """
     filters = {} if scenarios is None else {"scenario__in": scenarios}
     people = {person.pk: person for person in _rows(study.participations.filter(**filters))}
-    unfinished = [pk for pk, person in people.items() if person.signs is None]
-    computed = {pk: signs(answers) for pk, answers in answers_by_participation(unfinished)}
+    unfinished = [pk for pk, person in people.items() if person.activity_summary is None]
+    computed = {pk: summarise(answers) for pk, answers in answers_by_participation(unfinished)}
     return _flagged(people, computed, _shared_browsers(study))
 
 
 def by_name(study: Study, scenarios: Collection[int] | None = None) -> dict[int, dict[str, str]]:
     """Return the findings by participation and flag, also that one would now be screened out."""
-    found = {pk: findings for pk, (_signs, findings) in for_study(study, scenarios).items()}
+    found = {pk: findings for pk, (_work, findings) in for_study(study, scenarios).items()}
     for pk, reason in qualification.flagged_again(study).items():
         found[pk] = found.get(pk, {}) | {"screened_out": reason}
     return found
@@ -186,7 +190,7 @@ def sentences(study: Study, scenarios: Collection[int] | None = None) -> dict[in
     return {pk: [*findings.values()] for pk, findings in by_name(study, scenarios).items()}
 
 
-def of_one(participation: Participation) -> list[str]:
+def findings_of(participation: Participation) -> list[str]:
     findings = sentences(participation.study, [participation.scenario_id])
     return findings.get(participation.pk, [])
 
@@ -201,15 +205,19 @@ def ranked(study: Study, findings: dict[int, list[str]]) -> list[tuple[Participa
 
 def _rows(people: QuerySet) -> Iterable[Any]:
     """Return the columns needed for flags as named tuples, which are faster than models."""
-    names = "pk", "scenario_id", "kind", "browser", "signs"
+    names = "pk", "scenario_id", "kind", "browser", "activity_summary"
     return people.order_by().values_list(*names, named=True)
 
 
 def _flagged(
-    people: dict[int, Any], computed: dict[int, Signs], shared_browsers: set[str]
-) -> dict[int, tuple[Signs, dict[str, str]]]:
+    people: dict[int, Any], computed: dict[int, Summary], shared_browsers: set[str]
+) -> dict[int, tuple[Summary, dict[str, str]]]:
     """Return each participation's activity (stored or computed) and its flags."""
-    by_pk = {pk: Signs(**person.signs) for pk, person in people.items() if person.signs} | computed
+    by_pk = {
+        pk: Summary(**person.activity_summary)
+        for pk, person in people.items()
+        if person.activity_summary
+    } | computed
     paces: dict[tuple[int, str], Pace] = defaultdict(Pace)
     for pk, work in by_pk.items():
         if work.median_seconds:

@@ -126,7 +126,7 @@ def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
 
 def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
     entries = LedgerEntry.objects.filter(participation__study__in=studies.values("pk"))
-    by_study = of_people(entries).order_by().values("participation__study")
+    by_study = human_entries(entries).order_by().values("participation__study")
     rows: Iterable[Any] = by_study.annotate(**sums_by_status())
     return {row.pop("participation__study"): row for row in rows}
 
@@ -189,7 +189,7 @@ def money(study: Study, sums: dict[str, int], open_seats: Iterable[tuple[int, in
     return Money(**sums, promised=promised, currency=study.currency)
 
 
-def of_people(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
+def human_entries(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
     return entries.filter(participation__kind=Kind.PERSON)
 
 

@@ -85,7 +85,7 @@ def _overview(
         "unequal": screening.warning(*rule),
         "screened": screening.screened(*rule),
         "notice": budget.notice(study),
-        "restrictions": consequences.in_force(study),
+        "restrictions": consequences.restrictions(study),
         "link": wording.join_url(request, study.link_code),
     }
     return render(request, "monitoring/study.html", context, status=status)
@@ -254,7 +254,7 @@ def annotator_page(
         "longest": max((row.get("seconds", 0) for row in rows), default=0),
         "decisions": log,
         "exclusion": next((d for d in reversed(log) if d.about == Decision.About.ANALYSIS), None),
-        "flags": flags.of_one(annotator) if may_read else [],
+        "flags": flags.findings_of(annotator) if may_read else [],
         "behaviour": flags.behaviour_in_words(annotator) if may_read else "",
         "completion_code": study_exit.code if study_exit else "",
         "worked": in_words(ledger.active_time(annotator)),
@@ -308,10 +308,10 @@ def _offer_undo(request: ResearcherRequest, _message: str, name: str) -> HttpRes
 
 
 show_score = page(decisions.ShowScore, annotator_page, to="participation")
-OF_ONE = (
+ANNOTATOR_POSTS = (
     decisions.Decide, decisions.Bonus, decisions.FreeSeat, decisions.Withdraw, decisions.Review,
 )  # fmt: skip
-POSTS |= {post: page(post, annotator_page, to="participation") for post in OF_ONE} | {
-    decisions.DecideTogether: page(decisions.DecideTogether, people_page, to=_back_to_people),
-    decisions.ExcludeTogether: page(decisions.ExcludeTogether, people_page, to=_offer_undo),
+POSTS |= {post: page(post, annotator_page, to="participation") for post in ANNOTATOR_POSTS} | {
+    decisions.BulkDecide: page(decisions.BulkDecide, people_page, to=_back_to_people),
+    decisions.BulkExclude: page(decisions.BulkExclude, people_page, to=_offer_undo),
 }

@@ -34,7 +34,7 @@ from annotation.monitoring.funnel import (
     by_scenario_and_kind,
     with_training_size,
 )
-from annotation.monitoring.overview import Money, money, of_people, sums_by_status
+from annotation.monitoring.overview import Money, human_entries, money, sums_by_status
 from annotation.monitoring.seats import SEATS, Pace, Seats
 from annotation.pay import ledger
 from annotation.protocol import exclusion
@@ -256,7 +256,7 @@ def facts(study: Study) -> Facts:
 def for_study(study: Study, known: Facts | None = None) -> Progress:
     known, scenarios = known or facts(study), list(with_training_size(study))
     names = {row.pk: str(row) for row in scenarios}
-    entries = of_people(LedgerEntry.objects.filter(participation__study=study))
+    entries = human_entries(LedgerEntry.objects.filter(participation__study=study))
     sums = entries.aggregate(**sums_by_status(), last=Max("pk"))
     funnels, medians, pace, flagged, wage = _cached(study, scenarios, known, sums.pop("last"))
     rows = seats.for_scenarios(study, scenarios, funnels, medians, known.live, known.now)

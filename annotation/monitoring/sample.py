@@ -102,7 +102,7 @@ def _is_safe(counts: Sequence[int], marks: Sequence[str]) -> bool:
     )
 
 
-def of_choices(question: str, answers: Mapping[str, int]) -> list[Row]:
+def choice_rows(question: str, answers: Mapping[str, int]) -> list[Row]:
     """Return a row for each answer. Missing answers are not counted."""
     total, marks = sum(answers.values()), hidden(list(answers.values()))
     return [
@@ -111,7 +111,7 @@ def of_choices(question: str, answers: Mapping[str, int]) -> list[Row]:
     ]
 
 
-def of_numbers(question: str, values: Sequence[float]) -> list[Row]:
+def number_rows(question: str, values: Sequence[float]) -> list[Row]:
     """Return a row with the median and quartiles, hidden if fewer than FEWEST answered."""
     if len(values) < FEWEST:
         return [Row(question, "", None, None, SMALL)]
@@ -134,15 +134,15 @@ def own_rows(study: Study) -> list[Row]:
         # People who do several tasks are asked several times. Use their first answer.
         if name in given and answer.strip():
             given[name].setdefault(worker, answer.strip())
-    return [row for q in questions for row in _of_question(q, list(given[q.id].values()))]
+    return [row for q in questions for row in _question_rows(q, list(given[q.id].values()))]
 
 
-def _of_question(question: OwnQuestion, answers: Sequence[str]) -> list[Row]:
+def _question_rows(question: OwnQuestion, answers: Sequence[str]) -> list[Row]:
     if question.kind == NUMBER:
         values = [value for value in map(_number, answers) if value is not None]
-        return of_numbers(question.text, values)
+        return number_rows(question.text, values)
     counts = Counter(answers)
-    return of_choices(question.text, {option: counts[option] for option in question.options})
+    return choice_rows(question.text, {option: counts[option] for option in question.options})
 
 
 def _number(text: str) -> float | None:
@@ -231,9 +231,9 @@ def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
         cells = [(n, lines[n][column].strip()) for n in workers.values()]
         values = [(n, value) for n, value in cells if value not in NO_DATA]
         rows += (
-            of_numbers(head, [_age(n, value) for n, value in values])
+            number_rows(head, [_age(n, value) for n, value in values])
             if head == AGE
-            else of_choices(head, _pooled(value for _n, value in values))
+            else choice_rows(head, _pooled(value for _n, value in values))
         )
     return len(workers), len(lines) - len(workers), rows
 

@@ -35,7 +35,7 @@ FRESH = timedelta(days=1)
 # Owners are notified this long before identities are deleted.
 BEFORE_DELETION = timedelta(days=7)
 # Read notices are deleted after this time.
-KEPT = timedelta(days=90)
+MAX_AGE = timedelta(days=90)
 # Shorter jobs cause no notice unless they fail, because the user was probably waiting for them.
 LONG_JOB = timedelta(minutes=1)
 
@@ -64,7 +64,7 @@ def collect() -> str:
     ended = AuditEntry.objects.filter(**_ENDED_WEBHOOKS, at__gte=now - FRESH).order_by()
     with_events = Q(pk__in=with_jobs) | Q(pk__in=ended.values("study"))
     for study in open_studies | Study.objects.filter(with_events) | expiring:
-        events = list(of_study(study, now))
+        events = list(study_events(study, now))
         for user, rights in team_of(study):
             new += _store(study, user, rights, events, now)
     new += _imports(now)
@@ -77,14 +77,14 @@ def prune() -> str:
     Notices from open studies (except those about jobs) are kept: they record which events were
     sent.
     """
-    told_once = Q(about=NoticeAbout.JOB) | ~Q(
+    is_past = Q(about=NoticeAbout.JOB) | ~Q(
         study__status__in=(StudyStatus.OPEN, StudyStatus.PAUSED)
     )
-    old = Notice.objects.filter(told_once, read_at__lt=database_now() - KEPT)
+    old = Notice.objects.filter(is_past, read_at__lt=database_now() - MAX_AGE)
     return f"{old.delete()[0]} deleted"
 
 
-def of_study(study: Study, now: datetime) -> Iterator[Event]:
+def study_events(study: Study, now: datetime) -> Iterator[Event]:
     """Yield all current events in the study, even if there is already a notice about them."""
     if study.is_running:
         for need in todo.all_needs(study, progress.for_study(study), now):
@@ -99,7 +99,7 @@ def of_study(study: Study, now: datetime) -> Iterator[Event]:
         detail = "No more events are sent to its URL. If you still need them, create a new webhook."
         yield Event(NoticeAbout.WEBHOOK, f"entry {entry.pk}", title, detail, "team", "own")
     jobs = Job.objects.filter(_ENDED, parameters__study=study.pk, touched_at__gte=now - FRESH)
-    yield from filter(None, map(_of_job, jobs))
+    yield from filter(None, map(_job_event, jobs))
 
 
 def _arrivals(study: Study) -> Iterator[Event]:
@@ -149,7 +149,7 @@ _ENDED_WEBHOOKS = {"what__startswith": ENDED, "what__endswith": WITH_MAKER}
 _ENDED = Q(state__in=(Job.State.DONE, Job.State.FAILED), owner__isnull=False)
 
 
-def _of_job(job: Job) -> Event | None:
+def _job_event(job: Job) -> Event | None:
     """Return the event for a job that has ended, or None if it was short and successful."""
     if not job.has_failed and job.touched_at - job.created_at < LONG_JOB:
         return None
@@ -168,7 +168,7 @@ def _imports(now: datetime) -> int:
             created_at=now,
         )
         for job in ended.filter(owner__is_active=True).exclude(parameters__has_key="study")
-        if job.owner_id and (event := _of_job(job))
+        if job.owner_id and (event := _job_event(job))
     ]  # fmt: skip
     stored = set(Notice.objects.filter(study=None).values_list("user", "subject"))
     new = [notice for notice in new if (notice.user_id, notice.subject) not in stored]
@@ -212,12 +212,12 @@ def _store(
 logger = logging.getLogger(__name__)
 
 GAPS = [timedelta(minutes=m) for m in (2, 10, 60, 360, 1440)]
-AT_ONCE = 200  # emails per run
+EMAILS_PER_RUN = 200  # emails per run
 
 
 def send_mails() -> str:
     waiting = Notice.objects.filter(mail=Notice.MailState.WAITING, next_at__lte=database_now())
-    rows = waiting.select_related("user", "study").order_by("next_at", "pk")[:AT_ONCE]
+    rows = waiting.select_related("user", "study").order_by("next_at", "pk")[:EMAILS_PER_RUN]
     return f"{sum(send(notice) for notice in rows)} sent"
 
 

@@ -191,7 +191,7 @@ class Webhooks(ApiView):
         return Response({**WebhookShape(webhook).data, "secret": secret}, status=201)
 
 
-class OneWebhook(ApiView):
+class WebhookDetail(ApiView):
     @extend_schema(summary="End a webhook", responses={204: None})
     def delete(self, request: Request, name: str, pk: int) -> Response:
         study = study_of(request, name, "own")

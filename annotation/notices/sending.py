@@ -41,7 +41,7 @@ SPECIAL = [
     ipaddress.ip_network(text)
     for text in ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "3fff::/20", "2620:4f:8000::/48")
 ]
-AT_ONCE = 200  # deliveries per webhook and run
+DELIVERIES_PER_RUN = 200  # deliveries per webhook and run
 
 
 class Refused(ValueError):
@@ -119,7 +119,7 @@ def send_due() -> int:
     queues = []
     for webhook in Webhook.objects.of_owners().filter(pk__in=rows.order_by().values("webhook")):
         first = rows.filter(webhook=webhook).select_related("webhook").order_by("pk")
-        queues.append(deque(first[:AT_ONCE]))
+        queues.append(deque(first[:DELIVERIES_PER_RUN]))
     turns = deque(sorted(filter(None, queues), key=lambda q: (q[0].attempts > 0, q[0].next_at)))
     while turns and time.monotonic() < deadline:
         queue = turns.popleft()

@@ -48,7 +48,7 @@ from annotation.web.views import ApiView
 from annotation.web.wording import translated
 from tasks.spans import AnswerError
 
-NOBODY = "No participation has this token. Check the token, or join again."
+UNKNOWN_TOKEN = "No participation has this token. Check the token, or join again."
 NO_TURN = "This turn does not belong to this participation."
 
 
@@ -78,7 +78,7 @@ def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
     return {name: messages for part in parts for name, messages in part.items()}
 
 
-class Spoken(ApiView):
+class InStudyLanguage(ApiView):
     """Responds in the study's language, without caching, like the pages."""
 
     @method_decorator(never_cache)
@@ -94,7 +94,7 @@ class Spoken(ApiView):
         return super().handle_exception(exc)
 
 
-class Work(Spoken):
+class Work(InStudyLanguage):
     """A single step in the participation identified by the token.
 
     A step that the current state does not allow is rejected, returning that state and the code
@@ -108,7 +108,7 @@ class Work(Spoken):
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, Participation.DoesNotExist):
-            exc = AuthenticationFailed(NOBODY)
+            exc = AuthenticationFailed(UNKNOWN_TOKEN)
         if isinstance(exc, answering.Conflict | join_errors.RecruitmentError):
             code = getattr(exc, "code", self.conflict)
             return reply(current(self.request), HTTPStatus.CONFLICT, code, str(exc))
@@ -120,7 +120,7 @@ def holder(request: Request) -> Participation:
     try:
         return visitors.participation_of(str(request.auth))
     except Http404:
-        raise AuthenticationFailed(NOBODY) from None
+        raise AuthenticationFailed(UNKNOWN_TOKEN) from None
 
 
 def current(request: Request) -> Participation:

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from annotation.models import Channel, Kind, ModelAnnotator, Participation, Scenario, Study
 from annotation.participation import api_bodies as bodies
-from annotation.participation.api import Spoken, Unfit, holding, parse
+from annotation.participation.api import InStudyLanguage, Unfit, holding, parse
 from annotation.participation.landing import landing_page
 from annotation.protocol import answering
 from annotation.recruitment import join_errors, visitors
@@ -26,7 +26,7 @@ from annotation.web import access
 from annotation.web.authentication import PerHolder, TokenAuthentication
 from annotation.web.problems import MEDIA_TYPE, problem
 
-TOLD = (
+LANDING_FIELDS = (
     "title", "by", "anchors", "training", "screening", "test", "words", "minutes", "rate",
     "idle_limit_hours", "state",
 )  # fmt: skip
@@ -39,7 +39,7 @@ class PerResearcher(PerHolder):
         return access.token_of(request) is None or super().allow_request(request, view)
 
 
-class Join(Spoken):
+class Join(InStudyLanguage):
     """A study's link, by the code in its URL."""
 
     authentication_classes = [TokenAuthentication]
@@ -53,7 +53,7 @@ class Join(Spoken):
         arrival = by_own_link(request, code)
         page = landing_page(arrival, arrival.live())
         return Response(
-            {name: page[name] for name in TOLD}
+            {name: page[name] for name in LANDING_FIELDS}
             | {
                 "what": [card.description for card in page["what"]],
                 "sentence": str(page["sentence"]),

@@ -46,7 +46,7 @@ def landing_page(
         **what_it_asks(study),
         "minutes": max(minutes),
         # Set only if the duration depends on the seat.
-        "minutes_range": in_range(minutes) if len(minutes) > 1 else "",
+        "minutes_range": range_text(minutes) if len(minutes) > 1 else "",
         "rate": promises.promise(study, minutes),
         "pay": [part for part in promises.parts(study, minutes) if part],
         "example": _example(study),
@@ -113,12 +113,12 @@ def what_it_asks(study: Study) -> dict[str, Any]:
         ],
         "labels": [len(card.labels) for card in cards if card.labels],
     }
-    labels, by = in_range(counts["labels"]), {card.kind for card in cards}
+    labels, by = range_text(counts["labels"]), {card.kind for card in cards}
     return {
         "what": [card for _description, card in sorted({c.description: c for c in cards}.items())],
         "always_trains": all(trained),
         "by": [gettext(k.brief.text) % {"labels": labels} for k in KINDS.values() if k in by],
-        **{name: in_range(numbers) for name, numbers in counts.items()},
+        **{name: range_text(numbers) for name, numbers in counts.items()},
         # The plural form depends on the larger number: "10 to 30 examples".
         "most": {name: max(numbers, default=0) for name, numbers in counts.items()},
     }
@@ -136,7 +136,7 @@ def _example(study: Study) -> dict[str, Any]:
     return {"card": task.card, "question": Question(task.card, train.examples.all()[0])}
 
 
-def in_range(numbers: Iterable[int]) -> str:
+def range_text(numbers: Iterable[int]) -> str:
     """Return text such as "20" or "20 to 30", or "" if there are none."""
     ordered = sorted(set(numbers))
     if len(ordered) < 2:

@@ -49,7 +49,7 @@ from annotation.recruitment import join_errors, registry, seats, visitors
 from annotation.recruitment.platform_adapters import Exit, NotAdmitted
 from annotation.web import access
 from annotation.web.fields import PageForm, by_key
-from annotation.web.wording import of_scripts, translated
+from annotation.web.wording import script_sentences, translated
 from tasks.spans import AnswerError
 
 
@@ -78,7 +78,7 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
                         participation = visitors.participation_of(kwargs["token"])
                         return _state(request, participation, status=404)
                     translation.activate(visitors.language_of(request))
-                    return render(request, "participation/nothing_here.html", status=404)
+                    return render(request, "participation/not_found.html", status=404)
 
         return never_cache(vary_on_headers("HX-Request")(guarded))
 
@@ -388,7 +388,7 @@ def _state(
     if request.htmx:
         return HttpResponseClientRedirect(address)
     content = next_instructions(participation, card) if card else page_outside_turns(participation)
-    shared |= {"error": error, "notice": notice, "sentences": of_scripts()}
+    shared |= {"error": error, "notice": notice, "sentences": script_sentences()}
     if participation.status == Status.COMPLETED:  # unseen tasks are shown only at the end
         shared["card"] = participation.scenario.task.card
     else:

@@ -32,7 +32,7 @@ from annotation.participation.state import (
 from annotation.participation.turn import Place, TurnPage
 from annotation.pay import ledger
 from annotation.study import cross_task, screening
-from annotation.study.own_questions import AFTER, BEFORE, of_moment
+from annotation.study.own_questions import AFTER, BEFORE, questions_at
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.rights import right_to
 from annotation.web.wording import in_words
@@ -141,7 +141,7 @@ def bar(scenario: Scenario, step: str, position: int) -> Bar:
 def _sizes(scenario: Scenario) -> dict[str, int]:
     sizes = {
         CONSENT: 1,
-        OWN: int(bool(of_moment(scenario.study.own_questions, BEFORE))),
+        OWN: int(bool(questions_at(scenario.study.own_questions, BEFORE))),
         INSTRUCTIONS: 1,
         Step.ANCHOR.value: len(_examples(scenario, Step.ANCHOR)),
         Step.UPSTREAM.value: cross_task.length(scenario.study, scenario.arm),
@@ -164,7 +164,7 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
         if step == CONSENT:
             page_context = consent_page(study, on)
         elif step == OWN:
-            page_context = questions_page(of_moment(study.own_questions, BEFORE), on)
+            page_context = questions_page(questions_at(study.own_questions, BEFORE), on)
         elif step == INSTRUCTIONS:
             page_context = instructions_page(study, scenario, on)
             page_context["minutes"] = scenario.estimated_minutes
@@ -178,7 +178,7 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
 
 def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
     study, page = scenario.study, instructions_page(scenario.study, scenario, on)
-    questions = of_moment(study.own_questions, AFTER)
+    questions = questions_at(study.own_questions, AFTER)
     asks = study.exit_questionnaire or questions
     worked = timedelta(minutes=scenario.estimated_minutes)
     earned = max(ledger.for_time(study, worked), ledger.cents(study.base_reward))

@@ -43,8 +43,8 @@ from annotation.protocol import (
 from annotation.recruitment import join_errors
 from annotation.recruitment.registry import current_exit, is_rejected
 from annotation.study import compared_files, cross_task
-from annotation.study.own_questions import AFTER, OwnQuestion, of_moment
-from annotation.web.wording import as_html, in_words, money, of_scripts, translated
+from annotation.study.own_questions import AFTER, OwnQuestion, questions_at
+from annotation.web.wording import as_html, in_words, money, script_sentences, translated
 from tasks.cards import Card
 from tasks.comparison import compare_answer
 from tasks.spans import AnswerError
@@ -203,7 +203,7 @@ def _finished(participation: Participation) -> dict:
         "next_task_url": reverse("next_task", args=[token]),
         "exit_form": exit_form(participation),
         "asked": participation.study.exit_questionnaire
-        or of_moment(participation.study.own_questions, AFTER),
+        or questions_at(participation.study.own_questions, AFTER),
         "questionnaire_url": reverse("questionnaire", args=[token]),
     }
 
@@ -305,7 +305,7 @@ def render_turn(
         if html := page.reply(form):
             return HttpResponse(html, status=status)
         return render(request, page.template, turn_context, status=status)
-    turn_context |= {"stage": "turn", "card": page.card, "sentences": of_scripts()}
+    turn_context |= {"stage": "turn", "card": page.card, "sentences": script_sentences()}
     return render(request, "participation/work.html", turn_context | context, status=status)
 
 

@@ -153,12 +153,12 @@ def has_room(
         return True
     newcomer = 0 if returning else cap
     limit = ledger.cents(study.budget) - newcomer
-    if _at_most_taken(study, cap, returning) <= limit:
+    if _most_taken(study, cap, returning) <= limit:
         return True
     return spent(study, returning, now) + reserved(study, returning, now) <= limit
 
 
-def _at_most_taken(study: Study, cap: int, returning: Participation | None) -> int:
+def _most_taken(study: Study, cap: int, returning: Participation | None) -> int:
     """Return an upper bound in cents, assuming all unsettled annotators earn up to the cap."""
     live = Q(status__in=LIVE) | Q(pk=returning.pk if returning else None)
     unsettled = Q(pk__in=_left_unsettled(study).order_by().values("pk"))

@@ -308,7 +308,7 @@ def settled(study: Study) -> "QuerySet[Participation]":
     paid = Sum("ledger__cents", filter=Q(ledger__payment__batch__state="paid"), default=0)
     people = people.annotate(earned=Sum("ledger__cents", default=0), paid=paid)
     # Prefetched, so that a scenario and its task are read once, not once for each person.
-    return people.defer(*ORDERS, "signs").prefetch_related("scenario__task")
+    return people.defer(*ORDERS, "activity_summary").prefetch_related("scenario__task")
 
 
 def median_wage_of(study: Study) -> float | None:

@@ -77,7 +77,7 @@ class Payments(StudyPost):
     }  # fmt: skip
     conflicts = (batches.PaymentError, ProlificError, budget.BudgetError)
     summary = "Show what is due (dry_run), or prepare, pay, mark, cancel, release"
-    tells = True
+    shows_message = True
 
     def form(self, study: Study, data: Any, files: Any = None) -> PageForm | None:
         form_class = self.form_for(data)

@@ -32,9 +32,9 @@ from tasks.csv_files import csv_text, no_formula
 # Prolific pays bonuses with a delay. Before this time, a missing bonus means nothing.
 SETTLING = timedelta(hours=1)
 LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # shown instead of an ID
-SOMEBODY_ELSE = "This batch is already being paid."
+ALREADY_PAYING = "This batch is already being paid."
 # Submissions that can still be approved. Others were approved, returned or rejected, or timed out.
-TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
+APPROVABLE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
 BATCH_COLUMNS = ["platform", "id", "annotator", "amount", "currency", "kind", "reason", "code"]
 MAX_APPROVALS = 1000  # per request, as Prolific recommends
 
@@ -68,7 +68,7 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
     waiting = {reference: submissions[pk] for pk, reference in references.items()}
     lost = [submissions[pk] for pk in submissions if pk not in references]
     statuses = _statuses(batch, client)
-    due = [reference for reference in waiting if statuses.get(reference, "ACTIVE") in TO_APPROVE]
+    due = [reference for reference in waiting if statuses.get(reference, "ACTIVE") in APPROVABLE]
     refused: dict[str, str] = {}
     for first in range(0, len(due), MAX_APPROVALS):
         refused |= _ask_for(due[first : first + MAX_APPROVALS], client)
@@ -78,7 +78,7 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
         status = statuses.get(reference, "")
         if status == "APPROVED":
             Submission.objects.filter(pk=submission.pk).update(status=status)
-        elif reference in refused or (status and status not in TO_APPROVE):
+        elif reference in refused or (status and status not in APPROVABLE):
             # Returned, timed out or refused, so no money was moved.
             batch.payments.filter(entry__submission=submission).delete()
             reason = refused.get(reference) or status.lower().replace("_", " ")
@@ -92,11 +92,11 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
         batch.store(state=State.CANCELLED)
     elif not waiting and not lost:
         _paid(batch)
-    _tell(refusals, list(waiting.values()), lost)
+    _notify(refusals, list(waiting.values()), lost)
     return batch
 
 
-def _tell(refusals: list[str], waiting: list[Submission], lost: list[Submission]) -> None:
+def _notify(refusals: list[str], waiting: list[Submission], lost: list[Submission]) -> None:
     """Raise PaymentError if some of a batch's submissions weren't approved."""
     sentences = []
     if refusals:
@@ -191,7 +191,7 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
         study_id = _study_there(batch)
         batch.store(external_id=client.prepare_bonuses(study_id, bonus_lines(batch)))
     if not _claim(batch, State.PREPARED, State.PAYING):
-        raise PaymentError(SOMEBODY_ELSE)
+        raise PaymentError(ALREADY_PAYING)
     # From here on, the batch may have been paid. Look it up before any other request.
     try:
         client.pay_bonuses(batch.external_id)
@@ -243,7 +243,7 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
         pk=batch.pk, state=State.PAYING, paying_since=batch.paying_since
     )
     if not unchanged.update(external_id="", state=State.PREPARED):
-        raise PaymentError(SOMEBODY_ELSE)
+        raise PaymentError(ALREADY_PAYING)
     batch.refresh_from_db()
     return _pay_bonuses(batch, client)
 

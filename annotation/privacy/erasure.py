@@ -2,7 +2,7 @@
 
 Answers are erased as in a withdrawal, one participation at a time (withdrawal.py), because that is
 all the database guards allow. Participations without an answer are included, because reasons may
-have been written about them. KEPT describes what remains: insert-only rows without answers (the
+have been written about them. REMAINING lists what is kept: insert-only rows without answers (the
 ledger, the audit log, comments), and accounting data. Afterwards, the study can't be accessed
 (StudyQuerySet.visible_to).
 """
@@ -30,7 +30,7 @@ from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job
 
-KEPT = (
+REMAINING = (
     "the name and the frozen design with its hash, its team, platforms and lists, counts, earnings"
     " and payments with the reasons for bonuses (for accounting), decisions without their reasons,"
     " the audit log, researchers' comments on examples, and keyed hashes that prevent annotators"

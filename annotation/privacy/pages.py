@@ -63,7 +63,7 @@ class Retention(StudyPost):
     form_class = RetentionForm
     summary = "Set deletion dates for identities and the study, or delete the identities now"
     faults: ClassVar = {identities.PurgeError: "until"}
-    tells = True
+    shows_message = True
 
     def form(self, study: Study, data: Any, files: Any = None) -> RetentionForm:
         return RetentionForm.of(study, data)
@@ -95,7 +95,7 @@ class Erase(StudyPost):
     form_class = EraseForm
     summary = "Delete a closed study; `typed` repeats its name"
     faults: ClassVar = {erasure.ErasureError: "typed", identities.PurgeError: "typed"}
-    tells = True
+    shows_message = True
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         tombstone = erasure.erase(study, data["typed"], by)
@@ -115,7 +115,7 @@ def deleted(request: ResearcherRequest) -> HttpResponse:
 
 
 def section(study: Study, form: OnPage | None = None) -> dict[str, Any]:
-    return {"kept": erasure.KEPT} | by_key(RetentionForm.of(study), EraseForm(), sent=form)
+    return {"kept": erasure.REMAINING} | by_key(RetentionForm.of(study), EraseForm(), sent=form)
 
 
 def to_deleted(request: ResearcherRequest, message: str, name: str) -> HttpResponse:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Any
 
 from annotation.models import Participation, PaymentBatch, Step, Turn
-from annotation.protocol.activity_summary import SIGNS
+from annotation.protocol.activity_summary import REPORTS
 from annotation.protocol.own_questions import EXIT_QUESTIONS
 
 WHOLE = frozenset({"read", "pay"})
@@ -61,7 +61,7 @@ def personal_data(
                 {"question": row.question, "answer": row.answer, "at": row.at}
                 for row in participation.own_answers.all()
             ],
-            "questions_at_the_end": _at_the_end(participation),
+            "questions_at_the_end": _exit_answers(participation),
         }
     if "pay" in rights:
         data["earnings"] = [
@@ -104,7 +104,7 @@ def _turn_data(turn: Turn) -> dict[str, Any]:
             "times_left": activity.blurs,
             "seconds_away": activity.away_seconds,
             "pastes": activity.pastes,
-            **{name: getattr(activity, name) for name in SIGNS},
+            **{name: getattr(activity, name) for name in REPORTS},
         }
     if given is not None:
         data["answer"] = {
@@ -122,6 +122,6 @@ def _turn_data(turn: Turn) -> dict[str, Any]:
     return data
 
 
-def _at_the_end(participation: Participation) -> dict[str, str] | None:
+def _exit_answers(participation: Participation) -> dict[str, str] | None:
     row = getattr(participation, "exit_answers", None)
     return None if row is None else {name: getattr(row, name) for name in EXIT_QUESTIONS}

@@ -51,7 +51,7 @@ def withdraw(token: str) -> Participation:
         participation.store(
             status=Status.WITHDRAWN, seat_number=None, in_analysis=False, worked_seconds=worked,
             finished_at=participation.finished_at or now,
-            signs=None, qualified=None, comprehension_attempts_used=0,
+            activity_summary=None, qualified=None, comprehension_attempts_used=0,
             browser="",  # links this participation to others from the same browser
             **{order: [] for order in ("upstream_order", *ORDERS)},
         )  # fmt: skip

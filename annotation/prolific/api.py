@@ -132,7 +132,7 @@ class Prolific(Twin):
         return _rows(study)
 
 
-class OneProlificStudy(Twin):
+class ProlificStudyDetail(Twin):
     """A draft on Prolific: change, publish or restart it."""
 
     step = platforms.ChangeDraft

@@ -146,10 +146,10 @@ def public_name(study: Study) -> str:
         for scenario in study.scenarios.select_related("task")
         for name in (scenario.task.name, scenario.task.card.title)
     }
-    tells = SHOTS.search(title) or any(
+    shows_message = SHOTS.search(title) or any(
         re.search(rf"(?<!\w){re.escape(name)}(?!\w)", title) for name in names
     )
-    return NEUTRAL_NAME if tells else study.title[:100]
+    return NEUTRAL_NAME if shows_message else study.title[:100]
 
 
 def _drafts(

@@ -21,7 +21,7 @@ from annotation.pay import budget, ledger
 from annotation.prolific import drafts, studies
 from annotation.prolific.accounts import account_of, token_of
 from annotation.prolific.errors import ProlificError
-from annotation.prolific.places import start_by_hand
+from annotation.prolific.places import start_manually
 from annotation.prolific.submissions import SyncReport
 from annotation.prolific.sync import OLDEST, signature, sync
 from annotation.recruitment import panel
@@ -258,7 +258,7 @@ class ChangeDraft(posts.Post[ProlificStudy]):
     actions: ClassVar = {"change": DraftForm, "publish": None, "start": None}
     faults: ClassVar = {drafts.PlanError: ""}
     conflicts = (budget.BudgetError, ProlificError)
-    tells = True
+    shows_message = True
 
     def subject(self, request: HttpRequest, data: Any, **names: Any) -> ProlificStudy:
         study = study_of(request, names["name"], right_to(self.row))
@@ -276,7 +276,7 @@ class ChangeDraft(posts.Post[ProlificStudy]):
         if self.action == "publish":
             studies.publish(draft, self.root, by, data.get("agreed", ""))
             return f"{draft.name} was published on Prolific."
-        start_by_hand(draft)
+        start_manually(draft)
         return f"{draft.name} was restarted on Prolific."
 
     def fault(self, error: Exception) -> str | None:
@@ -294,7 +294,7 @@ class SyncProlific(StudyPost):
     below = ("studies/<str:name>/platforms/", "studies/<str:name>/")
     summary = "Sync with Prolific"
     conflicts = (ProlificError,)
-    tells = True
+    shows_message = True
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> SyncReport:
         return sync(study)

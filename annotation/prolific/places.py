@@ -86,7 +86,7 @@ def start(prolific_study: ProlificStudy, client: Client) -> None:
     prolific_study.store(status="ACTIVE", pause_reason="", paused_here=False)
 
 
-def start_by_hand(prolific_study: ProlificStudy) -> None:
+def start_manually(prolific_study: ProlificStudy) -> None:
     """Restart a paused study. Raises PlanError if it isn't paused, or ProlificError."""
     if not prolific_study.external_id or prolific_study.status != "PAUSED":
         raise PlanError(f"{prolific_study.name} is not paused on Prolific.")

@@ -31,7 +31,7 @@ from annotation.recruitment import arrivals, expiry, identities
 TAKE_A_PLACE = {
     "RESERVED", "ACTIVE", "AWAITING_REVIEW", "APPROVED", "PARTIALLY_APPROVED", "PROCESSING",
 }  # fmt: skip
-UNDER_WAY = {"RESERVED", "ACTIVE"}
+IN_PROGRESS = {"RESERVED", "ACTIVE"}
 RECRUITING = {"ACTIVE", "PAUSED", "AWAITING_REVIEW", "COMPLETED"}
 
 
@@ -218,7 +218,7 @@ def verify(study: Study, client: Client, report: SyncReport) -> None:
     unverified = unverified.exclude(verified=True).exclude(reference="")
     for submission in unverified.select_related("prolific_study", "participation"):
         with report.noting(f"{submission.participation or submission}"):
-            if submission.verified is False and _has_payers_word(submission.participation):
+            if submission.verified is False and _is_vouched_for(submission.participation):
                 continue
             answer = _is_confirmed(submission, client)
             if answer is not None and answer != submission.verified:
@@ -232,7 +232,7 @@ def _settle(submission: Submission, is_confirmed: bool) -> None:
     with transaction.atomic():
         locked = Participation.objects.select_for_update(no_key=True)
         participation = locked.filter(pk=submission.participation_id).first()  # type: ignore[misc]  # none: no row
-        if submission.verified is False and _has_payers_word(participation):
+        if submission.verified is False and _is_vouched_for(participation):
             return
         submission.store(verified=is_confirmed)
         if participation is None:
@@ -243,7 +243,7 @@ def _settle(submission: Submission, is_confirmed: bool) -> None:
             ledger.decide(participation, False, NOT_CONFIRMED, None)
 
 
-def _has_payers_word(participation: Participation | None) -> bool:
+def _is_vouched_for(participation: Participation | None) -> bool:
     if participation is None:
         return False
     decided = participation.decisions.filter(about=Decision.About.PAY).exists()

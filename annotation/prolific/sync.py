@@ -33,8 +33,8 @@ from annotation.prolific.client import Client, status_of
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.places import fit_places, note_pause
 from annotation.prolific.submissions import (
+    IN_PROGRESS,
     TAKE_A_PLACE,
-    UNDER_WAY,
     PlaceCounts,
     Row,
     SyncReport,
@@ -101,7 +101,7 @@ def _sync_one(prolific_study: ProlificStudy, client: Client, report: SyncReport)
     placed = [row for row in rows if row.status in TAKE_A_PLACE]
     stored = Submission.objects.filter(key__in=[row.key for row in placed])
     seated = set(stored.values_list("key", flat=True))
-    coming = sum(row.status in UNDER_WAY and row.key not in seated for row in placed)
+    coming = sum(row.status in IN_PROGRESS and row.key not in seated for row in placed)
     staying = sum(not row.return_is_open for row in placed)
     coming = coming if prolific_study.part <= 1 else 0
     return PlaceCounts(prolific_study, len(placed), staying, coming)

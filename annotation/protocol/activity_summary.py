@@ -18,8 +18,8 @@ from tasks.columns import grouped
 from tasks.models import Example
 
 READ_AT_MOST = 12  # words per second, which no reader exceeds
-SIGNS = ("copies", "left_after_copy", "automated", "no_input", "narrow", "jumps")  # of Activity
-AT_ONCE = 20  # participations whose answers are in memory at once
+REPORTS = ("copies", "left_after_copy", "automated", "no_input", "narrow", "jumps")  # of Activity
+BATCH = 20  # participations whose answers are in memory at once
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Answered:
     blurs: int = 0
     away_seconds: float = 0.0
     pastes: int = 0
-    signs: tuple[int, ...] = (0,) * len(SIGNS)
+    reports: tuple[int, ...] = (0,) * len(REPORTS)
     s1: float = 0.0
 
     @property
@@ -41,7 +41,7 @@ class Answered:
         return (self.submitted_at - self.shown_at).total_seconds()
 
 
-class Signs(NamedTuple):
+class Summary(NamedTuple):
     """A summary of all answers in a participation, stored when it is completed."""
 
     n: int
@@ -57,7 +57,7 @@ class Signs(NamedTuple):
     pastes: int
     checks: int
     checks_passed: int
-    # Reports of the browser (SIGNS).
+    # Reports of the browser (REPORTS).
     copies: int = 0
     left_after_copy: int = 0
     automated: int = 0
@@ -75,7 +75,7 @@ def summary(s1: Collection[float]) -> list[Any]:
     return [mean, math.sqrt(squares / (n - 1)) if n > 1 else None, n]
 
 
-def signs(answers: Sequence[Answered]) -> Signs:
+def summarise(answers: Sequence[Answered]) -> Summary:
     """Summarise a participation's answers, given in display order.
 
     An answer is too fast if it takes less than max(1 s, 0.3 x the annotator's median) or its
@@ -89,7 +89,7 @@ def signs(answers: Sequence[Answered]) -> Signs:
     gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(marks)]
     checks = [answer for answer in answers if answer.step == Step.CHECK]
     s1 = grouped((answer.step, answer.s1) for answer in answers)
-    return Signs(
+    return Summary(
         n=len(answers),
         seconds=math.fsum(times),
         active_seconds=math.fsum(answer.active_seconds for answer in answers),
@@ -104,24 +104,27 @@ def signs(answers: Sequence[Answered]) -> Signs:
         checks=len(checks),
         checks_passed=sum(answer.s1 == 1 for answer in checks),
         s1={step: summary(scores) for step, scores in s1.items()},
-        **{name: sum(given.signs[place] for given in answers) for place, name in enumerate(SIGNS)},
+        **{
+            name: sum(given.reports[place] for given in answers)
+            for place, name in enumerate(REPORTS)
+        },
     )
 
 
-def for_participation(participation: Participation) -> Signs:
+def for_participation(participation: Participation) -> Summary:
     answers = dict(answers_by_participation([participation.pk]))
-    return signs(answers.get(participation.pk, []))
+    return summarise(answers.get(participation.pk, []))
 
 
 def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[Answered]]]:
-    """Yield (participation, answers in order), AT_ONCE at a time, without upstream answers."""
+    """Yield (participation, answers in order), in batches, without upstream answers."""
     counts = {}
     examples = Turn.objects.filter(participation__in=people).values("example")
     texts = Example.objects.filter(pk__in=examples)
     for pk, context, question in texts.values_list("pk", "context", "question").iterator(2000):
         counts[pk] = word_count([*context, question])
     keys = sorted(people)
-    for few in (keys[first : first + AT_ONCE] for first in range(0, len(keys), AT_ONCE)):
+    for few in (keys[first : first + BATCH] for first in range(0, len(keys), BATCH)):
         turns = Turn.objects.filter(participation__in=few, answer__isnull=False)
         turns = turns.exclude(step=Step.UPSTREAM)
         selected: dict[int, dict[str, None]] = {}
@@ -134,7 +137,7 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
             "participation_id", "pk", "step", "shown_at", "answer__submitted_at", "example_id",
             "answer__label", "answer__values", "answer__active_seconds", "answer__s1",
             "activity__blurs", "activity__away_seconds", "activity__pastes",
-            *(f"activity__{name}" for name in SIGNS),
+            *(f"activity__{name}" for name in REPORTS),
         )  # fmt: skip
         for participation, group in groupby(rows, key=lambda row: row[0]):
             yield participation, [
@@ -148,7 +151,7 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
                     blurs=blurs or 0,
                     away_seconds=away or 0.0,
                     pastes=pastes or 0,
-                    signs=tuple(count or 0 for count in counted),
+                    reports=tuple(count or 0 for count in counted),
                     s1=s1,
                 )
                 for (

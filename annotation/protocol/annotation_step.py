@@ -43,8 +43,10 @@ def end(participation: Participation, answered: Turn) -> None:
     if answered.position + 1 < len(participation.annotation_order):
         seats.end_part(participation)
         return
-    signs = activity_summary.for_participation(participation)._asdict()
-    participation.store(status=Status.COMPLETED, finished_at=database_now(), signs=signs)
+    summary = activity_summary.for_participation(participation)._asdict()
+    participation.store(
+        status=Status.COMPLETED, finished_at=database_now(), activity_summary=summary
+    )
     seats.note_outcome(participation, "completed")
     ledger.settle(participation)
     budget.watch(participation.study_id)

@@ -28,7 +28,7 @@ from annotation.models import (
 from annotation.web.access import study_of
 from tasks.clock import database_now
 
-_BY_HAND = Q(about=Decision.About.ANALYSIS, by__isnull=False)
+_BY_RESEARCHER = Q(about=Decision.About.ANALYSIS, by__isnull=False)
 UNTIL_CLOSED = (
     "Human test scores are hidden until the study is closed, as its design specifies, so that"
     " results cannot influence when to stop."
@@ -55,7 +55,7 @@ def undecided(study: Study) -> set[int]:
     """Return the keys of human participations without a manual decision or a shown score."""
     if study.rehearsal:
         return set()
-    decided = Decision.objects.filter(_BY_HAND, participation=OuterRef("pk"))
+    decided = Decision.objects.filter(_BY_RESEARCHER, participation=OuterRef("pk"))
     score_shown = ScoreShown.objects.filter(participation=OuterRef("pk"))
     people = study.participations.filter(~Exists(decided), ~Exists(score_shown), kind=Kind.PERSON)
     return set(people.order_by().values_list("pk", flat=True))
@@ -73,7 +73,7 @@ def is_undecided(participation: Participation) -> bool:
     return (
         participation.kind == Kind.PERSON
         and not participation.study.rehearsal
-        and not participation.decisions.filter(_BY_HAND).exists()
+        and not participation.decisions.filter(_BY_RESEARCHER).exists()
         and not ScoreShown.objects.filter(participation=participation).exists()
     )
 

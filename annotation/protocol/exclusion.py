@@ -46,7 +46,7 @@ def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
     return people.filter(~Exists(decided), there="REJECTED")
 
 
-def decide_together(
+def decide_in_bulk(
     study: Study, pseudonyms: Iterable[str], in_analysis: bool, reason: str, by: User | None
 ) -> None:
     """Decide on all annotators or none, each with its own decision. Raises CannotDecide."""

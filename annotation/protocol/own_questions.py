@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from django.db import transaction
 
 from annotation.models import ExitAnswers, Kind, OwnAnswer, Participation, Status
-from annotation.study.own_questions import AFTER, BEFORE, OwnQuestion, of_moment
+from annotation.study.own_questions import AFTER, BEFORE, OwnQuestion, questions_at
 
 WHILE = {BEFORE: Status.WORKING, AFTER: Status.COMPLETED}
 
@@ -22,7 +22,7 @@ def unanswered(participation: Participation, moment: str) -> list[OwnQuestion]:
         return []
     if participation.own_answers.filter(moment=moment).exists():
         return []
-    return of_moment(declared, moment)
+    return questions_at(declared, moment)
 
 
 def answer(token: str, moment: str, given: Mapping[str, str]) -> None:

@@ -156,7 +156,7 @@ class CannotDecide(Exception):
         self.problems = problems
 
 
-def decide_together(
+def decide_in_bulk(
     study: Study, pseudonyms: Iterable[str], passes: bool, reason: str, by: User
 ) -> None:
     """Apply a decision to all of these waiting workers or to none. Raises CannotDecide."""

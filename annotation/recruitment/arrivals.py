@@ -56,7 +56,7 @@ def attach(submission: Submission) -> None:
         submission.store(participation=participation)
         if participation.is_live:
             assert submission.prolific_study is not None  # only Prolific confirms submissions
-            seats.enter_sitting(participation, submission.prolific_study.part)
+            seats.enter_part(participation, submission.prolific_study.part)
 
 
 def submission_key(platform: str, submission: str) -> str:

@@ -69,9 +69,9 @@ def add_rule(
     if criterion == AccessRule.Criterion.PEOPLE:
         keys = _keys(study, value, platform)
         value = platform
-        problem = consequences.of_list(study, effect, keys)
+        problem = consequences.list_problem(study, effect, keys)
     else:
-        problem = consequences.of_entry(study, effect, criterion, value)
+        problem = consequences.entry_problem(study, effect, criterion, value)
     if problem:
         raise RuleError(problem[:1].upper() + problem[1:])
     with transaction.atomic():

@@ -14,7 +14,7 @@ from annotation.pay import budget
 from tasks.clock import database_now
 
 
-def free_by_hand(participation: Participation, reason: str, by: User) -> None:
+def free_seat(participation: Participation, reason: str, by: User) -> None:
     """Free the seat of an annotator who has not returned, at a researcher's request.
 
     The reason is logged. An annotator who returns later can continue if a seat is free. Raises

@@ -90,8 +90,8 @@ class Lists(StudyPost):
             self.success = 200
             return "The entry was ended."
         rule = eligibility.add_rule(study, **data, by=by)
-        self.tells = rule.criterion == AccessRule.Criterion.PEOPLE
-        return eligibility.in_words(rule) if self.tells else f"{rule}."
+        self.shows_message = rule.criterion == AccessRule.Criterion.PEOPLE
+        return eligibility.in_words(rule) if self.shows_message else f"{rule}."
 
 
 class SwitchesForm(OnPage, forms.ModelForm):
@@ -208,7 +208,7 @@ class Links(StudyPost):
     summary = "Create personal links"
     success = 201
     faults: ClassVar = {LinkError: "names"}
-    tells = True
+    shows_message = True
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> list[PersonalLink]:
         return make_links(study, data["names"])

@@ -139,7 +139,7 @@ def source_of(platform: str) -> str:
     return labels.get(platform) or platform[platform.find(":") + 1 :]
 
 
-def of_adapters_with(trait: str, field: str) -> Q:
+def adapters_with(trait: str, field: str) -> Q:
     """Return a condition that `field` is the platform of an adapter with this attribute."""
     return reduce(or_, (adapter.query(field) for adapter in ADAPTERS if getattr(adapter, trait)))
 

@@ -67,7 +67,7 @@ def join(
         worker, is_new = _worker(key, platform, kind)
         existing = None if is_new else _existing(study, worker, browser, verified)
         if existing is not None:
-            return enter_sitting(existing, part)
+            return enter_part(existing, part)
         if part > 1:
             raise RecruitmentError("not_invited")
         joinable = join_errors.joinable(study, key, kind, among, now)
@@ -125,7 +125,7 @@ def _too_many_unconsented(study: Study) -> bool:
     are not counted, because researchers gave them to people they know.
     """
     waiting = study.participations.filter(kind=Kind.PERSON, status=Status.ARRIVED)
-    waiting = waiting.exclude(platform_adapters.of_adapters_with("invited", "worker__platform"))
+    waiting = waiting.exclude(platform_adapters.adapters_with("invited", "worker__platform"))
     seats = sum(study.scenarios.values_list("seats", flat=True))
     return waiting.count() >= max(3, seats // 3)
 
@@ -291,7 +291,7 @@ def _end(participation: Participation, last: int) -> int:
     return round(len(participation.annotation_order) * count / parts) if parts else 0
 
 
-def enter_sitting(participation: Participation, part: int) -> Participation:
+def enter_part(participation: Participation, part: int) -> Participation:
     """Continue a part; a new part starts at its first example. Requires the study's lock."""
     if part <= participation.part:
         return participation

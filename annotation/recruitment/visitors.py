@@ -68,7 +68,7 @@ class Arrival:
         has_cookie = self.browser != self.new_browser
         identity = self.identity if self.identity and self.identity.person != self.browser else None
         content = {
-            "door": self.code,
+            "study": self.code,
             "browser": "" if has_cookie else self.new_browser,
             "who": asdict(identity) if identity else None,
         }
@@ -80,7 +80,7 @@ class Arrival:
             content = signing.loads(ticket, salt=TICKET_SALT, max_age=TICKET_AGE)
         except signing.BadSignature:
             return {}
-        return content if content["door"] == self.code else {}
+        return content if content["study"] == self.code else {}
 
     @property
     def key(self) -> str:

@@ -27,7 +27,7 @@ from tasks.models import Job
 
 
 class SimulationForm(PageForm):
-    key = "robots"
+    key = "rehearsal"
     policy = forms.CharField(
         required=False,
         max_length=100,
@@ -58,8 +58,8 @@ class SimulationForm(PageForm):
 
 
 @signed_in("GET", "POST")
-def robots(request: ResearcherRequest, name: str) -> HttpResponse:
-    study = study_of(request, name, right_to("robots"))
+def rehearse(request: ResearcherRequest, name: str) -> HttpResponse:
+    study = study_of(request, name, right_to("rehearsal"))
     earlier = rehearsal_job.jobs_of(study)
     first = {"policy": earlier[0].parameters["policy"]} if earlier else {}
     form = SimulationForm(request.POST or None, initial=first)
@@ -69,7 +69,7 @@ def robots(request: ResearcherRequest, name: str) -> HttpResponse:
                 if not study.rehearsal:
                     study = rehearsal_job.rehearsal_of(study, request.user)
                 form.start(study, request.user)
-            return redirect("robots", study.name)
+            return redirect("rehearsal", study.name)
         except (rehearsal_job.NoRehearsal, DesignError) as error:
             form.add_error(None, str(error))
         except ValueError as error:
@@ -85,11 +85,11 @@ def robots(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("POST")
 def simulation_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    study = study_of(request, name, right_to("robots_run"))
+    study = study_of(request, name, right_to("rehearsal_run"))
     job = job_of(request, pk)
     if job.kind != rehearsal_job.KIND or job.parameters["study"] != study.pk:
         raise Http404
-    reply = poll(request, job, reverse("robots", args=[study.name]))
+    reply = poll(request, job, reverse("rehearsal", args=[study.name]))
     waits = study.participations.filter(kind=Kind.SIMULATED, status=Status.WAITING).exists()
     results = reverse("human_performance", args=[study.name])
     return go_to(request, results) if job.is_done and not waits else reply
@@ -104,7 +104,7 @@ class Simulate(ApiView):
         summary="Start a job with simulated annotators in a rehearsal",
     )
     def post(self, request: Request, name: str) -> Response:
-        study = study_of(request, name, right_to("robots"))
+        study = study_of(request, name, right_to("rehearsal"))
         body = form_bodies.as_object(request.data)
         form_bodies.check_known(body, SimulationForm.base_fields)
         form = SimulationForm(form_bodies.as_form_data(body))

@@ -20,7 +20,7 @@ from annotation.recruitment.links import COOKIE_SALT
 from annotation.simulation.simulated_annotators import (
     InProcess,
     Knowledge,
-    RobotError,
+    SimulationError,
     policy_of,
     walk,
 )
@@ -48,7 +48,7 @@ def admitted(study: Study) -> list[Participation]:
         pk
         for job in jobs_of(study)
         if job.state in (Job.State.WAITING, Job.State.RUNNING)
-        for pk in job.parameters.get("goes_on", ())
+        for pk in job.parameters.get("resumed", ())
     }
     working = study.participations.filter(
         kind=Kind.SIMULATED, status=Status.WORKING,
@@ -93,7 +93,7 @@ def start(study: Study, policy: str, number: int | None, seed: int, by: User) ->
     """
     waited, new = to_run(study, policy, number)
     made_of = {"study": study.pk, "policy": policy, "number": new, "free": free_seats(study)}
-    made_of |= {"goes_on": [robot.pk for robot in waited]} if waited else {}
+    made_of |= {"resumed": [participation.pk for participation in waited]} if waited else {}
     return jobs.start(KIND, made_of, total=len(waited) + new, owner=by, seed=seed)
 
 
@@ -106,12 +106,12 @@ def _walk_one(job: Job, number: int) -> dict[str, Any]:
     """Run one annotator to the end, and return {answers}. Raises JobError without a seat."""
     study = Study.objects.get(pk=job.parameters["study"])
     site = InProcess()
-    goes_on = job.parameters.get("goes_on", [])
-    if number < len(goes_on):
-        token = Participation.objects.get(pk=goes_on[number]).token
+    resumed = job.parameters.get("resumed", [])
+    if number < len(resumed):
+        token = Participation.objects.get(pk=resumed[number]).token
         address = reverse("work", args=[token])
     else:
-        name = f"simulate-{job.pk}-{number - len(goes_on)}"
+        name = f"simulate-{job.pk}-{number - len(resumed)}"
         cookie = settings.WORKER_COOKIE_NAME
         signer = signing.get_cookie_signer(salt=cookie + COOKIE_SALT)
         site.client.cookies[cookie] = signer.sign(name)
@@ -122,5 +122,5 @@ def _walk_one(job: Job, number: int) -> dict[str, Any]:
         with translation.override(settings.LANGUAGE_CODE):
             steps = walk(site, address, job.parameters["policy"], Knowledge(study), seed)
             return {"answers": sum(1 for _step in steps)}
-    except RobotError as error:
+    except SimulationError as error:
         raise jobs.JobError(f"Annotator {number + 1} cannot continue: {error}.") from None

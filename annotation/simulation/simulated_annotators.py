@@ -59,7 +59,7 @@ class InProcess:
 
     def _read(self, reply: Any) -> str:
         if reply.status_code != 200:
-            raise RobotError(f"{reply.request['PATH_INFO']} answered {reply.status_code}")
+            raise SimulationError(f"{reply.request['PATH_INFO']} answered {reply.status_code}")
         return reply.content.decode()
 
 
@@ -80,11 +80,11 @@ class OverHTTP:
 
     def _read(self, reply: requests.Response) -> str:
         if reply.status_code != 200:
-            raise RobotError(f"{urlsplit(reply.url).path} answered {reply.status_code}")
+            raise SimulationError(f"{urlsplit(reply.url).path} answered {reply.status_code}")
         return reply.text
 
 
-class RobotError(Exception):
+class SimulationError(Exception):
     """Raised if a simulated annotator can't continue from a page."""
 
 
@@ -382,8 +382,8 @@ def walk(
 ) -> Iterator[str]:
     """Run an annotator from the study's URL (or a personal link) to the completion code.
 
-    Yields the step of each answer ("training", "screening", "annotation"). Raises RobotError if
-    there are no seats or a page shows an error.
+    Yields the step of each answer ("training", "screening", "annotation"). Raises SimulationError
+    if there are no seats or a page shows an error.
     """
     import lxml.html  # on first use: a server needs 3 MB less without it
 

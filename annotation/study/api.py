@@ -205,7 +205,7 @@ def validated(body: dict[str, Any], owner: Any) -> dict[str, Any]:
     return {"valid": not problems, "problems": problems, "missing": [], "doubts": doubts}
 
 
-class OneStudy(ApiView):
+class StudyDetail(ApiView):
     """A single study; a draft can be edited."""
 
     @extend_schema(responses=StudyShape, summary="One study with its design")
@@ -228,14 +228,14 @@ class OneStudy(ApiView):
         if tag not in (None, "*", etag(as_record(study, request))):
             raise Conflict("The draft was changed in the meantime.")
         body = as_object(request.data)
-        kept_tasks, kept_upstream = list(study.tasks.all()), list(study.upstream_tasks.all())
+        current_tasks, current_upstream = list(study.tasks.all()), list(study.upstream_tasks.all())
         study, tasks, upstream = read_design(body, study)
         cross = body.get("cross_task")
         names_upstream = isinstance(cross, dict) and "upstream_tasks" in cross
         save(
             study,
-            tasks if "tasks" in body else kept_tasks,
-            upstream if names_upstream else kept_upstream,
+            tasks if "tasks" in body else current_tasks,
+            upstream if names_upstream else current_upstream,
             version,
         )
         return Response(as_record(study_of(request, study.name, "see"), request))

@@ -16,7 +16,7 @@ def files(study: Study) -> PredictionFileQuerySet:
 
     A later run of a model in the family, on the same task and shots, would change that comparison.
     """
-    of_team = _of_team(study).in_cells()
+    of_team = _team_files(study).in_cells()
     if study.status != StudyStatus.CLOSED:
         return of_team
     frozen = ComparedFile.objects.filter(study=study)
@@ -31,21 +31,21 @@ def files(study: Study) -> PredictionFileQuerySet:
 
 def supervised(study: Study) -> PredictionFileQuerySet:
     """Return the fully supervised runs, which are shown next to people but not compared."""
-    return _of_team(study, is_supervised=True)
+    return _team_files(study, is_supervised=True)
 
 
-def of_arms(study: Study) -> PredictionFileQuerySet:
+def arm_files(study: Study) -> PredictionFileQuerySet:
     """Return the files that name an arm of a cross-task study, for the gains of models."""
-    return _of_team(study).exclude(arm="")
+    return _team_files(study).exclude(arm="")
 
 
 def for_overlap(study: Study) -> PredictionFileQuerySet:
     """Return the compared files, plus witnesses, for which only errors are compared."""
-    return files(study) | _of_team(study, witness=True).filter(arm__in=CELL_ARMS)
+    return files(study) | _team_files(study, witness=True).filter(arm__in=CELL_ARMS)
 
 
 def all_files(study: Study) -> PredictionFileQuerySet:
-    return files(study) | of_arms(study)
+    return files(study) | arm_files(study)
 
 
 def has_models(study: Study) -> bool:
@@ -57,7 +57,7 @@ def has_models(study: Study) -> bool:
 def family(study: Study) -> PredictionFileQuerySet:
     """Return the files that Holm's correction covers."""
     if study.status != StudyStatus.CLOSED:
-        return _of_team(study).in_cells()
+        return _team_files(study).in_cells()
     frozen = ComparedFile.objects.filter(study=study)
     return PredictionFile.objects.filter(pk__in=frozen.order_by().values("file"))
 
@@ -65,13 +65,13 @@ def family(study: Study) -> PredictionFileQuerySet:
 def freeze(study: Study) -> list[str]:
     """Store the family when the study is closed, and return the names of its files."""
     # Deleting a file waits for this lock, and then finds that the file is compared.
-    rows = _of_team(study).in_cells().order_by("pk").select_related("model")
+    rows = _team_files(study).in_cells().order_by("pk").select_related("model")
     compared = list(rows.select_for_update(no_key=True, of=("self",)))
     ComparedFile.objects.bulk_create(ComparedFile(study=study, file=file) for file in compared)
     return [f"{file.model.name}: {file.filename}" for file in compared]
 
 
-def _of_team(
+def _team_files(
     study: Study, is_supervised: bool = False, witness: bool = False
 ) -> PredictionFileQuerySet:
     members = study.members.order_by().values("user")

@@ -14,7 +14,7 @@ from annotation.study import design, minutes
 from tasks.models import Split, Task
 
 # The end of a warning about leakage. Documents search manifests for it.
-IN_TEST = "are also test examples, so their correct answers are revealed before the test."
+ALSO_IN_TEST = "are also test examples, so their correct answers are revealed before the test."
 
 # Fields of the design that are required for the calculation.
 NEEDED = (
@@ -142,7 +142,7 @@ def for_study(study: Study) -> Consequences:
     return for_design(study, list(study.tasks.order_by("name")))
 
 
-def in_force(study: Study) -> list[str]:
+def restrictions(study: Study) -> list[str]:
     sentences = [str(rule) for rule in study.access_rules.filter(ended_at=None)]
     if not study.open_link_on:
         sentences.append("the open link is off: annotators need a personal link or a platform")
@@ -170,7 +170,7 @@ def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
         )
         names = trained.order_by("shots", "number").values_list("filename", flat=True)
         sentences += [
-            f"{task.name}: {len(overlaps[name])} of the training examples of {name} {IN_TEST}"
+            f"{task.name}: {len(overlaps[name])} of the training examples of {name} {ALSO_IN_TEST}"
             for name in names
             if name in overlaps
         ]
@@ -187,24 +187,24 @@ def ceilings(tasks: Sequence[Task]) -> list[str]:
     ]
 
 
-def of_design(study: Study, tasks: Sequence[Task]) -> list[str]:
+def design_warnings(study: Study, tasks: Sequence[Task]) -> list[str]:
     return leaks(study, tasks) + ceilings(tasks)
 
 
 Effect, Criterion = AccessRule.Effect, AccessRule.Criterion
 
 
-def of_entry(study: Study, effect: str, criterion: str, value: str) -> str:
+def entry_problem(study: Study, effect: str, criterion: str, value: str) -> str:
     """Return why an entry contradicts another entry or excludes everyone, or ""."""
     in_force = list(study.access_rules.filter(ended_at=None, criterion=criterion, value=value))
     if any(rule.effect == effect for rule in in_force):
         return f"The same entry is already in force: {in_force[0]}."
     if in_force:
         return f"This contradicts an entry in force: {in_force[0]}. End that entry first."
-    return _admits_nobody(study, effect, criterion, value)
+    return _excludes_everyone(study, effect, criterion, value)
 
 
-def of_list(study: Study, effect: str, keys: list[str]) -> str:
+def list_problem(study: Study, effect: str, keys: list[str]) -> str:
     """Return an error if any of these workers (keyed hashes) are on an opposing list, or ""."""
     opposite = study.access_rules.filter(ended_at=None, criterion=Criterion.PEOPLE)
     for rule in opposite.exclude(effect=effect):
@@ -217,16 +217,16 @@ def of_list(study: Study, effect: str, keys: list[str]) -> str:
     return ""
 
 
-def of_study(study: Study) -> list[str]:
+def study_problems(study: Study) -> list[str]:
     rules = study.access_rules.filter(ended_at=None).exclude(criterion=Criterion.PEOPLE)
     return [
         f"End the access rule “{rule}”: {reason}"
         for rule in rules
-        if (reason := _admits_nobody(study, rule.effect, rule.criterion, rule.value))
+        if (reason := _excludes_everyone(study, rule.effect, rule.criterion, rule.value))
     ]
 
 
-def _admits_nobody(study: Study, effect: str, criterion: str, value: str) -> str:
+def _excludes_everyone(study: Study, effect: str, criterion: str, value: str) -> str:
     if effect != Effect.ALLOW:
         return ""
     tasks = _tasks(study)

@@ -375,7 +375,7 @@ def missing(study: Study) -> list[str]:
     )
     if leaks:
         sentences.append(f"Select “{LEAKAGE}” in the design, or choose other training splits.")
-    return sentences + leaks + consequences.of_study(study)
+    return sentences + leaks + consequences.study_problems(study)
 
 
 def save_draft(

@@ -67,14 +67,14 @@ TABLES = {
         "decision_minutes": "decision_minutes", "screening_examples": "screening_examples",
     },
 }  # fmt: skip
-IN_TABLES = {
+TABLE_FIELDS = {
     f"{table}.{key}": field for table, keys in TABLES.items() for key, field in keys.items()
 }
-OF_TASKS = {*LISTS, "sham_task"}
+TASK_FIELDS = {*LISTS, "sham_task"}
 # Maps keys in the file (and the manifest, except for the three above) to fields of Study.
 FIELDS = {
-    name: name for name in FORM_FIELDS if name not in {*IN_TABLES.values(), *OF_TASKS}
-} | IN_TABLES
+    name: name for name in FORM_FIELDS if name not in {*TABLE_FIELDS.values(), *TASK_FIELDS}
+} | TABLE_FIELDS
 NAMING = ("cross_task.upstream_tasks", "cross_task.sham_task")  # these also name tasks
 # Types and description of each kind of field. In Python, bool is an int.
 WRITTEN: dict[type[models.Field], tuple[tuple[type, ...], str]] = {

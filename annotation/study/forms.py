@@ -152,9 +152,9 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         unasked = set() if self.leaks() else {"accepts_leakage"}
         fields = [self[name] for name in _on_page(names) if name not in unasked]
         is_open = title in UNFOLDED or any(field.errors for field in fields)
-        return Section(title, fields, is_open, [*map(self._stated, filter(self._is_told, fields))])
+        return Section(title, fields, is_open, [*map(self._stated, filter(self._is_shown, fields))])
 
-    def _is_told(self, field: forms.BoundField) -> bool:
+    def _is_shown(self, field: forms.BoundField) -> bool:
         """Return whether a value of the first sections is set, or another is not the default."""
         if field.name in ("title", "name", "seed"):  # the heading has the names; a seed is random
             return False
@@ -242,8 +242,8 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         times = f"{design.SUGGESTED_TIMES} times the announced minutes"
         for name, text in (("max_paid_hours", times), ("budget", sum_in_words)):
             is_new = self.initial.get(name) is not None and getattr(study, name) is None
-            said = "Suggested, not saved yet" if is_new else "Suggested"
-            self.fields[name].help_text += f" {said}: {text}."
+            note = "Suggested, not saved yet" if is_new else "Suggested"
+            self.fields[name].help_text += f" {note}: {text}."
 
     def clean_shots(self) -> list[int]:
         return self._numbers("shots", "0 10 20 30")

@@ -58,7 +58,9 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "attention_check_hashes": {
             task.name: _check_hashes(task) for task in (tasks if study.attention_checks else [])
         },
-        "data_warnings": consequences.of_design(study, study.tasks.with_reports().order_by("name")),
+        "data_warnings": consequences.design_warnings(
+            study, study.tasks.with_reports().order_by("name")
+        ),
         "tokeniser": TOKENISER,
     }
 

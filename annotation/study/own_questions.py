@@ -50,7 +50,7 @@ def parse(declared: str) -> list[OwnQuestion]:
     return questions
 
 
-def of_moment(declared: str, moment: str) -> list[OwnQuestion]:
+def questions_at(declared: str, moment: str) -> list[OwnQuestion]:
     return [question for question in parse(declared) if question.moment == moment]
 
 

@@ -92,7 +92,7 @@ def _edit(
     elif form.is_bound and form.is_valid():
         try:
             rehearses = "policy" in request.POST  # the other button
-            page = "robots" if rehearses else "study"
+            page = "rehearsal" if rehearses else "study"
             return redirect(page, form.save().name, preserve_request=rehearses)
         except design.StaleDesign:
             context["overtaken"] = form.overtake(Study.objects.get(pk=study.pk))
@@ -127,10 +127,10 @@ def _page(request: ResearcherRequest, study: Study, status: int = 200, **more: A
     tasks = list(study.tasks.with_reports().order_by("name"))
     in_order = sorted(tasks, key=lambda task: place_in_results(task.card.family, task.name))
     context = {
-        "study": study, "tasks": in_order, "warnings": consequences.of_design(study, tasks),
+        "study": study, "tasks": in_order, "warnings": consequences.design_warnings(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
-        "restrictions": consequences.in_force(study), "audience": audience.as_rows(study.audience),
-        "arms": cross_task.training(study), **more,
+        "restrictions": consequences.restrictions(study),
+        "audience": audience.as_rows(study.audience), "arms": cross_task.training(study), **more,
     }  # fmt: skip
     return render(request, "study/study_design.html", context, status=status)
 
@@ -172,7 +172,7 @@ class ChangeStatus(StudyPost):
     row = "study_status"
     summary = "Open, pause, reopen or close a study, or return it to draft"
     conflicts = (design.DesignError,)
-    tells = True
+    shows_message = True
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         lifecycle.change_status(study, data.get("action", ""), by, data.get("agreed", ""))

@@ -17,11 +17,11 @@ def scenario_reward(study: Study, minutes: Sequence[int], choice: str) -> int:
     Prolific assesses it against the longest time. If the design's rate is higher than
     Prolific's minimum, the reward is at least this minimum for the longest time.
     """
-    longest = _at_rate(study, max(minutes))
+    longest = _reward_for(study, max(minutes))
     if choice == ProlificReward.LONGEST:
         return max(longest, 1)
     minimum = least_reward(LEAST_HOURLY.get(study.currency, 0), max(minutes))
-    return max(_at_rate(study, min(minutes)), min(minimum, longest), 1)
+    return max(_reward_for(study, min(minutes)), min(minimum, longest), 1)
 
 
 def reward_of_one(study: Study, minutes: Sequence[int], choice: str) -> int:
@@ -29,7 +29,7 @@ def reward_of_one(study: Study, minutes: Sequence[int], choice: str) -> int:
     return max(scenario_reward(study, minutes, choice), cents(study.base_reward))
 
 
-def _at_rate(study: Study, minutes: int) -> int:
+def _reward_for(study: Study, minutes: int) -> int:
     return cents(study.hourly_rate * Decimal(minutes) / 60)
 
 

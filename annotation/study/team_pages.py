@@ -110,7 +110,7 @@ class Team(StudyPost):
     summary = "Add a member, change their role, or remove them"
     actions: ClassVar = {"add": MemberForm, "change": RoleForm, "remove": RemovalForm}
     faults: ClassVar = {members.StaleRole: "role", members.TeamError: "username"}
-    tells = True
+    shows_message = True
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         match self.action:

@@ -48,7 +48,7 @@ def as_record(job: Job) -> dict[str, Any]:
     return record | {"result": outcome(job) if outcome and job.is_done else None}
 
 
-class OneJob(ApiView):
+class JobDetail(ApiView):
     @extend_schema(responses=JobShape, summary="Progress of a job")
     def get(self, request: Request, pk: int) -> Response:
         return tagged(request, as_record(job_of(request, pk)))

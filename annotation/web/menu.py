@@ -43,7 +43,7 @@ TABS = {
     "Overview": [Page("Overview", "study", below=("study_status",))],
     "Design": [
         Page("Design", "study_design", below=("study_edit", "study_clone")),
-        Page("Rehearsal", "robots", "own", unless="real"),
+        Page("Rehearsal", "rehearsal", "own", unless="real"),
         Page("Preregistration", "preregistration", "read"),
     ],
     "Participants": [
@@ -183,7 +183,7 @@ _PAGES = {
     "researchers/designs/#preview-open-pause-close": ("scenario_preview", "study_status"),
     "researchers/designs/#seats": ("recruit", "seats", "lists"),
     "researchers/designs/#clone-archive-delete": ("studies deleted",),
-    "researchers/designs/#rehearse-before-you-recruit": ("robots",),
+    "researchers/designs/#rehearse-before-you-recruit": ("rehearsal",),
     "researchers/designs/#team": ("study_settings", "team", "invitation"),
     "researchers/designs/#watching-it": ("study", "people", "participation", "behaviour"),
     "researchers/designs/#notices": ("notices", "notice_switches"),

@@ -43,7 +43,7 @@ class Post(Generic[About]):
     summary: ClassVar[str]  # this and the next ones are for the OpenAPI document
     operation_id: ClassVar[str | None] = None
     success = 200
-    tells = False  # whether the page shows a message after success
+    shows_message = False  # whether the page shows a message after success
 
     def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> About:
         """Return the object that the request is about. Raises Http404 or PermissionDenied."""
@@ -128,7 +128,7 @@ def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = N
                 form.add_error(field, sentences(error))
                 return show(request, subject, form)
             return show(request, subject, problem=str(error), status=post.conflict_status)
-        if post.tells:
+        if post.shows_message:
             done, *warnings = post.in_words(result)
             messages.success(request, done)
             for warning in warnings:

@@ -33,7 +33,7 @@ ONE_REQUEST = "The API takes all files of a task in one request, which imports o
 A_PAGE = "It shows a page and stores nothing."
 BROWSER = "It concerns the session of a browser, which programs do not have."
 TOKENS = "A token that could create or revoke tokens would outlive its own revocation."
-OF_PROLIFIC = "It is a secret of another service, which its owner enters in a browser."
+PROLIFIC_SECRET = "It is a secret of another service, which its owner enters in a browser."
 NOTICES = "It concerns one person's notices; programs use webhooks."
 ASKED = "All users can request an email to their address, and it changes nothing."
 CONFIRMED = "It confirms the identity of the user, and changes nothing."
@@ -53,8 +53,8 @@ POSTS = {
     "study_archive": Post("own", Topic.DESIGN, "api_archive"),
     "study_unarchive": Post("own", Topic.DESIGN, "api_unarchive"),
     "study_delete": Post("own", Topic.DESIGN, "api_study"),
-    "robots": Post("own", Topic.DESIGN, "api_simulate"),
-    "robots_run": Post("own", Topic.DESIGN, "api_job_run", is_polled=True),
+    "rehearsal": Post("own", Topic.DESIGN, "api_simulate"),
+    "rehearsal_run": Post("own", Topic.DESIGN, "api_job_run", is_polled=True),
     "retention": Post("own", Topic.DESIGN, "api_retention"),
     "study_erase": Post("own", Topic.DESIGN, "api_erase"),
     "team": Post("own", Topic.TEAM, "api_team"),
@@ -73,7 +73,7 @@ POSTS = {
     "participation_free_seat": Post("own", Topic.PEOPLE, "api_free_seat"),
     "participation_withdraw": Post("own", Topic.PEOPLE, "api_withdraw"),
     "participation_review": Post("own", Topic.PEOPLE, "api_review"),
-    "people_decide": Post("own", Topic.PEOPLE, "api_decide_together"),
+    "people_decide": Post("own", Topic.PEOPLE, "api_bulk_decide"),
     "behaviour_exclude": Post("own", Topic.PEOPLE, "api_exclude_together"),
     "example_comment": Post("read", Topic.RESULTS, "api_comments"),
     "participation_score": Post("read", Topic.PEOPLE, "api_show_score"),
@@ -109,8 +109,8 @@ POSTS = {
     "notice_switches": Post("see", Topic.ACCOUNT, reason=NOTICES),
     "tokens": Post("", Topic.ACCOUNT, reason=TOKENS),
     "token_revoke": Post("", Topic.ACCOUNT, reason=TOKENS),
-    "prolific_token": Post("", Topic.ACCOUNT, reason=OF_PROLIFIC),
-    "prolific_token_remove": Post("", Topic.ACCOUNT, reason=OF_PROLIFIC),
+    "prolific_token": Post("", Topic.ACCOUNT, reason=PROLIFIC_SECRET),
+    "prolific_token_remove": Post("", Topic.ACCOUNT, reason=PROLIFIC_SECRET),
     "invitation": Post("", Topic.ACCOUNT, reason=BROWSER),
     "first_study": Post("", Topic.ACCOUNT, reason="The API has each of its steps."),
     "your_account": Post("", Topic.ACCOUNT, reason=BROWSER),

@@ -25,12 +25,12 @@ SAMPLES = (0, 1, 2, 3, 4, 5, 6, 7, 11, 20, 21, 100, 1_000_000)
 # Elements allowed in Markdown by researchers.
 TAGS = {"p", "br", "hr", "em", "strong", "code", "blockquote", "ul", "ol", "li", "a",
         "h2", "h3", "h4"}  # fmt: skip
-IN_SECONDS = 120  # shorter durations are shown in seconds
+MAX_IN_SECONDS = 120  # shorter durations are shown in seconds
 
 
 def in_words(time: timedelta) -> str:
     """Format a duration as "1 h 12 min", or as "14 s" if it is below two minutes."""
-    if 0 < time.total_seconds() < IN_SECONDS:
+    if 0 < time.total_seconds() < MAX_IN_SECONDS:
         return gettext("%(seconds)s s") % {"seconds": max(1, round(time.total_seconds()))}
     hours, minutes = divmod(round(time.total_seconds() / 60), 60)
     text = gettext("%(hours)s h %(minutes)s min") if hours else gettext("%(minutes)s min")
@@ -62,7 +62,7 @@ def translated(sentence: Sentence) -> str:
     return text % {k: translated(v) if isinstance(v, Sentence) else v for k, v in values}
 
 
-def of_scripts() -> dict[str, str | Forms]:
+def script_sentences() -> dict[str, str | Forms]:
     """Return translations for the page's scripts by English sentence, or {} for English pages.
 
     A script calls `gettext("...")` with the English sentence (static/js/sentences.js). Sentences
@@ -71,11 +71,11 @@ def of_scripts() -> dict[str, str | Forms]:
     language = get_language() or settings.LANGUAGE_CODE
     if language == settings.LANGUAGE_CODE:
         return {}
-    return _of_catalogue(language, tuple(map(str, settings.LOCALE_PATHS)))
+    return _catalogue(language, tuple(map(str, settings.LOCALE_PATHS)))
 
 
 @lru_cache
-def _of_catalogue(language: str, folders: tuple[str, ...]) -> dict[str, str | Forms]:
+def _catalogue(language: str, folders: tuple[str, ...]) -> dict[str, str | Forms]:
     view = JavaScriptCatalog()
     view.translation = DjangoTranslation(language, domain="djangojs", localedirs=list(folders))
     takes = view.translation.plural

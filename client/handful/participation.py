@@ -40,14 +40,14 @@ class Participation(AbstractContextManager["Participation"]):
         person's seat is rejected (code people_use_pages) unless the design allows programs.
         """
         code = urlsplit(link).path.rstrip("/").rpartition("/")[2]
-        with Connection(server, researcher or "", **(options or {})) as door:
+        with Connection(server, researcher or "", **(options or {})) as connection:
             if not researcher:
-                del door.http.headers["Authorization"]
+                del connection.http.headers["Authorization"]
             address = f"join/{code}/"
             if "arrival" not in body and not researcher:
                 # This makes the join idempotent if its reply is lost.
-                body["arrival"] = door.get(address)["arrival"]
-            reply = door.post(address, body, again="arrival" in body)
+                body["arrival"] = connection.get(address)["arrival"]
+            reply = connection.post(address, body, again="arrival" in body)
         participation = cls(server, reply["token"], **(options or {}))
         participation.state = reply["state"]
         return participation

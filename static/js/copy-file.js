@@ -6,7 +6,7 @@
  * Without scripts, or if the browser has no clipboard, only the link is shown.
  */
 
-const SAID_FOR = 2000; // milliseconds
+const SHOWN_FOR = 2000; // milliseconds
 
 class CopyFile extends HTMLElement {
   connectedCallback() {
@@ -21,7 +21,7 @@ class CopyFile extends HTMLElement {
     button.addEventListener("click", async () => {
       told.setAttribute("role", "status"); // not earlier: page updates would announce an empty one
       told.textContent = (await this.copied(link.href)) ? "Copied" : "Could not copy. Use the link.";
-      setTimeout(() => (told.textContent = ""), SAID_FOR);
+      setTimeout(() => (told.textContent = ""), SHOWN_FOR);
     });
     this.append(" ", button, " ", told);
   }

@@ -134,7 +134,7 @@ export function hold(key) {
 }
 
 /** Send the draft to the server as soon as it responds, because sending has failed. */
-function tellAgain() {
+function resendDraft() {
   const key = asked();
   const url = key && turnOf(key).dataset.drafts;
   const kept = url && ofBrowser(key);
@@ -163,7 +163,7 @@ export function dropDrafts(exceptKey) {
 
 if (globalThis.document) {
   addEventListener("pagehide", send);
-  addEventListener("online", tellAgain);
+  addEventListener("online", resendDraft);
   document.addEventListener("htmx:beforeRequest", () => {
     forget();
     if (asked()) hold(asked());
@@ -174,6 +174,6 @@ if (globalThis.document) {
     if (isStored && detail.elt.matches(".turn-form")) dropDrafts(null);
   });
   for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
-    document.addEventListener(failure, tellAgain);
+    document.addEventListener(failure, resendDraft);
   }
 }

@@ -32,7 +32,7 @@ export function pauseBefore(tries, waited, asked = 0) {
  * arrived.
  * @param {number} status
  */
-export function cureOf(status) {
+export function retryAction(status) {
   if (status === 403 || status === 404) return "reload";
   return status === 0 || status === 408 || status === 429 || status >= 500 ? "again" : "stop";
 }
@@ -94,16 +94,16 @@ function clear() {
 
 function fail(element, xhr) {
   const status = xhr?.status ?? 0;
-  const cure = cureOf(status);
-  if (cure === "reload" && reloadOnce(status)) return;
+  const action = retryAction(status);
+  if (action === "reload" && reloadOnce(status)) return;
   if (element !== page.form) return; // other requests poll, such as those of the waiting page
   clear();
   if (page.tries === 0) page.failedAt = performance.now();
   const waited = (performance.now() - page.failedAt) / 1000;
   const asked = Number(xhr?.getResponseHeader?.("Retry-After")) || 0;
-  const pause = cure === "again" ? pauseBefore(page.tries, waited, asked) : null;
+  const pause = action === "again" ? pauseBefore(page.tries, waited, asked) : null;
   page.tries += 1;
-  if (pause === null) stop(cure, status);
+  if (pause === null) stop(action, status);
   else wait(status, pause);
 }
 
@@ -135,17 +135,17 @@ function sendAgain() {
 }
 
 /** Give up and unlock the form, so that the user can change and submit the answer. */
-function stop(cure, status) {
+function stop(action, status) {
   page.tries = 0;
   page.form.inert = false;
-  const helps = cure === "again"
+  const helps = action === "again"
     ? [gettext("Submit again, or close this page and come back later.")]
     : [
       gettext("Reloading the page did not help."),
       gettext("Please allow cookies for this site, or open your personal link in another browser."),
     ];
   const notice = say(together(gettext("Not sent."), reasonOf(status), kept(), ...helps));
-  if (cure === "again") offer(notice, gettext("Try again"), sendAgain);
+  if (action === "again") offer(notice, gettext("Try again"), sendAgain);
   else offer(notice, gettext("Reload the page"), () => location.reload());
 }
 

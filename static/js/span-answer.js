@@ -17,7 +17,7 @@ import { gettext, together } from "./sentences.js";
 import { listenToKeys, listenToPointer } from "./span-input.js";
 import {
   paintMarks, quoted, readBox, renderPanel, say, setTabStops, writePlainly,
-  saidOfHighlight, saidOfMost, saidOfReplaced, saidOfStart, saidOfWayOut,
+  highlightMessage, limitMessage, replacedMessage, startMessage, exitMessage,
 } from "./span-page.js";
 import * as pure from "./spans.js";
 import "./work.js";
@@ -127,9 +127,9 @@ class SpanAnswer extends HTMLElement {
     const only = this.querySelector("[data-only]");
     only.hidden = !isOne;
     only.textContent = gettext("Use only %(text)s", { text });
-    const bar = isOne ? saidOfStart(text, this.dataset.granularity) : gettext("Selecting %(text)s.", { text });
+    const bar = isOne ? startMessage(text, this.dataset.granularity) : gettext("Selecting %(text)s.", { text });
     this.querySelector("[data-pending-text]").textContent = bar;
-    this.announce(isOne && this.isEmpty ? together(bar, saidOfWayOut(this.isTouched)) : bar);
+    this.announce(isOne && this.isEmpty ? together(bar, exitMessage(this.isTouched)) : bar);
   }
 
   /** Highlight only the selected first word. */
@@ -172,12 +172,12 @@ class SpanAnswer extends HTMLElement {
     const result = pure.addSpan(this.spans, added, this.max);
     if (!result) {
       this.render();
-      this.showError(together(saidOfMost(this.max), gettext("Remove one first.")));
+      this.showError(together(limitMessage(this.max), gettext("Remove one first.")));
       return false;
     }
     const { spans, replaced } = result;
-    const said = saidOfHighlight(this.textOf(added), replaced, spans.length);
-    const lost = saidOfReplaced(this.spans.filter((s) => !spans.includes(s)).map(this.textOf));
+    const said = highlightMessage(this.textOf(added), replaced, spans.length);
+    const lost = replacedMessage(this.spans.filter((s) => !spans.includes(s)).map(this.textOf));
     this.change({ spans, active: spans.indexOf(added) }, said, lost);
     return true;
   }
@@ -185,8 +185,8 @@ class SpanAnswer extends HTMLElement {
   replace(old, added) {
     const others = this.spans.filter((s) => s !== old);
     const { spans, replaced } = pure.addSpan(others, added);
-    const lost = saidOfReplaced(others.filter((s) => !spans.includes(s)).map(this.textOf));
-    this.change({ spans, active: spans.indexOf(added) }, saidOfHighlight(this.textOf(added), replaced), lost);
+    const lost = replacedMessage(others.filter((s) => !spans.includes(s)).map(this.textOf));
+    this.change({ spans, active: spans.indexOf(added) }, highlightMessage(this.textOf(added), replaced), lost);
   }
 
   activate(place) {
@@ -213,7 +213,7 @@ class SpanAnswer extends HTMLElement {
     const { box } = this.spans[this.active];
     const { spans, stopped } = pure.adjustSpan(this.spans, this.active, how, this.boxes[box].tokens.length);
     if (stopped) this.announce(stopped);
-    else this.change({ spans, active: this.active }, saidOfHighlight(this.textOf(spans[this.active])));
+    else this.change({ spans, active: this.active }, highlightMessage(this.textOf(spans[this.active])));
   }
 
   chooseNoAnswer(chosen) {
@@ -243,7 +243,7 @@ class SpanAnswer extends HTMLElement {
 
   addLine(line) {
     const { span, problem } = pure.readLine(this.boxes, line);
-    return problem || (this.add(span) ? "" : saidOfMost(this.max));
+    return problem || (this.add(span) ? "" : limitMessage(this.max));
   }
 
   /** Return whether typed text is sent unchanged. */

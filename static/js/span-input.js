@@ -42,7 +42,7 @@ export function listenToPointer(answer, on) {
     const inside = boxes.findIndex(({ box }) => box.contains(event.target));
     isClickDue = inside >= 0;
     if (inside < 0 && answer.isTouched) return;
-    const number = inside < 0 ? besides(boxes, event) : inside;
+    const number = inside < 0 ? boxBeside(boxes, event) : inside;
     // A focusable token blocks drags from its left edge, so no token is focusable while the button
     // is down.
     if (number >= 0) setTabStops(boxes, []);
@@ -161,7 +161,7 @@ function isMargin(boxes, { target, clientX }) {
 }
 
 /** Return the index of the box next to the pressed margin, or -1. */
-function besides(boxes, event) {
+function boxBeside(boxes, event) {
   if (!isMargin(boxes, event)) return -1;
   return boxes.findIndex(({ box }) => {
     const { top, bottom } = box.getBoundingClientRect();

@@ -20,14 +20,14 @@ export function quoted(text) {
  * @param {string} text as quoted
  * @param {string} granularity of the task
  */
-export function saidOfStart(text, granularity) {
+export function startMessage(text, granularity) {
   return granularity === "char"
     ? gettext("%(text)s selected. Now choose the last character.", { text })
     : gettext("%(text)s selected. Now choose the last word.", { text });
 }
 
 /** Return the message about the next options. @param {boolean} isTouched touch has no Escape key */
-export function saidOfWayOut(isTouched) {
+export function exitMessage(isTouched) {
   return isTouched
     ? gettext("Or submit to use only this.")
     : gettext("Or submit to use only this. Esc cancels.");
@@ -37,7 +37,7 @@ export function saidOfWayOut(isTouched) {
  * Return the message that a highlight was added, with the number of highlights and of replaced
  * ones.
  */
-export function saidOfHighlight(text, replaced = 0, total = 0) {
+export function highlightMessage(text, replaced = 0, total = 0) {
   const said = [gettext("Highlighted %(text)s.", { text: quoted(text) })];
   if (total) said.push(ngettext("%(count)s in total.", "%(count)s in total.", total));
   if (replaced) said.push(ngettext("Replaced %(count)s.", "Replaced %(count)s.", replaced));
@@ -48,14 +48,14 @@ export function saidOfHighlight(text, replaced = 0, total = 0) {
  * Return the visible message about replaced highlights, which quotes a single one.
  * @param {string[]} texts
  */
-export function saidOfReplaced(texts) {
+export function replacedMessage(texts) {
   if (texts.length === 0) return "";
   if (texts.length === 1) return gettext("Replaced %(text)s.", { text: quoted(texts[0]) });
   return ngettext("Replaced %(count)s.", "Replaced %(count)s.", texts.length);
 }
 
 /** @param {number} max highlights that the task allows */
-export function saidOfMost(max) {
+export function limitMessage(max) {
   return ngettext("At most %(count)s highlight.", "At most %(count)s highlights.", max);
 }
 

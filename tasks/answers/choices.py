@@ -137,12 +137,12 @@ def defined(name: str, definition: str | None = None, example: str = NO_EXAMPLE)
 
 
 CAT, TABLE = sentence("cat"), sentence("table")
-THINGS = (CAT, TABLE, sentence("river"))
+CANDIDATES = (CAT, TABLE, sentence("river"))
 MENTIONED = sentence("Which of these are mentioned?")
 MAX_OPTIONS = 100  # per example
 LONGEST_OPTION = 2_000  # characters
 FIELD = "option-"
-OF_EXAMPLE: Rule = (lambda p, listed: set(p) - listed, "are not options of their example: {named}")
+IS_OPTION: Rule = (lambda p, listed: set(p) - listed, "are not options of their example: {named}")
 
 
 class Option(Kind):
@@ -187,7 +187,7 @@ class Option(Kind):
         return tuple(gold)
 
     def rules(self, card: "Card") -> list[Rule]:
-        return [*super().rules(card), OF_EXAMPLE, ONE_TEXT]
+        return [*super().rules(card), IS_OPTION, ONE_TEXT]
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"option": str(list(options).index(texts[0]))}
@@ -229,10 +229,10 @@ class Options(Kind):
                 second=TABLE,
             ),
             (CAT, TABLE),
-            THINGS,
+            CANDIDATES,
         ),
-        MadeUp(sentence("The table was set for two."), MENTIONED, (TABLE,), THINGS),
-        MadeUp(sentence("The cat looked at the empty table."), MENTIONED, (CAT, TABLE), THINGS),
+        MadeUp(sentence("The table was set for two."), MENTIONED, (TABLE,), CANDIDATES),
+        MadeUp(sentence("The cat looked at the empty table."), MENTIONED, (CAT, TABLE), CANDIDATES),
     )
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
@@ -269,7 +269,7 @@ class Options(Kind):
         return tuple(gold)
 
     def rules(self, card: "Card") -> list[Rule]:
-        rules = [*super().rules(card), OF_EXAMPLE]
+        rules = [*super().rules(card), IS_OPTION]
         if card.all_options:
             return rules
         return [*rules, (lambda p, options: set(p) == options, "are all options of their example")]

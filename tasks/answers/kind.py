@@ -83,7 +83,7 @@ class Kind:
     # On the question page: the element (and script), its template, and the keyboard input that it
     # receives from the rest of the turn (static/js/turn-keys.js).
     element: ClassVar[str]
-    template: ClassVar[str] = "participation/_beside_question.html"
+    template: ClassVar[str] = "participation/_answer_panel.html"
     typing: ClassVar[str] = ""
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:

@@ -205,7 +205,7 @@ def labelled(
             if not isinstance(tag, str) or not tagged.TAG.fullmatch(tag):
                 problem = f"tag {number}: {tag!r} is not a tag such as O, B-LOC or I-LOC"
                 raise table.error(row, column, problem)
-        return tagged.of_tags([str(token) for token in tokens], value)
+        return tagged.tagged_spans([str(token) for token in tokens], value)
     if not tagged.are_spans(value):
         problem = "expected spans with labels, or the tags of a list of tokens"
         raise table.error(row, column, problem)

@@ -82,12 +82,12 @@ def _sentence(tokens: Sequence[str], tags: Sequence[str]) -> dict[str, Any]:
     text = " ".join(tokens)
     entities = [
         {"start": span.start, "end": span.end, "label": span.label}
-        for span in of_tags(tokens, tags)
+        for span in tagged_spans(tokens, tags)
     ]
     return {"text": text, "entities": entities}
 
 
-def of_tags(tokens: Sequence[str], tags: Sequence[str]) -> list[Labelled]:
+def tagged_spans(tokens: Sequence[str], tags: Sequence[str]) -> list[Labelled]:
     """Return a sentence's spans. Its text is its tokens joined by spaces.
 
     Tags start as in IOB1, BIO or BIOES. I- after O or another label starts a span, as in conlleval.
@@ -135,7 +135,7 @@ def spans_of(table: Table, row: Row, column: str, gold: list[Any], text: str) ->
             raise table.error(row, column, problem)
         span = Labelled(start, end, label)
         if covered is not None and text[start:end] != covered:
-            span = _of_utf16(span, text)
+            span = _from_utf16(span, text)
             if text[span.start : span.end] != covered:
                 raise table.error(
                     row, column,
@@ -163,7 +163,7 @@ def _parts(item: Any) -> tuple[Any, Any, Any, Any]:
     return start, end, label, text if isinstance(text, str) else None
 
 
-def _of_utf16(span: Labelled, text: str) -> Labelled:
+def _from_utf16(span: Labelled, text: str) -> Labelled:
     """Convert offsets from UTF-16 code units, which browsers count, to code points."""
     data = text.encode("utf-16-le", "surrogatepass")
     start, end = (

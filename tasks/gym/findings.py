@@ -175,7 +175,7 @@ def shared_inputs(tasks: list[GymTask]) -> list[str]:
     ]
 
 
-def of_partition(partition: Partition, names: Collection[str]) -> list[str]:
+def partition_findings(partition: Partition, names: Collection[str]) -> list[str]:
     present = sum(name in names for name in partition.all)
     return [
         *(

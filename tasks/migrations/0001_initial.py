@@ -61,7 +61,7 @@ class Migration(migrations.Migration):
                 ('started_at', models.DateTimeField(null=True)),
                 ('ended_at', models.DateTimeField(null=True)),
                 ('succeeded_at', models.DateTimeField(null=True)),
-                ('said', models.CharField(blank=True, max_length=300)),
+                ('message', models.CharField(blank=True, max_length=300)),
                 ('error', models.CharField(blank=True, max_length=300)),
             ],
             options={

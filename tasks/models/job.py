@@ -98,7 +98,7 @@ class PeriodicPart(models.Model):
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     succeeded_at = models.DateTimeField(null=True)
-    said = models.CharField(max_length=300, blank=True)
+    message = models.CharField(max_length=300, blank=True)
     error = models.CharField(max_length=300, blank=True)
 
     class Meta:

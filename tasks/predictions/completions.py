@@ -58,13 +58,13 @@ def read_predictions(path: Path) -> tuple[str, bytes]:
     ids of the examples, as in files from `export_task`. Raises FormatError or OSError.
     """
     if matched := SAMPLES.fullmatch(path.name):
-        return f"{matched['place']}.jsonl", _of_harness(path)
+        return f"{matched['place']}.jsonl", _read_harness(path)
     if path.suffix in (".eval", ".json"):
-        return _of_inspect(path)
+        return _read_inspect(path)
     return path.name, path.read_bytes()
 
 
-def _of_harness(path: Path) -> bytes:
+def _read_harness(path: Path) -> bytes:
     table = harness.read(path)
     rows = []
     for row in table.rows:
@@ -75,7 +75,7 @@ def _of_harness(path: Path) -> bytes:
     return prediction_lines(rows)
 
 
-def _of_inspect(path: Path) -> tuple[str, bytes]:
+def _read_inspect(path: Path) -> tuple[str, bytes]:
     """Convert an Inspect log with one epoch. It may be named like a prediction file."""
     log = _log(path)
     if log.status != "success":

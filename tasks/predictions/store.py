@@ -24,8 +24,8 @@ DETAILS = (
 )  # fmt: skip
 # Fields of its files.
 RUN = ("numbering", "seen_test", "predicted_on", "revision", "method", "tuning", "arm")
-OF_FILE = (*RUN, "witness")
-STATED = (*DETAILS, *OF_FILE)
+FILE_FIELDS = (*RUN, "witness")
+STATED = (*DETAILS, *FILE_FIELDS)
 PART = 200_000  # bytes read together; a larger file is read separately
 
 
@@ -137,7 +137,7 @@ def store(
     try:
         with transaction.atomic():
             model = _free_model(name, uploads, by, details)
-            of_file = {key: details[key] for key in OF_FILE if details.get(key)}
+            of_file = {key: details[key] for key in FILE_FIELDS if details.get(key)}
             return [
                 _store(model, upload, result, of_file)
                 for upload, result in zip(uploads, results, strict=True)
@@ -194,7 +194,7 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
     placed = [number for number in range(len(uploads)) if number not in misplaced]
     replies: dict[int, dict[str, Any]] = {}
     by_task: dict[int, dict[str, Example]] = {}
-    for part in in_parts([len(uploads[number].data) for number in placed]):
+    for part in parts_by_size([len(uploads[number].data) for number in placed]):
         numbers = [placed[place] for place in part]
         batch = [uploads[number] for number in numbers]
         for upload in batch:
@@ -221,7 +221,7 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
     ]
 
 
-def in_parts(sizes: Sequence[int]) -> list[list[int]]:
+def parts_by_size(sizes: Sequence[int]) -> list[list[int]]:
     parts: list[list[int]] = []
     space = 0
     for number, size in enumerate(sizes):

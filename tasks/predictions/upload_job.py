@@ -23,13 +23,13 @@ from tasks.predictions.store import PredictionsError, PredictionUpload, Scored
 
 KIND = "predictions"
 SMALL = 500_000  # bytes of predictions that take less than a second to score and store
-KEPT = timedelta(days=1)
+MAX_AGE = timedelta(days=1)
 
 
 def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: Any) -> Job:
     """Start a job that scores and stores the files. Raises the same errors as `store.check`."""
     prediction_store.check(name, uploads, by, **details)
-    jobs.drop(Job.objects.filter(kind=KIND, created_at__lt=timezone.now() - KEPT))
+    jobs.drop(Job.objects.filter(kind=KIND, created_at__lt=timezone.now() - MAX_AGE))
     jobs.sweep()
     files = [
         {
@@ -47,7 +47,7 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
         "model": name,
         "details": details,
         "files": files,
-        "parts": prediction_store.in_parts([len(upload.data) for upload in uploads]),
+        "parts": prediction_store.parts_by_size([len(upload.data) for upload in uploads]),
     }
     with transaction.atomic():  # commit the job only after its files are written
         job = jobs.start(KIND, parameters, total=len(parameters["parts"]) + 1, owner=by)

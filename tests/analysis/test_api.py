@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from analysis.cross_task.upstream import OF_ARMS as TABLES
+from analysis.cross_task.upstream import ARM_TABLES as TABLES
 from analysis.export import release
 from analysis.figures import data as figure_data
 from analysis.scores import findings, findings_columns

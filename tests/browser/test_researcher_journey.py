@@ -92,8 +92,8 @@ def test_an_evaluation_goes_from_import_to_a_verified_bundle(page, clues, db, tm
     watched.goto("/studies/humans/people/")
     call_command("simulate_workers", "humans", policy="noisy:0.8", seed=1, processes=1, verbosity=0)
     connections.close_all()
-    robots = watched.locator("#progress-funnel tr").filter(has_text="Simulated annotators")
-    expect(robots.locator("td").nth(4)).to_have_text("4", timeout=60_000)  # completed
+    simulated = watched.locator("#progress-funnel tr").filter(has_text="Simulated annotators")
+    expect(simulated.locator("td").nth(4)).to_have_text("4", timeout=60_000)  # completed
     watched.close()
 
     study = Study.objects.get()

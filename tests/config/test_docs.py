@@ -18,7 +18,7 @@ from django.core.management import get_commands, load_command_class
 from django.urls import resolve
 from markdown_it import MarkdownIt
 
-from analysis.documents.paper_tables import OF_ARMS, TABLES
+from analysis.documents.paper_tables import ARM_TABLES, TABLES
 from analysis.export.columns import COLUMNS
 from annotation.models import OPTIONS, Study
 from annotation.monitoring.sample import LARGEST_EXPORT
@@ -147,7 +147,7 @@ def test_every_name_on_the_page_of_papers_exists():
     keys = {field.name for field in (*Study._meta.get_fields(), *dataclasses.fields(Card))} | {
         *OPTIONS
     }
-    tables = {each.removeprefix("figure-") for each in (*TABLES, *OF_ARMS)}
+    tables = {each.removeprefix("figure-") for each in (*TABLES, *ARM_TABLES)}
     for named in re.findall(r"`([^`]+)`", page):
         command, *options = named.split()
         if named.startswith("/"):

@@ -12,8 +12,8 @@ from tests import factories
 # Addresses that are not pages: parts of pages, redirects, files, and addresses only for POST.
 PARTS = {
     "study_progress", "report_style", "task_add_moved", "training", "figures", "sensitivity",
-    "cross_task", "leaderboard", "gold_audit", "platforms", "figure_table", "latex", "overlap",
-    "study_differences", "task_examples", "deleted_studies",
+    "cross_task", "leaderboard", "gold_audit", "platforms", "robots", "figure_table", "latex",
+    "overlap", "study_differences", "task_examples", "deleted_studies",
 }  # fmt: skip
 FILES = {
     "task_card", "task_files", "participation_data", "compare_design", "table_latex",
@@ -22,7 +22,7 @@ FILES = {
 POST_ALONE = {
     "first_study", "token_revoke", "prolific_token_remove",
     "study_clone", "study_archive", "study_unarchive",
-    "study_delete", "robots_run",
+    "study_delete", "rehearsal_run",
     "people_decide", "participation_decide", "participation_score", "participation_bonus",
     "participation_free_seat", "participation_withdraw", "participation_review",
     "behaviour_exclude", "prolific_sync",

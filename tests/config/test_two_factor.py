@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tests import factories
-from tests.config.test_kept_forms import forget, form_of, sign_in
+from tests.config.test_saved_forms import forget, form_of, sign_in
 
 RIGHT = {"login": "ada", "password": "right horse"}
 

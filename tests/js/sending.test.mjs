@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cureOf, pauseBefore, reasonOf } from "../../static/js/sending.js";
+import { retryAction, pauseBefore, reasonOf } from "../../static/js/sending.js";
 
 test("the pauses grow up to half a minute, and end after five minutes", () => {
   const pauses = [];
@@ -24,9 +24,9 @@ test("a server that asks for time gets it, up to a minute", () => {
 });
 
 test("only what another try can cure is tried again", () => {
-  for (const status of [0, 408, 429, 500, 502, 503, 504]) assert.equal(cureOf(status), "again");
-  for (const status of [403, 404]) assert.equal(cureOf(status), "reload");
-  for (const status of [400, 405, 413, 415]) assert.equal(cureOf(status), "stop");
+  for (const status of [0, 408, 429, 500, 502, 503, 504]) assert.equal(retryAction(status), "again");
+  for (const status of [403, 404]) assert.equal(retryAction(status), "reload");
+  for (const status of [400, 405, 413, 415]) assert.equal(retryAction(status), "stop");
 });
 
 test("each failure has its own reason", () => {

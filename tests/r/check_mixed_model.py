@@ -96,7 +96,7 @@ def test_the_mixed_model_reproduces_means_and_standard_error(labels, tmp_path):
     assert set(rows) == {"0 shots", "2 shots", "2 - 0 shots"}
     for shots, matrix in found.items():
         assert rows[f"{shots} shots"]["estimate"] == pytest.approx(matrix.mean(), abs=1e-6)
-    ours = two_way.of_difference(found[0], found[2], contexts)
+    ours = two_way.difference_estimate(found[0], found[2], contexts)
     theirs = rows["2 - 0 shots"]
     assert theirs["estimate"] == pytest.approx(ours.value, abs=1e-6)
     assert theirs["sd_annotator"] > 0

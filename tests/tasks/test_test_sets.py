@@ -90,7 +90,7 @@ def test_jackknife_and_examples_give_a_mean_the_same_interval():
             parts.append(times * mean - (times - 1) * statistics.fmean(rest))
         matrix.append(scores)
         linear.append(parts)
-    one, other = (two_way.of_mean(np.array(rows), contexts) for rows in (matrix, linear))
+    one, other = (two_way.mean_estimate(np.array(rows), contexts) for rows in (matrix, linear))
     assert (one.value, one.se, one.df) == pytest.approx((other.value, other.se, other.df))
 
 

@@ -69,7 +69,7 @@ def _item(entry: Entry) -> str:
     return f"\\item[{latex(entry.number)}] \\emph{{{latex(entry.title)}.}} {answer}{evidence}"
 
 
-IN_RECORD = ("number", "title", "reply", "answer", "evidence")
+RECORD_FIELDS = ("number", "title", "reply", "answer", "evidence")
 
 
 def as_json(form: Form) -> str:
@@ -81,7 +81,7 @@ def as_record(form: Form) -> dict[str, object]:
         "form": form.name,
         "title": form.title,
         "source": form.source,
-        "items": [{name: str(getattr(e, name)) for name in IN_RECORD} for e in form.entries],
+        "items": [{name: str(getattr(e, name)) for name in RECORD_FIELDS} for e in form.entries],
     }
 
 

@@ -17,7 +17,7 @@ from annotation.models.study import DEFAULT_CONSENT
 from annotation.pay.ledger import in_currency
 from annotation.study import screening
 from annotation.study.cross_task import training_in
-from annotation.study.own_questions import AFTER, TEXT, of_moment
+from annotation.study.own_questions import AFTER, TEXT, questions_at
 from tasks.answer_keys import LONG_TEXT, NUMBER, SHORT_TEXT
 from tasks.columns import shots_text
 
@@ -49,18 +49,18 @@ def context(facts: Facts, given: Answers) -> dict[str, Any]:
         "ethics_contact": ethics_contact(facts),
         "recomputed": wording.recomputed(facts.manifest),
         "is_public": verdict(given.line("5.2", "data")) in (YES, PARTIAL),
-        **_of_items(facts),
+        **_item_values(facts),
         **_power(facts),
         **_precision(facts),
-        **_of_people(facts),
-        **_of_pay(facts),
-        **_of_sessions(facts),
-        **_of_models(facts, given),
-        **_of_analysis(facts),
+        **_participant_values(facts),
+        **_pay_values(facts),
+        **_session_values(facts),
+        **_model_values(facts, given),
+        **_analysis_values(facts),
     }
 
 
-def _of_items(facts: Facts) -> dict[str, Any]:
+def _item_values(facts: Facts) -> dict[str, Any]:
     cards = {task["name"]: task["card"] for task in facts.manifest["tasks"]}
     sampled = [name for name, card in cards.items() if "test_seed" in card]
     parts = [name for name, card in cards.items() if "test_of" in card and name not in sampled]
@@ -85,7 +85,7 @@ def _of_items(facts: Facts) -> dict[str, Any]:
     }
 
 
-def _of_people(facts: Facts) -> dict[str, Any]:
+def _participant_values(facts: Facts) -> dict[str, Any]:
     flow = facts.flow
     out = flow.screened_out + flow.refused
     dropouts = {
@@ -115,7 +115,7 @@ def _of_people(facts: Facts) -> dict[str, Any]:
     }
 
 
-def _of_pay(facts: Facts) -> dict[str, Any]:
+def _pay_values(facts: Facts) -> dict[str, Any]:
     return {
         "earned": in_currency(facts.earned),
         "amount": amount(facts),
@@ -126,7 +126,7 @@ def _of_pay(facts: Facts) -> dict[str, Any]:
     }
 
 
-def _of_sessions(facts: Facts) -> dict[str, Any]:
+def _session_values(facts: Facts) -> dict[str, Any]:
     active = facts.median("active_seconds", facts.settled)
     return {
         "is_trained": any(trained(facts)),
@@ -139,13 +139,13 @@ def _of_sessions(facts: Facts) -> dict[str, Any]:
         "active_minutes": None if active is None else active / 60,
         "is_random": random_order(facts) != NO,
         "refuses_pastes": _refuses_pastes(facts),
-        "signs": facts.page_signs,
+        "reports": facts.page_reports,
         "ai_instruction": AI_INSTRUCTION,
         "asked_in_text": asked_in_text(facts),
     }
 
 
-def _of_models(facts: Facts, given: Answers) -> dict[str, Any]:
+def _model_values(facts: Facts, given: Answers) -> dict[str, Any]:
     is_adjusted = facts.model_cells and instructions(facts, given) not in (YES, UNKNOWN)
     groups = {True: "in the annotator's seat", False: "with uploaded predictions"}
     return {
@@ -160,7 +160,7 @@ def _of_models(facts: Facts, given: Answers) -> dict[str, Any]:
     }
 
 
-def _of_analysis(facts: Facts) -> dict[str, Any]:
+def _analysis_values(facts: Facts) -> dict[str, Any]:
     return {
         "gain_interval": planned_analysis.interval(facts.manifest),
         "fewest": FEWEST_FOR_BOOTSTRAP,
@@ -198,8 +198,8 @@ def _power(facts: Facts) -> dict[str, Any]:
         "level": LEVEL,
         "first_level": LEVEL / max(number, 1),
         "detectable": detectable,
-        "of_people": wording.OF_PEOPLE,
-        "at_least": wording.AT_LEAST,
+        "of_people": wording.WELCH_TEST,
+        "at_least": wording.LOWER_BOUND,
     }
 
 
@@ -313,7 +313,7 @@ def _trained_runs(facts: Facts) -> dict[str, int]:
 
 
 def asked_in_text(facts: Facts) -> list[str]:
-    questions = of_moment(facts.manifest["own_questions"], AFTER)
+    questions = questions_at(facts.manifest["own_questions"], AFTER)
     return [question.id for question in questions if question.kind == TEXT]
 
 

@@ -54,7 +54,7 @@ class Command(BaseCommand):
             "import_gym", str(options["path"]), tasks=[*unseen, *upstream, sham],
             test=options["test"], seed=options["seed"], owner=owner, stdout=self.stdout,
         )  # fmt: skip
-        unseen, shots = self._of_one_size(unseen)
+        unseen, shots = self._of_most_common_size(unseen)
         call_command(
             "create_study", options["name"], tasks=unseen, shots=[shots],
             annotators=options["annotators"], seed=options["seed"], owner=owner,
@@ -66,7 +66,7 @@ class Command(BaseCommand):
             "simulate_workers", options["name"], policy=options["policy"], seed=options["seed"],
             processes=options["processes"], verbosity=options["verbosity"], stdout=self.stdout,
         )  # fmt: skip
-        self._tell(Study.objects.get(name=options["name"]))
+        self._print_results(Study.objects.get(name=options["name"]))
         self.stdout.write(f"{monotonic() - started:.0f} s in total")
 
     def _task_names(self, options: dict[str, Any]) -> tuple[list[str], list[str], str]:
@@ -97,7 +97,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         return sorted({task for arm in arms for task in arm.get("tasks", [])})
 
-    def _of_one_size(self, names: list[str]) -> tuple[list[str], int]:
+    def _of_most_common_size(self, names: list[str]) -> tuple[list[str], int]:
         """Return the unseen tasks with the most common K, and K. Cross-task studies have one K."""
         sizes = {
             task.name: task.training_sizes[0]
@@ -108,9 +108,9 @@ class Command(BaseCommand):
             self.stdout.write(f"{name} is left out: its K is {sizes[name]}, not {shots}.")
         return [name for name in names if sizes[name] == shots], shots
 
-    def _tell(self, study: Study) -> None:
+    def _print_results(self, study: Study) -> None:
         self._table(cross_task.GAINS, cross_task.joint(study, Kind.SIMULATED))
-        for table in upstream.OF_SEVERAL if study.arms else ():
+        for table in upstream.SEVERAL_ARMS if study.arms else ():
             self._table(table.columns, table.rows(study, Kind.SIMULATED))
         for text in cross_task.sentences(study, Kind.SIMULATED):
             self.stdout.write(text)

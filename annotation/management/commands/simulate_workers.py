@@ -40,11 +40,11 @@ class Command(BaseCommand):
             waited, number = to_run(study, options["policy"], options["number"])
         except (NoRehearsal, ValueError) as error:
             raise CommandError(str(error)) from None
-        goes_on = [reverse("work", args=[robot.token]) for robot in waited]
+        resumed = [reverse("work", args=[participation.token]) for participation in waited]
         landing = reverse("landing", args=[study.simulated_link_code])
         jobs = [
             (study.pk, options["policy"], f"{options['seed']}:{index}", options["url"], address)
-            for index, address in enumerate([*goes_on, *[landing] * number])
+            for index, address in enumerate([*resumed, *[landing] * number])
         ]
         answers = self._run(jobs, options["processes"], show=options["verbosity"] > 0)
         self.stdout.write(f"{len(jobs)} simulated annotators gave {answers} answers.")

@@ -92,7 +92,7 @@ class Command(BaseCommand):
         names = sorted(set(tasks or present))
         if partition:
             selected = catalogue.partitions()[partition]
-            for note in findings.of_partition(selected, present):
+            for note in findings.partition_findings(selected, present):
                 self.stdout.write(note)
             names = [name for name in selected.all if name in present]
         if not names:

@@ -25,7 +25,7 @@ from tasks.predictions.completions import prediction_lines
 from tasks.predictions.store import PredictionsError, PredictionUpload, add
 from tasks.tokens import GRANULARITIES
 
-OF_THE_CARD = (
+CARD_OPTIONS = (
     "segments", "family", "gold_rule", "granularity", "max_spans", "typed", "lowest", "highest",
     "step", "unit", "longest", "words", "metric",
 )  # fmt: skip
@@ -154,7 +154,7 @@ class Command(BaseCommand):
         )
         seed = options["seed"] if options["seed"] is not None else secrets.randbelow(2**31)
         plan = Plan(tuple(options["shots"]), options["splits"], options["test"], seed)
-        keys = (*TEXTS, *OF_THE_CARD)
+        keys = (*TEXTS, *CARD_OPTIONS)
         card_keys = {key: options[key] for key in keys if options[key] is not None}
         card = load_card(options["card"]) if options["card"] else None
         if card and (card_keys or options["define"] or card.name != options["name"]):

@@ -106,7 +106,7 @@ def test_tables_by_task_and_shots_leave_out_trained_models(study, researcher):
     predict(researcher, "toy", "upstream", "unseen-a", 6)
     (file,) = compared_files.files(study)
     assert file.arm == "direct"
-    assert compared_files.of_arms(study).count() == 2
+    assert compared_files.arm_files(study).count() == 2
     rows = models.model_rows(PredictionFile.objects.all())
     assert [(row.run.arm, row.score.mean, row.score.n) for row in rows] == [
         ("direct", 50, 1), ("upstream", 100, 1),

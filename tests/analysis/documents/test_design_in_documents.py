@@ -55,7 +55,7 @@ class Arms(NamedTuple):
 
 RULE = {"qualification": "minimum", "qualification_threshold": 40}
 ASKED = {"comprehension_questions": "What is wanted?\n* places\n- people"}
-LEAK = f"toy-places: 1 of the training examples of a.jsonl {consequences.IN_TEST}"
+LEAK = f"toy-places: 1 of the training examples of a.jsonl {consequences.ALSO_IN_TEST}"
 TABLE: dict[str, Row | Keys | Arms] = {
     "name": Row({"name": "another-name"}, {PLAN, REPORT}),
     "title": Row({"title": "Another title"}, {PLAN, REPORT}),

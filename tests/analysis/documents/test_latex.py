@@ -82,7 +82,7 @@ def test_the_latex_of_inclusion_criteria_has_a_row_for_each(ada, study):
 def test_the_tables_of_a_cross_task_study_are_valid_latex(ada, researcher):
     study = answered_with_model(researcher)
     # These two need several upstream arms or numbers of shots.
-    for table in paper_tables.OF_ARMS.keys() - {"arm-tests", "changes"}:
+    for table in paper_tables.ARM_TABLES.keys() - {"arm-tests", "changes"}:
         text = latex(ada, study, table)
         assert problems(text) == []
         assert r"\toprule" in text, table

@@ -291,10 +291,10 @@ def test_the_table_counts_people_only_and_states_exclusions(study):
     people = performance.performance(study)
     assert sum(cell.n for cell in people.cells.values()) == 11
     assert people.not_counted == ["1 excluded from the analysis"]
-    robots = performance.performance(study, Kind.SIMULATED)
-    assert robots.heading == "Simulated annotators (not people)"
-    assert sum(cell.n for cell in robots.cells.values()) == 0
-    assert robots.not_counted == ["1 in progress"]
+    simulated = performance.performance(study, Kind.SIMULATED)
+    assert simulated.heading == "Simulated annotators (not people)"
+    assert sum(cell.n for cell in simulated.cells.values()) == 0
+    assert simulated.not_counted == ["1 in progress"]
 
 
 @pytest.mark.engines

@@ -104,7 +104,7 @@ def rows(folder, name) -> list[dict[str, str]]:
 
 
 STYLES = ["pico", "tokens", "base", "worker", "highlighter", "reveal", "researcher", "print"]
-STYLES += ["beside", "choices", "label-search", "pages", "plain", "visit"]
+STYLES += ["panel", "choices", "label-search", "pages", "plain", "visit"]
 
 
 def test_the_bundle_has_every_expected_file(study, bundle):

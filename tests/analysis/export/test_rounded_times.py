@@ -17,7 +17,7 @@ from tests.analysis.export.tampering import Export
 
 pytestmark = pytest.mark.long
 
-TIME = re.compile(publishing.IN_TEXT.pattern)
+TIME = re.compile(publishing.TIME_IN_TEXT.pattern)
 
 
 @pytest.fixture(scope="module")

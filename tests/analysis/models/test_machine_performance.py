@@ -238,7 +238,7 @@ def test_differences_are_paired_by_example(study, toy):
     assert difference.floor == difference.p_sign_flip
     # Each person minus the model: with one place, with two, and with none.
     gaps = [[0.5, 0.5, 1, 1, 0, 0], [-0.5, -0.5, 0, 0, 0, 0]]
-    people = two_way.of_mean(np.array(gaps))
+    people = two_way.mean_estimate(np.array(gaps))
     low, high = people.interval()
     assert difference.p == difference.p_holm == pytest.approx(people.p())
     assert (difference.low, difference.high) == pytest.approx((100 * low, 100 * high))

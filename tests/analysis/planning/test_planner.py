@@ -215,7 +215,7 @@ def test_planned_power_matches_simulated_studies_both_ways(mean, sd, points, peo
             _answers(draw, place, spread, people, examples)
             for place in (_logit(mean, spread), other)
         ]
-        found.append(two_way.of_difference(*arms).p() < 0.05)
+        found.append(two_way.difference_estimate(*arms).p() < 0.05)
     assert promised == pytest.approx(np.mean(found), abs=0.06)
     # One SD for both arms promises too much power for a loss and too little for a gain.
     same = power.power(abs(points) / sd, people)

@@ -56,7 +56,7 @@ def rows_of(folder, name: str) -> list[dict[str, str]]:
 @pytest.mark.long
 def test_it_counts_analysed_people_with_an_answer_by_the_api(study):
     assert marks.programs_mark(study) == SAYS
-    assert marks.of_cells(study) == {("toy-places", 2): 1}
+    assert marks.program_counts(study) == {("toy-places", 2): 1}
     (program,) = marks.by_program(study)
     program.in_analysis, program.seat_number = False, None
     program.save()

@@ -94,7 +94,7 @@ def test_each_cell_has_the_interval_of_the_tables(study):
         part = answered[answered["annotator"].isin([person.pseudonym for person in people])]
         matrix = part.pivot(index="annotator", columns="example", values="s1")
         contexts = part.drop_duplicates("example").set_index("example")["context"]
-        estimate = two_way.of_mean(matrix.to_numpy(), list(contexts.loc[matrix.columns]))
+        estimate = two_way.mean_estimate(matrix.to_numpy(), list(contexts.loc[matrix.columns]))
         low, high = estimate.interval()
         assert (rows[rule].low, rows[rule].high) == pytest.approx(
             (100 * max(low, 0), 100 * min(high, 1))
@@ -117,7 +117,7 @@ def test_each_cell_has_the_interval_of_the_tables(study):
 def test_answers_to_the_exit_questionnaire_give_a_rule(study, told, left):
     person = study.participations.filter(scenario__shots=2).first()
     own_questions.answer_exit(person.token, told)
-    study.participations.update(signs=None)  # so only the exit questionnaire matters
+    study.participations.update(activity_summary=None)  # so only the exit questionnaire matters
     answers = sensitivity.given(study, Kind.PERSON)
     people = sensitivity.people(study, Kind.PERSON)
     people["flagged"] = False  # answers in tests are too fast

@@ -26,7 +26,7 @@ SIZES = st.tuples(st.integers(2, 6), st.integers(2, 30))
 
 def test_the_worked_matrix_below_the_floor():
     """Mean squares .0625, .576389 and .118056: people + contexts - rest is below contexts."""
-    estimate = two_way.of_mean(MATRIX)
+    estimate = two_way.mean_estimate(MATRIX)
     assert estimate.value == 0.625
     assert estimate.se**2 == pytest.approx(0.576389 / 12, abs=1e-6)
     # By hand: .048032^2 / (.005208^2 / 2 + .048032^2 / 3 + .009838^2 / 6).
@@ -50,7 +50,7 @@ def test_the_standard_error_equals_that_of_the_mean_squares(seed, sizes):
     rest = sum(
         (matrix[i, j] - rows[i] - columns[j] + grand) ** 2 for i in range(a) for j in range(b)
     ) / ((a - 1) * (b - 1))
-    estimate = two_way.of_mean(matrix)
+    estimate = two_way.mean_estimate(matrix)
     if people < 1e-12:
         assert estimate.why_not == "annotators tie"
         assert math.isnan(estimate.reach())
@@ -81,8 +81,8 @@ def test_the_degrees_of_freedom_are_continuous_at_the_floor(people_are_larger):
 def test_a_shift_common_to_both_arms_does_not_change_the_se():
     first, second = scores(1, 3, 40), scores(2, 4, 40)
     harder = np.linspace(-1, 1, 40)
-    plain = two_way.of_difference(first, second)
-    shifted = two_way.of_difference(first + harder, second + harder)
+    plain = two_way.difference_estimate(first, second)
+    shifted = two_way.difference_estimate(first + harder, second + harder)
     assert shifted.se == pytest.approx(plain.se)
     assert plain.value == pytest.approx(second.mean() - first.mean())
     means = first.mean(1), second.mean(1)
@@ -125,7 +125,7 @@ def test_contexts_of_equal_size_are_averaged():
     ],
 )
 def test_without_variation_an_estimate_has_a_reason_not_interval(matrix, contexts, why_not):
-    estimate = two_way.of_mean(matrix, contexts)
+    estimate = two_way.mean_estimate(matrix, contexts)
     assert estimate.why_not == why_not
     assert all(math.isnan(end) for end in estimate.interval())
     assert math.isnan(estimate.p())
@@ -135,10 +135,10 @@ def test_without_variation_an_estimate_has_a_reason_not_interval(matrix, context
 @pytest.mark.filterwarnings("error")
 def test_no_interval_has_zero_width():
     for right in range(201):
-        tied = two_way.of_mean(np.tile(np.arange(200) < right, (3, 1)).astype(float))
+        tied = two_way.mean_estimate(np.tile(np.arange(200) < right, (3, 1)).astype(float))
         assert tied.why_not == "annotators tie"
     arms = np.tile(np.arange(10) < 7, (3, 1)), np.tile(np.arange(10) < 5, (3, 1))
-    both = two_way.of_difference(*(arm.astype(float) for arm in arms))
+    both = two_way.difference_estimate(*(arm.astype(float) for arm in arms))
     assert both.why_not == "annotators tie"
     assert both.value == pytest.approx(-0.2)
 
@@ -146,7 +146,7 @@ def test_no_interval_has_zero_width():
 @given(SEEDS, SIZES, st.sampled_from([0.8, 0.9, 0.95, 0.99]))
 def test_p_and_interval_agree(seed, sizes, level):
     first, second = scores(seed, *sizes), scores(seed + 1, *sizes)
-    estimate = two_way.of_difference(first, second)
+    estimate = two_way.difference_estimate(first, second)
     low, high = estimate.interval(level)
     if estimate.why_not or math.isclose(abs(estimate.value), estimate.reach(level)):
         return
@@ -155,7 +155,7 @@ def test_p_and_interval_agree(seed, sizes, level):
 
 @given(SEEDS, SIZES, st.floats(0.01, 1))
 def test_equivalence_is_the_90_percent_interval_in_the_margin(seed, sizes, margin):
-    estimate = two_way.of_difference(scores(seed, *sizes), scores(seed + 1, *sizes))
+    estimate = two_way.difference_estimate(scores(seed, *sizes), scores(seed + 1, *sizes))
     low, high = estimate.interval(0.9)
     if estimate.why_not or math.isclose(max(-low, high), margin):
         return
@@ -165,7 +165,7 @@ def test_equivalence_is_the_90_percent_interval_in_the_margin(seed, sizes, margi
 @given(SEEDS, SIZES, st.sampled_from([0.9, 0.95]))
 def test_a_more_general_interval_is_never_narrower(seed, sizes, level):
     matrix = scores(seed, *sizes)
-    estimate = two_way.of_mean(matrix)
+    estimate = two_way.mean_estimate(matrix)
     if estimate.why_not:
         return
     people = uncertainty.t_interval(matrix.mean(1), level)
@@ -178,7 +178,7 @@ def test_many_studies_computed_together_equal_each_alone():
     parts = two_way.variances(matrices)
     ses, dfs = parts.both()
     for index, matrix in enumerate(matrices):
-        own = two_way.of_mean(matrix)
+        own = two_way.mean_estimate(matrix)
         if not own.why_not:
             assert (ses[index], dfs[index]) == pytest.approx((own.se, own.df))
 

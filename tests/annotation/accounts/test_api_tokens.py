@@ -213,7 +213,8 @@ def test_the_schema_documents_the_token_and_every_error(researcher):
 def test_the_schema_describes_amounts_as_texts_without_internal_words(researcher):
     schema = Client().get("/api/v1/schema/?format=json", headers=factories.bearer(researcher))
     shapes = schema.json()["components"]["schemas"]
-    for name, field in (("Bonus", "amount"), ("Budget", "amount"), ("OneProlificStudy", "reward")):
+    reward = ("ProlificStudyDetail", "reward")
+    for name, field in (("Bonus", "amount"), ("Budget", "amount"), reward):
         assert shapes[f"{name}Body"]["properties"][field]["type"] == "string", name
     assert "misspelt parameters" not in schema.content.decode()
     assert "rights.py" not in schema.content.decode()

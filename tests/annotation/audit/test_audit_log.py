@@ -85,14 +85,14 @@ def drafts_and_runs(watched, task):
         return watched.post(reverse(address, args=["spring"]), sent)
 
     do("study_clone", name="spring-2")
-    do("robots", policy="gold", number="2", seed="5")
+    do("rehearsal", policy="gold", number="2", seed="5")
     watched.post(reverse("study_delete", args=["spring-2"]))
     do("study_archive")
     do("study_unarchive")
     rehearsal = Study.objects.get(rehearsal=True)
     lifecycle.change_status(study, "open", study.owner)
     its_job = Job.objects.get(kind="simulate")
-    watched.post(reverse("robots_run", args=[rehearsal.name, its_job.pk]))
+    watched.post(reverse("rehearsal_run", args=[rehearsal.name, its_job.pk]))
     do("study_status", action="pause")
     do("retention", until="2090-01-31")
     do("study_clone", name="spring-3")
@@ -246,7 +246,7 @@ def demographics(participation) -> SimpleUploadedFile:
 DESIGN = {
     "study_new", "study_edit", "study_status", "team", "lists", "seats", "switches", "budget",
     "personal_links", "panel_new", "study_clone", "study_archive", "study_unarchive",
-    "study_delete", "robots", "robots_run", "notice_switches", "retention", "study_erase",
+    "study_delete", "rehearsal", "rehearsal_run", "notice_switches", "retention", "study_erase",
 }  # fmt: skip
 WORK = {
     "participation_score", "participation_decide", "participation_bonus",
@@ -403,7 +403,7 @@ def test_a_withdrawal_erases_reasons_from_the_log(world):
     assert decided.about == done.pseudonym
     assert decided.after == {"in_analysis": False}
     assert not AuditEntry.objects.filter(what__contains="12.5").exists()
-    expiry.free_by_hand(live, "their S1 is low", world.owner)
+    expiry.free_seat(live, "their S1 is low", world.owner)
     withdrawal.withdraw(live.token)
     assert entry(f"seat of {live.pseudonym} freed").what.endswith(withdrawal.REASON)
 

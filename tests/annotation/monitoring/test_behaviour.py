@@ -43,14 +43,14 @@ def answers(*seconds: float, pause: float = 1, **fields) -> list[Answered]:
 
 def test_too_fast_is_below_a_share_of_the_annotators_median():
     """The example of docs/statistics.md#quality-flags: only 0.6 and 0.9 are below 1.32 s."""
-    work = activity_summary.signs(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
+    work = activity_summary.summarise(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
     assert (work.median_seconds, work.too_fast) == (4.4, 2)
     assert flags.flags(work)["too_fast"].startswith("2 of 9")
 
 
 def test_an_answer_faster_than_reading_is_too_fast():
-    assert activity_summary.signs(answers(5, 5, 5, words=120)).too_fast == 3
-    assert activity_summary.signs(answers(11, 11, 11, words=120)).too_fast == 0
+    assert activity_summary.summarise(answers(5, 5, 5, words=120)).too_fast == 3
+    assert activity_summary.summarise(answers(11, 11, 11, words=120)).too_fast == 0
 
 
 @pytest.mark.parametrize(
@@ -61,17 +61,17 @@ def test_an_answer_faster_than_reading_is_too_fast():
         (answers(5, 5, pause=4000), "absence"),
         (answers(5, 5, pastes=1), "paste"),
         (answers(*[5] * 10, blurs=1), "blur"),
-        (answers(5, 5, signs=(1, 0, 0, 0, 0, 0)), "copies"),
-        (answers(5, 5, signs=(0, 1, 0, 0, 0, 0)), "left_after_copy"),
-        (answers(5, 5, signs=(0, 0, 1, 0, 0, 0)), "automated"),
-        (answers(5, 5, signs=(0, 0, 0, 1, 0, 0)), "no_input"),
-        (answers(5, 5, signs=(0, 0, 0, 0, 1, 0)), "narrow"),
-        (answers(5, 5, signs=(0, 0, 0, 0, 0, 1)), "jumps"),
+        (answers(5, 5, reports=(1, 0, 0, 0, 0, 0)), "copies"),
+        (answers(5, 5, reports=(0, 1, 0, 0, 0, 0)), "left_after_copy"),
+        (answers(5, 5, reports=(0, 0, 1, 0, 0, 0)), "automated"),
+        (answers(5, 5, reports=(0, 0, 0, 1, 0, 0)), "no_input"),
+        (answers(5, 5, reports=(0, 0, 0, 0, 1, 0)), "narrow"),
+        (answers(5, 5, reports=(0, 0, 0, 0, 0, 1)), "jumps"),
         (answers(5, 5, step="check", s1=0.0), "checks"),
     ],
 )
 def test_each_sign_raises_only_its_flag(given, flag):
-    assert list(flags.flags(activity_summary.signs(given))) == [flag]
+    assert list(flags.flags(activity_summary.summarise(given))) == [flag]
 
 
 def test_one_line_has_the_counts_for_and_against(ada, researcher):
@@ -82,10 +82,10 @@ def test_one_line_has_the_counts_for_and_against(ada, researcher):
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert f"<p>{line}</p>" in page
     assert flags.behaviour_in_words(new) == ""
-    given = answers(5, 5, 5, blurs=1, signs=(2, 1, 0, 0, 1, 0))
+    given = answers(5, 5, 5, blurs=1, reports=(2, 1, 0, 0, 1, 0))
     given += answers(5, 5, step="check", s1=0.0) + answers(5, step="check", s1=1.0)
-    work = activity_summary.signs(given)
-    assert flags.behaviour_in_words(Participation(signs=work._asdict())) == (
+    work = activity_summary.summarise(given)
+    assert flags.behaviour_in_words(Participation(activity_summary=work._asdict())) == (
         "6 of 6 answers took long enough to read the example; 1 of 3 attention checks were passed."
         " Reported by the browser: times the page was left: 3; copies of the page's text: 6;"
         " absences that began within 10 s of a copy: 3;"
@@ -94,7 +94,9 @@ def test_one_line_has_the_counts_for_and_against(ada, researcher):
 
 
 def test_ordinary_work_raises_no_flag():
-    assert flags.flags(activity_summary.signs(answers(4, 6, 5, 7, 5, 6, 4, 8, 5, 6, 7, 5))) == {}
+    assert (
+        flags.flags(activity_summary.summarise(answers(4, 6, 5, 7, 5, 6, 4, 8, 5, 6, 7, 5))) == {}
+    )
 
 
 def test_a_person_far_faster_than_the_others_is_flagged():
@@ -129,7 +131,7 @@ def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
 @pytest.mark.long
 @pytest.mark.parametrize("at_once", [1, 2, 20])
 def test_signs_of_a_study_equal_those_of_each_participation(researcher, monkeypatch, at_once):
-    monkeypatch.setattr(activity_summary, "AT_ONCE", at_once)
+    monkeypatch.setattr(activity_summary, "BATCH", at_once)
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS)
     study = factories.make_study(researcher, factories.make_task(), labels, shots=[0, 2])
     for scenario in study.scenarios.all():
@@ -141,7 +143,7 @@ def test_signs_of_a_study_equal_those_of_each_participation(researcher, monkeypa
     assert flags.for_study(nothing_yet.study) == {}
     for pk, (seen, _flags) in together.items():
         given = [turn for turn in Participation.objects.get(pk=pk).turns.all() if turn.given]
-        alone = activity_summary.signs(
+        alone = activity_summary.summarise(
             [
                 Answered(
                     step=turn.step,
@@ -186,14 +188,16 @@ def test_signs_are_stored_on_completion_and_erased_on_withdrawal(researcher):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=5)
     seat.refresh_from_db()
-    assert (seat.status, seat.signs) == ("working", None)
+    assert (seat.status, seat.activity_summary) == ("working", None)
     factories.work_through(seat)
     seat.refresh_from_db()
-    assert activity_summary.Signs(**seat.signs) == activity_summary.for_participation(seat)
-    assert seat.signs["n"] == 6
+    assert activity_summary.Summary(**seat.activity_summary) == activity_summary.for_participation(
+        seat
+    )
+    assert seat.activity_summary["n"] == 6
     withdrawal.withdraw(seat.token)
     seat.refresh_from_db()
-    assert seat.signs is None
+    assert seat.activity_summary is None
 
 
 @pytest.mark.long

@@ -97,7 +97,7 @@ def test_owners_see_a_checkbox_for_each_waiting_annotator(client, study, waiting
 
 def test_a_program_decides_about_several_annotators(client, study, waiting):
     headers = factories.bearer(study.owner, "run")
-    address = reverse("api_decide_together", args=[study.name])
+    address = reverse("api_bulk_decide", args=[study.name])
     names = [seat.pseudonym for seat in waiting]
 
     def post(body):

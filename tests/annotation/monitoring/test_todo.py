@@ -195,7 +195,9 @@ def test_a_rehearsal_leads_from_simulated_annotators_to_a_study(ada, researcher)
     )
     address = reverse("study", args=[study.name])
     page = lxml.html.fromstring(ada.get(address).content)
-    assert page.get_element_by_id("next-step").get("href") == reverse("robots", args=[study.name])
+    assert page.get_element_by_id("next-step").get("href") == reverse(
+        "rehearsal", args=[study.name]
+    )
     factories.work_through(factories.seat(study.scenarios.get(), kind="simulated"))
     page = lxml.html.fromstring(ada.get(address).content)
     step = page.get_element_by_id("next-step")

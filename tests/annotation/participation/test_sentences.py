@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation.models import Study
-from annotation.web.wording import SAMPLES, of_scripts
+from annotation.web.wording import SAMPLES, script_sentences
 from tests import catalogues, factories
 
 SCRIPTS_FOLDER = Path(project.BASE_DIR) / "static/js"
@@ -70,7 +70,7 @@ def test_scripts_have_no_sentences_outside_gettext(worker_modules):
 
 
 def test_an_english_page_has_no_table():
-    assert of_scripts() == {}
+    assert script_sentences() == {}
 
 
 def embedded(client, participation) -> dict | None:
@@ -104,11 +104,11 @@ def test_each_plural_form_comes_with_its_numbers(settings, tmp_path):
     }.items():
         catalogues.install(settings, tmp_path / language, language)
         with translation.override(language):
-            forms = of_scripts()["Replaced %(count)s."]
+            forms = script_sentences()["Replaced %(count)s."]
         assert [numbers for _form, *numbers in forms] == expected, language
 
 
 def test_an_untranslated_sentence_is_omitted_from_the_table(settings, tmp_path):
     catalogues.install(settings, tmp_path, "de")
     with translation.override("ar"):
-        assert of_scripts() == {}
+        assert script_sentences() == {}

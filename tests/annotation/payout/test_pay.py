@@ -115,7 +115,9 @@ def test_invalid_numbers_in_a_ping_count_as_zero(study):
     assert (stored.blurs, stored.away_seconds, stored.pastes) == (0, 0, 0)
 
 
-SIGNS = {"copies": 3, "left_after_copy": 1, "automated": 1, "no_input": 1, "narrow": 1, "jumps": 2}
+REPORTS = {
+    "copies": 3, "left_after_copy": 1, "automated": 1, "no_input": 1, "narrow": 1, "jumps": 2,
+}  # fmt: skip
 
 
 def test_reports_that_come_with_an_answer_are_stored_and_capped(client, study):
@@ -123,12 +125,12 @@ def test_reports_that_come_with_an_answer_are_stored_and_capped(client, study):
     turn = seat.latest_turn()
     answering.ping(seat.token, turn.pk, {"copies": "1", "narrow": "1"})
     fields = factories.fields_for(turn.example, turn.example.gold) | {"turn": turn.pk}
-    sent = SIGNS | {"copies": "2", "automated": "7"}
+    sent = REPORTS | {"copies": "2", "automated": "7"}
     client.post(reverse("answer", args=[seat.token]), fields | sent)
     client.post(reverse("answer", args=[seat.token]), fields | sent)  # sent twice: stored once
-    stored = Activity.objects.values(*SIGNS, "seconds", "last_at").get()
+    stored = Activity.objects.values(*REPORTS, "seconds", "last_at").get()
     answer = Answer.objects.get()
-    assert stored == SIGNS | {"seconds": answer.active_seconds, "last_at": answer.submitted_at}
+    assert stored == REPORTS | {"seconds": answer.active_seconds, "last_at": answer.submitted_at}
 
 
 def test_reports_with_an_invalid_answer_are_kept(client, study):
@@ -156,11 +158,11 @@ def test_signs_are_exported_flagged_and_in_the_annotator_s_data(client, ada, stu
     seat = factories.seat(study.scenarios.get())
     turn = seat.latest_turn()
     fields = factories.fields_for(turn.example, turn.example.gold) | {"turn": turn.pk}
-    client.post(reverse("answer", args=[seat.token]), fields | SIGNS)
+    client.post(reverse("answer", args=[seat.token]), fields | REPORTS)
     call_command("export_study", study.name, str(tmp_path / "export"), verbosity=0)
     with (tmp_path / "export" / "answers.csv").open(encoding="utf-8-sig") as file:
         row = next(csv.DictReader(file))
-    assert {name: int(row[name]) for name in SIGNS} == SIGNS
+    assert {name: int(row[name]) for name in REPORTS} == REPORTS
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     for finding in (
         "Copies of the page&#x27;s text: 3",
@@ -169,7 +171,7 @@ def test_signs_are_exported_flagged_and_in_the_annotator_s_data(client, ada, stu
     ):
         assert finding in page
     data = client.get(reverse("own_data", args=[seat.token])).json()
-    assert SIGNS.items() <= data["examples"][0].items()
+    assert REPORTS.items() <= data["examples"][0].items()
 
 
 def test_the_active_time_is_stored_with_the_answer(study):

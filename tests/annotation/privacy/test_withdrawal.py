@@ -134,7 +134,7 @@ def test_an_export_after_a_withdrawal_verifies(study, seats, tmp_path):
 
 
 def test_a_withdrawal_erases_the_reason_of_a_freed_seat(study, seats, researcher):
-    expiry.free_by_hand(seats[0], "57.1 so far", researcher)
+    expiry.free_seat(seats[0], "57.1 so far", researcher)
     withdrawal.withdraw(seats[0].token)
     last = study.events.last()
     assert last.what == f"seat of {seats[0].pseudonym} freed: withdrawn"

@@ -14,7 +14,7 @@ from annotation.models import AuditEntry, ProlificAccount, ProlificStudy
 from annotation.pay import ledger
 from annotation.prolific.sync import handle_events, sync_all
 from annotation.study import team
-from config import kept_forms
+from config import saved_forms
 from tasks.clock import database_now
 from tests import factories
 from tests.annotation.prolific.fixtures import changed, complete, event, pay_all
@@ -281,7 +281,7 @@ def test_a_lost_session_does_not_store_the_token(own, ada, researcher, client, r
     reply = client.post(PAGE, {"token": OWN, "workspace": "w"})
     assert OWN not in reply.content.decode()
     request = rf.post(PAGE, {"token": OWN, "workspace": "w"})
-    assert kept_forms.keep(request).fields == [("workspace", "w")]
+    assert saved_forms.keep(request).fields == [("workspace", "w")]
 
 
 def nowhere(secret: str) -> bool:

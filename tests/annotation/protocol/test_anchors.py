@@ -15,7 +15,7 @@ from annotation.privacy import withdrawal
 from annotation.prolific import drafts
 from annotation.protocol import training_step
 from annotation.recruitment import consent
-from annotation.recruitment.seats import enter_sitting
+from annotation.recruitment.seats import enter_part
 from annotation.study import design_file, minutes, screening
 from tests import factories
 from tests.analysis.export.tampering import Export
@@ -146,7 +146,7 @@ def test_parts_on_prolific_begin_after_the_anchors(researcher):
     factories.work_through(seat)
     seat.refresh_from_db()
     assert (seat.status, steps_of(seat)) == (Status.BETWEEN, ["anchor"] * 6)
-    assert enter_sitting(seat, 2).latest_turn().step == Step.ANNOTATION
+    assert enter_part(seat, 2).latest_turn().step == Step.ANNOTATION
 
 
 def test_the_export_has_the_anchors_and_agrees(study, tmp_path, capsys):

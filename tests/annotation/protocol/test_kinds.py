@@ -189,4 +189,4 @@ def test_a_page_loads_scripts_and_styles_of_its_kind_only(client, seat):
     others = {kind.element for kind in answers.KINDS.values()} - {own.element}
     assert f"js/{own.element}." in page
     assert [element for element in others if f"js/{element}." in page] == []
-    assert "css/beside." not in page or own.template == answers.Kind.template
+    assert "css/panel." not in page or own.template == answers.Kind.template

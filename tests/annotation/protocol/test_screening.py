@@ -19,7 +19,7 @@ from annotation.privacy import withdrawal
 from annotation.prolific import drafts
 from annotation.protocol import answering, qualification, training_step
 from annotation.recruitment import consent
-from annotation.recruitment.seats import enter_sitting
+from annotation.recruitment.seats import enter_part
 from annotation.study import design_file, minutes, screening
 from tasks.models import Example, Task
 from tests import factories
@@ -320,7 +320,7 @@ def test_parts_on_prolific_separate_the_screening_step(researcher):
     factories.work_through(seat)
     seat.refresh_from_db()
     assert (seat.status, seat.qualified) == (Status.BETWEEN, True)
-    resumed = enter_sitting(seat, 2)
+    resumed = enter_part(seat, 2)
     assert (resumed.status, resumed.latest_turn().step) == (Status.WORKING, Step.ANNOTATION)
 
 

@@ -99,7 +99,7 @@ def test_a_question_that_can_be_highlighted_is_highlighted(researcher):
     assert mean("toy-places") == 1
 
 
-def test_robots_know_the_gold(study):
+def test_simulated_annotators_know_the_gold(study):
     known = Knowledge(study)
     example = study.tasks.get(name="toy-places").test_split.examples.get(position=1)
     match = known.lookup("Places", example.question, example.context)

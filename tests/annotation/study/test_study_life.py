@@ -86,19 +86,19 @@ def rehearse(client, study) -> Study:
 
 def test_one_click_clones_opens_and_runs_a_rehearsal(ada, study):
     assert 'name="policy" value="noisy:0.8"' in page(ada, "study_design", study.name)
-    reply = post(ada, "robots", study, policy="noisy:0.8")
-    assert reply.url == reverse("robots", args=["real-rehearsal"])
+    reply = post(ada, "rehearsal", study, policy="noisy:0.8")
+    assert reply.url == reverse("rehearsal", args=["real-rehearsal"])
     rehearsal = Study.objects.get(name="real-rehearsal")
     assert (rehearsal.rehearsal, rehearsal.status, study.status) == (True, "open", "open")
     work_all(ada, rehearsal)
     job = Job.objects.get(kind="simulate")
     assert job.total == sum(scenario.seats for scenario in rehearsal.scenarios.all())
-    done = post(ada, "robots_run", rehearsal, job.pk)
+    done = post(ada, "rehearsal_run", rehearsal, job.pk)
     assert done.url == reverse("human_performance", args=[rehearsal.name])
 
 
 def test_a_rehearsal_that_cannot_run_leaves_no_clone(ada, study):
-    reply = post(ada, "robots", study, policy="nonsense")
+    reply = post(ada, "rehearsal", study, policy="nonsense")
     assert reply.status_code == 422
     assert Study.objects.count() == 1
 
@@ -108,16 +108,16 @@ def test_simulated_annotators_are_started_from_the_page(ada, study):
     rehearsal = rehearse(ada, study)
     assert rehearsal.rehearsal
     assert rehearsal.status == "open"
-    reply = post(ada, "robots", rehearsal, policy="gold", number="3", seed="5")
-    assert reply.url == reverse("robots", args=[rehearsal.name])
+    reply = post(ada, "rehearsal", rehearsal, policy="gold", number="3", seed="5")
+    assert reply.url == reverse("rehearsal", args=[rehearsal.name])
     job = Job.objects.get(kind="simulate")
     assert (job.total, job.seed) == (3, 5)
-    assert "Running simulated annotators" in page(ada, "robots", rehearsal.name)
+    assert "Running simulated annotators" in page(ada, "rehearsal", rehearsal.name)
     for _part in range(10):
-        post(ada, "robots_run", rehearsal, job.pk)
+        post(ada, "rehearsal_run", rehearsal, job.pk)
     done = Participation.objects.filter(study=rehearsal, kind=Kind.SIMULATED, status="completed")
     assert done.count() == 3
-    shown = page(ada, "robots", rehearsal.name)
+    shown = page(ada, "rehearsal", rehearsal.name)
     assert "Policy gold, seed 5: 3 simulated annotators finished." in shown
     assert "Free seats for simulated annotators: 1." in shown
     assert "100.0" in page(ada, "human_performance", rehearsal.name)  # rehearsals hide no scores
@@ -127,7 +127,7 @@ def work_all(client, study) -> None:
     """Run every simulated annotator of the newest job."""
     job = Job.objects.filter(kind="simulate").latest("pk")
     for _part in range(job.total + 1):
-        post(client, "robots_run", study, job.pk)
+        post(client, "rehearsal_run", study, job.pk)
     job.refresh_from_db()
     assert job.is_done
 
@@ -138,26 +138,26 @@ def test_admitted_simulated_annotators_continue_on_next_click(ada, researcher):
         researcher, factories.make_task(), shots=[2], annotators=3, qualification="researcher",
         rehearsal=True,
     )  # fmt: skip
-    post(ada, "robots", study, policy="gold", number="3", seed="5")
+    post(ada, "rehearsal", study, policy="gold", number="3", seed="5")
     work_all(ada, study)
     waiting = study.participations.filter(kind=Kind.SIMULATED, status="waiting")
     assert waiting.count() == 3
-    assert "your decision</a>: 3." in page(ada, "robots", study.name)
+    assert "your decision</a>: 3." in page(ada, "rehearsal", study.name)
     first, second, _third = names = list(waiting.values_list("pseudonym", flat=True))
     for name, outcome in ((first, "yes"), (second, "no")):
         sent = {"annotators": [name], "outcome": outcome, "reason": "seen"}
         ada.post(reverse("people_decide", args=[study.name]), sent)
-    shown = page(ada, "robots", study.name)
+    shown = page(ada, "rehearsal", study.name)
     assert "Admitted and ready to continue: 1." in shown
     assert 'value="gold"' in shown  # preselects the earlier policy
-    assert post(ada, "robots", study, policy="gold", number="0").status_code == 302
-    assert "Admitted and" not in page(ada, "robots", study.name)  # they have resumed
+    assert post(ada, "rehearsal", study, policy="gold", number="0").status_code == 302
+    assert "Admitted and" not in page(ada, "rehearsal", study.name)  # they have resumed
     work_all(ada, study)
     ends = dict(study.participations.values_list("pseudonym", "status"))
     assert [ends[name] for name in names] == ["completed", "screened_out", "waiting"]
     (done,) = study.participations.filter(status="completed")
     assert set(done.turns.values_list("answer__s1", flat=True)) == {1.0}
-    refused = post(ada, "robots", study, policy="gold", number="0")
+    refused = post(ada, "rehearsal", study, policy="gold", number="0")
     assert "no admitted annotator" in refused.content.decode()
 
 
@@ -177,10 +177,10 @@ def test_the_command_continues_admitted_simulated_annotators(researcher):
 
 
 def test_a_real_study_accepts_no_simulated_annotators(ada, client, study, researcher):
-    reply = post(ada, "robots", study, policy="gold")
-    assert reply.url == reverse("robots", args=["real-rehearsal"])  # runs in a clone
+    reply = post(ada, "rehearsal", study, policy="gold")
+    assert reply.url == reverse("rehearsal", args=["real-rehearsal"])  # runs in a clone
     assert Job.objects.get().parameters["study"] == Study.objects.get(name="real-rehearsal").pk
-    assert reverse("robots", args=[study.name]) not in page(ada, "study", study.name)
+    assert reverse("rehearsal", args=[study.name]) not in page(ada, "study", study.name)
     with pytest.raises(CommandError, match="can be used in rehearsals only"):
         call_command("simulate_workers", study.name)
     assert client.get(reverse("landing", args=[study.simulated_link_code])).status_code == 404
@@ -215,14 +215,14 @@ def test_rehearsal_results_do_not_appear_in_the_original_study(ada, study):
 @pytest.mark.long
 def test_a_job_of_another_study_cannot_be_run(ada, study, researcher, task):
     rehearsal = rehearse(ada, study)
-    post(ada, "robots", rehearsal, policy="gold", number="1")
+    post(ada, "rehearsal", rehearsal, policy="gold", number="1")
     job = Job.objects.get()
-    assert post(ada, "robots_run", study, job.pk).status_code == 404
+    assert post(ada, "rehearsal_run", study, job.pk).status_code == 404
 
 
 def test_an_unknown_policy_is_named_at_its_field(ada, study):
     rehearsal = rehearse(ada, study)
-    reply = post(ada, "robots", rehearsal, policy="clever")
+    reply = post(ada, "rehearsal", rehearsal, policy="clever")
     assert reply.status_code == 422
     assert "unknown policy" in reply.content.decode()
     assert not Job.objects.exists()

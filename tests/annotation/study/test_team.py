@@ -81,8 +81,8 @@ ALLOWED = [
     ("study_archive", (), {}, OWNERS),
     ("study_unarchive", (), {}, OWNERS),
     ("study_delete", (), {}, OWNERS),
-    ("robots", (), None, OWNERS),
-    ("robots", (), {"policy": "gold"}, OWNERS),
+    ("rehearsal", (), None, OWNERS),
+    ("rehearsal", (), {"policy": "gold"}, OWNERS),
     ("study_settings", (), None, EVERYBODY),
     ("team", (), {"action": "add", "username": "unknown", "role": "owner"}, OWNERS),
     ("seats", (), {"scenario": "scenario", "number": "1"}, OWNERS),
@@ -105,6 +105,7 @@ ALLOWED = [
     ("participation_withdraw", ("pseudonym",), {"reason": "asked", "confirm": "on"}, OWNERS),
     ("participation_review", ("pseudonym",), {"action": "return"}, OWNERS),
     ("behaviour", (), None, EVERYBODY),
+    ("robots", (), None, OWNERS),
     ("pay", (), None, PAYERS),
     ("pay", (), {"action": "prepare"}, PAYERS),
     ("pay_batch_file", ("batch",), None, PAYERS),
@@ -207,7 +208,7 @@ ALLOWED = [
 NOT_THERE = [
     ("cross_task", (), None, READERS),
     ("prolific_study", (1,), {"action": "publish"}, OWNERS),
-    ("robots_run", (1,), {}, OWNERS),
+    ("rehearsal_run", (1,), {}, OWNERS),
 ]
 # Addresses that don't belong to a study: public ones, and researchers' own.
 WITHOUT_A_STUDY = {

@@ -65,7 +65,7 @@ WRONG = [
     ("team", {"action": "change", "username": "ada", "role": "god"}, "role", "Choose a role"),
     ("team", {"action": "invite", "email": "no address", "role": "payer"}, "email", "valid email"),
     ("users", {"action": "invite", "email": "no address"}, "email", "valid email"),
-    ("robots", {"policy": "gold", "number": "３", "seed": "1"}, "number", WHOLE),
+    ("rehearsal", {"policy": "gold", "number": "３", "seed": "1"}, "number", WHOLE),
     ("notice_switches", {"page": "nothing"}, "page", "Select a valid choice"),
     ("personal_links", {"names": "Ida\0"}, "names", NUL),
     ("personal_links", {"names": "Ida\nIda"}, "names", "already exists"),
@@ -120,7 +120,7 @@ WRONG = [
 def address(name: str, world) -> str:
     known = {
         "study_new": [], "models": [], "task_add": [],
-        "users": [], "robots": ["rehearsed"],
+        "users": [], "rehearsal": ["rehearsed"],
         "task_team": ["toy-places", 1],
         "task_checks": ["toy-places", 1], "task_edit": ["toy-places", 1],
         "comprehend": [world.asked.token],

@@ -133,7 +133,7 @@ FORMER = {
     "leaderboard": ("study_models", "leaderboard"), "gold-audit": ("examples", "gold_audit"),
     "links": ("recruit", "links"), "platforms": ("recruit", "platforms"),
     "latex": ("report", "latex"), "overlap": ("study_models", "overlap"),
-    "models/differences": ("study_models", "differences"),
+    "models/differences": ("study_models", "differences"), "robots": ("rehearsal", ""),
 }  # fmt: skip
 
 
@@ -142,7 +142,7 @@ FORMER = {
 def test_a_former_address_redirects_and_keeps_its_query(ada, study, old):
     name, show = FORMER[old]
     reply = ada.get(f"/studies/{study.name}/{old}/?kind=simulated")
-    query = {"kind": "simulated", "show": show}
+    query = {"kind": "simulated"} | ({"show": show} if show else {})
     assert (reply.status_code, reply["Location"]) == (
         302, reverse(name, args=[study.name], query=query),
     )  # fmt: skip
@@ -164,7 +164,7 @@ def test_a_draft_has_no_data_page_and_its_form_has_tabs(ada, researcher):
     assert "Data" not in all_links(ada, draft)
     edited = ada.post(reverse("study_edit", args=[draft.name])).content.decode()
     assert marked(edited) == [("Design", "true"), ("Design", "true")]
-    assert marked(page(ada, reverse("robots", args=[draft.name]))) == [("Design", "true")]
+    assert marked(page(ada, reverse("rehearsal", args=[draft.name]))) == [("Design", "true")]
 
 
 def test_only_cross_task_studies_have_a_page_of_gains(ada, study):

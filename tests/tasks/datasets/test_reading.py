@@ -332,7 +332,9 @@ def test_sentences_of_a_conll_file_have_texts_and_entities(tmp_path, end):
     ],
 )  # fmt: skip
 def test_tags_are_read_as_iob1_bio_and_bioes(tags, spans):
-    assert ["a b c"[s.start : s.end] for s in tagged.of_tags(list("abc"), tags.split())] == spans
+    assert [
+        "a b c"[s.start : s.end] for s in tagged.tagged_spans(list("abc"), tags.split())
+    ] == spans
 
 
 @pytest.mark.real_data

@@ -32,9 +32,9 @@ from config.sign_in import TooManyAttempts
 
 MOST = 200_000  # characters in all fields and file names
 SALT = "kept form"
-NEVER_KEPT = ("password", "token")  # substrings of field names
+SECRET_FIELDS = ("password", "token")  # substrings of field names
 # A POST with `show_again` to these shows the form with the input, without storing anything.
-SHOWN_AGAIN = {"study_new", "study_edit", "report"}
+REOPENED = {"study_new", "study_edit", "report"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class FormInput:
     @property
     def may_be_shown_again(self) -> bool:
         try:
-            return resolve(self.address.partition("?")[0]).url_name in SHOWN_AGAIN
+            return resolve(self.address.partition("?")[0]).url_name in REOPENED
         except Resolver404:
             return False
 
@@ -64,7 +64,7 @@ def keep(request: HttpRequest) -> FormInput | None:
         (name, value)
         for name, values in request.POST.lists()
         for value in values
-        if name not in ("kept", "show_again") and not any(part in name for part in NEVER_KEPT)
+        if name not in ("kept", "show_again") and not any(part in name for part in SECRET_FIELDS)
     ]
     files = [file.name or "" for _field, uploads in request.FILES.lists() for file in uploads]
     length = sum(len(name) + len(value) for name, value in fields) + sum(map(len, files))
@@ -131,10 +131,10 @@ def sign_in_page(request: HttpRequest, status: int, **context: Any) -> HttpRespo
 
 
 def _resend_page(request: HttpRequest, form_input: FormInput, status: int) -> HttpResponse:
-    return render(request, "web/kept_form.html", {"form_input": form_input}, status=status)
+    return render(request, "web/saved_form.html", {"form_input": form_input}, status=status)
 
 
-class PagesInstead:
+class PreserveInput:
     """Middleware that replaces redirects and errors on researchers' pages.
 
     - Instead of a redirect to the sign-in page, a POST gets that page with its form input.
@@ -214,4 +214,4 @@ def _stale_sign_in(request: HttpRequest) -> HttpResponse:
         return sign_in_page(request, 403, is_stale=True)
     if form_input is not None:
         return _resend_page(request, form_input, 403)
-    return render(request, "web/signed_in_already.html", status=403)
+    return render(request, "web/already_signed_in.html", status=403)
