@@ -6,6 +6,11 @@ import io
 import pytest
 from django.urls import reverse
 
+from analysis.documents import methods, preregistration, results
+from analysis.documents.blocks import as_markdown
+from analysis.documents.checklists import for_study
+from analysis.documents.checklists.facts import Facts
+from analysis.documents.study_record import StudyRecord
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -13,13 +18,18 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def study(researcher):
+    return compared(researcher)
+
+
+def compared(researcher, **design):
     """Two arms of three annotators, with a known number of errors in anchors and test set."""
     task = factories.make_task(
         labels=factories.LABELS, name="toy-labels", shots=(2, 8), test_size=4
     )
     study = factories.make_study(
-        researcher, task, shots=[0, 2], annotators=3, anchor_examples=2, hide_test_scores=False
-    )
+        researcher, task, shots=[0, 2], annotators=3, anchor_examples=2, hide_test_scores=False,
+        **design,
+    )  # fmt: skip
     for scenario, wrong in zip(
         study.scenarios.order_by("shots"), ([(0, 1), (1, 2), (0, 0)], [(1, 1), (1, 0), (2, 3)]),
         strict=True,
@@ -77,6 +87,22 @@ def test_tables_say_that_adjusted_contrasts_are_primary(ada, researcher, adjusts
     )
     page = ada.get(reverse("analysis", args=[study.name])).content.decode()
     assert ("Primary contrasts are adjusted for anchor scores" in page) is adjusts
+
+
+@pytest.mark.parametrize("adjusts", [False, True])
+def test_documents_call_one_contrast_primary(researcher, adjusts):
+    study = compared(researcher, adjusts_for_anchors=adjusts)
+    plan = as_markdown(preregistration.for_study(study))
+    assert ("The primary test corresponds to the interval" in plan) is not adjusts
+    assert ("The test of the raw difference corresponds to its interval" in plan) is adjusts
+    tables = {results.OF_SHOTS: 1}
+    text = " ".join(part.text for part in methods.paragraphs(StudyRecord(study), tables))
+    assert "between numbers of shots with the two-sided test" in text
+    assert ("the primary differences are adjusted for the anchor score" in text) is adjusts
+    entries = {entry.number: entry for entry in for_study(Facts(study), {})["wei-2025"].entries}
+    answer = entries["4.1.1"].answer
+    assert "Between shots" in answer
+    assert ("adjusted for the anchor score (primary): ANCOVA" in answer) is adjusts
 
 
 def test_a_design_without_anchors_has_no_such_table(ada, researcher):
