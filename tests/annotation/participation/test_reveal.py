@@ -415,8 +415,12 @@ def test_only_a_boundary_mistake_quotes_the_boundary_rule(client, researcher, gi
         question_types=KINDS, train={1: train}, test=OTHER, boundary_rule="The whole <name> only."
     )
     study = factories.make_study(researcher, task, shots=[1], training_order="file_order")
-    reply = answer(client, factories.seat(study.scenarios.get()), given)
-    assert ("The whole &lt;name&gt; only." in reply) is quoted
+    seat = factories.seat(study.scenarios.get())
+    assert ("The whole &lt;name&gt; only." in answer(client, seat, given)) is quoted
+    go_on(client, seat, "reveal")
+    answer(client, seat, seat.latest_turn().example.gold)
+    review = go_on(client, seat, "reveal")
+    assert ("The whole &lt;name&gt; only." in review) is quoted
 
 
 def test_one_wrong_answer_of_at_most_one_is_a_single_mistake(client, researcher):
