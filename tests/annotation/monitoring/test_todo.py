@@ -240,6 +240,14 @@ def test_a_closed_study_shows_no_recruiting_texts(ada, study):
     assert study.link_code not in recruit
 
 
+def test_each_change_of_status_states_its_consequence(ada, study):
+    page = ada.get(reverse("study", args=[study.name])).content.decode()
+    menu = page.partition('class="overview-more"')[2].partition("</details>")[0]
+    assert "A paused study accepts no new annotators" in menu
+    assert "The design of a draft can be changed." in menu
+    assert "A closed study accepts no new annotators" in menu
+
+
 @pytest.mark.long
 def test_the_next_step_is_the_only_primary_button(ada, study):
     def primary() -> list[str]:
