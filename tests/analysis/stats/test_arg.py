@@ -172,3 +172,10 @@ def test_p_is_5_percent_if_the_interval_ends_at_zero(tasks):
     assert of(shift).p == pytest.approx(0.05)
     assert of(0.3).p < 0.05 < of(0.01).p
     assert math.isnan(arg.average_relative_gain([("a", [0.5], [0.7])]).p)
+
+
+def test_the_shares_of_gains_in_the_paper():
+    """CrossFit prints 51.47, 35.93 and 12.60 %. These are the smallest counts that give them."""
+    gains = [0.06] * 719 + [0.0] * 502 + [-0.06] * 176
+    shares = [f"{100 * share:.2f}" for share, _low, _high in arg.bands(gains).values()]
+    assert shares == ["51.47", "35.93", "12.60"]
