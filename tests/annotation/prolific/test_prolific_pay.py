@@ -102,29 +102,30 @@ def test_a_lost_reply_to_a_payment_does_not_pay_twice(fake, study, published):
     ]  # fmt: skip
 
 
+def crash_while_paying(study, seat) -> PaymentBatch:
+    """Return a bonus that is being paid, after a second attempt has been refused."""
+    pay.add_bonus(seat, 100, "thanks", None)
+    batches.prepare(study, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=timezone.now())
+    with pytest.raises(batches.PaymentError, match="payments are never made twice"):
+        payout.pay_batch(batch)
+    return batch
+
+
 def test_an_invented_submission_does_not_block_a_lookup(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)
     assert invent_submission(published).status_code == 409
     factories.work_through(seat)
     fake.complete(session, published.codes["completed"])
-    pay.add_bonus(seat, 100, "thanks", None)
-    batches.prepare(study, None)
-    batch = PaymentBatch.objects.get(method="bonus")
-    PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=timezone.now())
-    with pytest.raises(batches.PaymentError, match="payments are never made twice"):
-        payout.pay_batch(batch)
+    crash_while_paying(study, seat)
 
 
 @pytest.mark.long
 def test_a_crash_before_the_payment_request_pays_once_later(fake, study, published):
     seat = complete(fake, published)
-    pay.add_bonus(seat, 100, "thanks", None)
-    batches.prepare(study, None)
-    batch = PaymentBatch.objects.get(method="bonus")
-    PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=timezone.now())
-    with pytest.raises(batches.PaymentError, match="payments are never made twice"):
-        payout.pay_batch(batch)
+    batch = crash_while_paying(study, seat)
     assert books(fake) == 0
     long_ago = timezone.now() - 2 * payout.SETTLING
     PaymentBatch.objects.filter(pk=batch.pk).update(paying_since=long_ago)
