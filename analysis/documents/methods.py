@@ -89,7 +89,7 @@ def _participants(record: StudyRecord) -> dict[str, Any]:
     rejected, analysed = record.rejected
     return {
         "can_screen_out": wording.can_screen_out(record.manifest),
-        "manually": record.excluded_manually,
+        "excluded_manually": record.excluded_manually,
         "automatic": record.excluded - record.excluded_manually,
         "rejected": rejected,
         "rejected_analysed": analysed,
