@@ -81,7 +81,7 @@ urlpatterns = [
     path(STUDY, monitoring.study, name="study"),
     path(STUDY + "edit/", menu.posted(studies.study_edit, to="study_design"), name="study_edit"),
     path(STUDY + "clone/", studies.clone, name="study_clone"),
-    path(STUDY + "delete/", studies.delete, {"show": notices.show_settings}, name="study_delete"),
+    path(STUDY + "delete/", notices.study_delete, name="study_delete"),
     path(STUDY + "rehearsal/", simulation_pages.rehearse, name="rehearsal"),
     path(STUDY + "rehearsal/<int:pk>/run/", simulation_pages.simulation_run, name="rehearsal_run"),
     path(STUDY + "recruit/", menu.select(monitoring.recruit, **RECRUIT), name="recruit"),

@@ -11,7 +11,7 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from analysis.models import differences, leaderboard, model_runs, models_columns
+from analysis.models import differences, leaderboard, model_runs, models_columns, pages
 from analysis.models import models as model_tables
 from analysis.models.forms import UploadForm
 from analysis.scores import metrics, performance
@@ -22,11 +22,11 @@ from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
 from annotation.study import design_file
 from annotation.web import jobs
-from annotation.web.access import may_run, own_model
+from annotation.web.access import may_run
 from annotation.web.form_bodies import as_form_data, check, check_known, fields_of, shape
 from annotation.web.paging import RowsView
-from annotation.web.problems import Conflict, Unprocessable
-from annotation.web.views import ApiView, tagged
+from annotation.web.problems import Unprocessable
+from annotation.web.views import ApiView, Twin, tagged
 from tasks.columns import Column
 from tasks.models import Job, LanguageModel, Prediction, PredictionFile
 from tasks.predictions import store as prediction_store
@@ -114,35 +114,19 @@ class UploadModels(ApiView):
         return Response(as_record(stored), status=201)
 
 
-class ModelDetail(ApiView):
+class ModelDetail(Twin):
+    step = pages.DeleteModel
+    method = "delete"
+
     @extend_schema(responses=ModelShape, summary="One model, its files and scores")
     def get(self, request: Request, name: str) -> Response:
         model = get_object_or_404(LanguageModel.objects.select_related("uploaded_by"), name=name)
         return tagged(request, as_record(model))
 
-    @extend_schema(responses={204: None}, summary="Delete your own model, which must have no files")
-    def delete(self, request: Request, name: str) -> Response:
-        may_run(request)
-        model = own_model(request, name)
-        if model.files.exists():
-            raise Conflict("Delete its files first.")
-        model.delete()
-        return Response(status=204)
 
-
-class PredictionFileDetail(ApiView):
-    @extend_schema(
-        responses={204: None}, summary="Delete your own file, so that you can upload another"
-    )
-    def delete(self, request: Request, name: str, pk: int) -> Response:
-        may_run(request)
-        model = own_model(request, name)
-        file = get_object_or_404(model.files, pk=pk)
-        try:
-            prediction_store.delete(file)
-        except prediction_store.PredictionsError as error:
-            raise Conflict(str(error)) from None
-        return Response(status=204)
+class PredictionFileDetail(Twin):
+    step = pages.DeleteFile
+    method = "delete"
 
 
 PREDICTIONS = [

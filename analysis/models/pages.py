@@ -139,28 +139,18 @@ def model_file(request: ResearcherRequest, name: str) -> HttpResponse:
     return csv_file(f"{language_model.name}-scores", models_columns.MODEL, rows)
 
 
-@signed_in("POST")
-def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
-    file = get_object_or_404(own_model(request, name).files, pk=pk)
-    try:
-        prediction_store.delete(file)
-    except prediction_store.PredictionsError as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, f"{file.filename} was deleted.")
-    return redirect("model", name)
+class OwnModelPost(Post[LanguageModel]):
+    def subject(self, request: HttpRequest, data: Any, **names: Any) -> LanguageModel:
+        may_run(request)
+        return own_model(request, names["name"])
 
 
-class ArchiveModel(Post[LanguageModel]):
+class ArchiveModel(OwnModelPost):
     """Hide your own model from the list of models; /unarchive/ reverses this."""
 
     row, path = "model_archive", "archive/"
     summary = "Archive your own model (this affects only the list of models)"
     is_archived = True
-
-    def subject(self, request: HttpRequest, data: Any, **names: Any) -> LanguageModel:
-        may_run(request)
-        return own_model(request, names["name"])
 
     def do(self, model: LanguageModel, data: dict[str, Any], by: User) -> str:
         teams.set_archived(model, self.is_archived)
@@ -175,18 +165,44 @@ class UnarchiveModel(ArchiveModel):
     is_archived = False
 
 
+class DeleteModel(OwnModelPost):
+    row = "model_delete"
+    summary = "Delete your own model, which must have no files"
+    conflicts = (prediction_store.PredictionsError,)
+    success = 204
+    shows_message = True
+
+    def do(self, model: LanguageModel, data: dict[str, Any], by: User) -> str:
+        prediction_store.delete_model(model)
+        return f"{model.name} was deleted."
+
+
+class DeleteFile(Post[PredictionFile]):
+    row = "prediction_file_delete"
+    summary = "Delete your own file, so that you can upload another"
+    conflicts = (prediction_store.PredictionsError,)
+    success = 204
+    shows_message = True
+
+    def subject(self, request: HttpRequest, data: Any, **names: Any) -> PredictionFile:
+        may_run(request)
+        return get_object_or_404(own_model(request, names["name"]).files, pk=names["pk"])
+
+    def do(self, file: PredictionFile, data: dict[str, Any], by: User) -> str:
+        prediction_store.delete(file)
+        return f"{file.filename} was deleted."
+
+
+def _with_error(
+    request: ResearcherRequest, subject: LanguageModel | PredictionFile, problem: str, status: int
+) -> HttpResponse:
+    messages.error(request, problem)
+    return redirect("model", subject.name if isinstance(subject, LanguageModel) else subject.model)
+
+
 POSTS = {post: page(post, model, to="model") for post in (ArchiveModel, UnarchiveModel)}
-
-
-@signed_in("POST")
-def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
-    language_model = own_model(request, name)
-    if language_model.files.exists():
-        messages.error(request, "Delete its files first.")
-        return redirect("model", name)
-    language_model.delete()
-    messages.success(request, f"{name} was deleted.")
-    return redirect("models")
+delete_model = page(DeleteModel, _with_error, to=lambda *_of, name: redirect("models"))
+delete_file = page(DeleteFile, _with_error, to=lambda *_of, name, pk: redirect("model", name))
 
 
 # Models in one study -----------------------------------------------------------------------------

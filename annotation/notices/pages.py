@@ -124,6 +124,7 @@ def show_settings(
 
 
 switches = section(Switches, show_settings, "study_settings", "notices")
+study_delete = page(study_pages.Delete, show_settings, to=lambda *_of, name: redirect("studies"))
 POSTS: Views = {
     **{
         post: section(post, show_settings, "study_settings", "archive")

@@ -205,8 +205,11 @@ def validated(body: dict[str, Any], owner: Any) -> dict[str, Any]:
     return {"valid": not problems, "problems": problems, "missing": [], "doubts": doubts}
 
 
-class StudyDetail(ApiView):
+class StudyDetail(Twin):
     """A single study; a draft can be edited."""
+
+    step = pages.Delete
+    method = "delete"
 
     @extend_schema(responses=StudyShape, summary="One study with its design")
     def get(self, request: Request, name: str) -> Response:
@@ -239,15 +242,6 @@ class StudyDetail(ApiView):
             version,
         )
         return Response(as_record(study_of(request, study.name, "see"), request))
-
-    @extend_schema(responses={204: None}, summary="Delete a draft without participants")
-    def delete(self, request: Request, name: str) -> Response:
-        study = study_of(request, name, right_to("study_delete"))
-        try:
-            lifecycle.delete_draft(study)
-        except design.DesignError as error:
-            raise Conflict(str(error)) from None
-        return Response(status=204)
 
 
 class Status(Twin):

@@ -23,7 +23,7 @@ from annotation.study import (
 from annotation.study.forms import StudyForm
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import is_shown_again
-from annotation.web.posts import StudyPost, View
+from annotation.web.posts import StudyPost
 from annotation.web.rights import right_to
 from tasks.cards import place_in_results
 from tasks.columns import shots_text
@@ -199,12 +199,14 @@ class Unarchive(Archive):
     is_archived = False
 
 
-@signed_in("POST")
-def delete(request: ResearcherRequest, name: str, show: View) -> HttpResponse:
-    study = study_of(request, name, right_to("study_delete"))
-    try:
+class Delete(StudyPost):
+    row = "study_delete"
+    summary = "Delete a draft without participants"
+    conflicts = (design.DesignError,)
+    conflict_status = 422
+    success = 204
+    shows_message = True
+
+    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         lifecycle.delete_draft(study)
-    except design.DesignError as error:
-        return show(request, study, problem=str(error))
-    messages.success(request, f"The draft {name} was deleted.")
-    return redirect("studies")
+        return f"The draft {study.name} was deleted."

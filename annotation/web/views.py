@@ -63,22 +63,22 @@ def etag(data: Any) -> str:
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 
+NO_CONTENT = 204
 DONE = {"done": serializers.CharField(help_text="result, as a sentence")}
 
 
 class Twin(ApiView):
-    """The API counterpart of a page's POST (annotation/web/posts.py), with its form and step.
-
-    `more_fields` documents fields that the form lacks or describes for browsers. A step's
-    exceptions return 409 (`conflicts`), or 422 at the field that `fault` names.
-    """
-
+    # The API counterpart of a page's POST (annotation/web/posts.py), with its form and step.
+    # `more_fields` documents fields that the form lacks or describes for browsers. A step's
+    # exceptions return 409 (`conflicts`), or 422 at the field that `fault` names. A docstring would
+    # be the description of each view without one.
     step: ClassVar[type[Post[Any]]]
+    method = "post"
     more_fields: ClassVar[Mapping[str, serializers.Field]] = {}
     reply: ClassVar[Any] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Document the body and the response. Each subclass gets its own `post` to document."""
+        """Document the body and the response. Each subclass gets its own handler to document."""
         super().__init_subclass__(**kwargs)
         step, name = cls.step, cls.__name__
         fields = dict(cls.more_fields)
@@ -87,15 +87,17 @@ class Twin(ApiView):
         elif step.form_class:
             fields = form_bodies.fields_of(step.form_class) | fields
 
-        def post(self: Twin, request: Request, **names: Any) -> Response:
+        def handle(self: Twin, request: Request, **names: Any) -> Response:
             return self.answer(request, **names)
 
-        cls.post = extend_schema(
+        reply = cls.reply or form_bodies.shape(f"{name}Done", DONE)
+        documented = extend_schema(
             summary=step.summary,
             operation_id=step.operation_id,
             request=form_bodies.shape(f"{name}Body", fields) if fields else None,
-            responses={step.success: cls.reply or form_bodies.shape(f"{name}Done", DONE)},
-        )(post)
+            responses={step.success: None if step.success == NO_CONTENT else reply},
+        )
+        setattr(cls, cls.method, documented(handle))
 
     def answer(self, request: Request, **names: Any) -> Response:
         """Check access, validate the form, run the step and return the response."""
@@ -139,7 +141,9 @@ class Twin(ApiView):
         return Response(self.payload(subject, result), status=post.success)
 
     def payload(self, subject: Any, result: Any) -> Any:
-        """Return the JSON of the response."""
+        """Return the JSON of the response, or None if it has no content."""
+        if self.step.success == NO_CONTENT:
+            return None
         return {"done": " ".join(self.post_of_page.in_words(result))}
 
 

@@ -100,6 +100,14 @@ def add(
     return store(name, uploads, results, by, details)
 
 
+def delete_model(model: LanguageModel) -> None:
+    """Delete a model. Raises PredictionsError if it has files."""
+    try:
+        model.delete()
+    except ProtectedError:
+        raise PredictionsError(["Delete its files first."]) from None
+
+
 def delete(file: PredictionFile) -> None:
     """Delete a prediction file. Raises PredictionsError if a closed study compares it."""
     try:

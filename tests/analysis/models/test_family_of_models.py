@@ -100,8 +100,10 @@ def test_a_file_of_the_family_cannot_be_deleted(ada, study, researcher):
     page = ada.post(reverse("prediction_file_delete", args=["own", file.pk]), follow=True)
     assert "cannot be deleted" in page.content.decode()
     header = factories.bearer(researcher, "read", "run")
-    reply = ada.delete(f"/api/v1/models/own/files/{file.pk}/", headers=header)
-    assert reply.status_code == 409
+    for address in (f"files/{file.pk}/", ""):
+        reply = ada.delete(f"/api/v1/models/own/{address}", headers=header)
+        assert reply.status_code == 409
+    assert "Delete its files first." in reply.content.decode()
     with pytest.raises(ProtectedError):
         file.delete()
     assert rows(ada, study) == before
