@@ -21,7 +21,7 @@ from analysis.scores.columns import (
 )
 from analysis.scores.tested import DIFFERENCE, ERROR_COLUMNS, contrasts, interval_columns, p_columns
 from analysis.stats.learning import by_cell, pairs_of_shots
-from analysis.stats.significance import Adjusted, ancova
+from analysis.stats.significance import Adjusted, ancova, holm
 from analysis.stats.two_way import BOTH, PEOPLE
 from analysis.stats.uncertainty import sd
 from annotation.models import Answer, Step, Study
@@ -33,7 +33,15 @@ def anchored(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     """Yield one row per task and pair of shots of a design with anchors.
 
     Each row contains the anchor scores at both numbers of shots and the raw and adjusted contrasts.
+    `p_holm` is corrected over all rows.
     """
+    rows = list(_compared(study, kind))
+    for row, p_holm in zip(rows, holm([row.adjusted.p for row in rows]), strict=True):
+        row.p_holm = p_holm
+        yield row
+
+
+def _compared(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     frame = frames.counted(frames.annotators(study), kind)
     given = Answer.objects.filter(turn__participation__study=study, turn__step=Step.ANCHOR)
     means = given.order_by().values_list("turn__participation").annotate(mean=Avg("s1"))
@@ -102,8 +110,9 @@ ANCHORS = Table(
         *_difference("balance", "Balance", "difference of the mean anchor scores"),
         *_difference("raw", "Raw", "difference of the mean scores"),
         *_difference("adjusted", "Adjusted", "difference of the scores at the same anchor score"),
-        Column("p", "p adjusted", "two-sided p of the adjusted contrast", "0 to 1",
-               get="adjusted.p"),
+        Column("p", "p", "two-sided p of the adjusted contrast", "0 to 1", get="adjusted.p"),
+        Column("p_holm", "p Holm", "p, Holm-adjusted over all adjusted contrasts in this table",
+               "0 to 1"),
         Column("r", "r", "correlation of score and anchor score within the arms", "-1 to 1",
                get="adjusted.r"),
         Column("primary", "Primary", "the contrast that the design declares as primary"),

@@ -78,7 +78,7 @@ NOT_RECOMPUTED = {
     " others low_95 high_95 p p_holm model_errors telling telling_same telling_others",
     ("anchors.csv", "against statsmodels: test_ancova.py"): "from_shots to_shots n_from n_to"
     " anchor_mean_from anchor_sd_from anchor_mean_to anchor_sd_to balance balance_low balance_high"
-    " raw raw_low raw_high adjusted adjusted_low adjusted_high p r",
+    " raw raw_low raw_high adjusted adjusted_low adjusted_high p p_holm r",
     ("question_alone.csv", "by hand: test_context_free.py"): "n_alone mean_alone sd_alone n_context"
     " mean_context sd_context difference low_95 high_95 p p_holm se df people_se people_df",
     ("confidence.csv", "by hand: test_confidence_table.py"): "n answers skipped mean_confidence"

@@ -5,8 +5,9 @@ import io
 
 import pytest
 from django.urls import reverse
+from statsmodels.stats.multitest import multipletests
 
-from analysis.documents import methods, preregistration, results
+from analysis.documents import methods, paper_tables, preregistration, results
 from analysis.documents.blocks import as_markdown
 from analysis.documents.checklists import for_study
 from analysis.documents.checklists.facts import Facts
@@ -21,19 +22,20 @@ def study(researcher):
     return compared(researcher)
 
 
-def compared(researcher, **design):
-    """Two arms of three annotators, with a known number of errors in anchors and test set."""
+TWO_ARMS = [(0, 1), (1, 2), (0, 0)], [(1, 1), (1, 0), (2, 3)]
+THIRD_ARM = [(0, 4), (1, 3), (2, 4)]
+
+
+def compared(researcher, arms=TWO_ARMS, **design):
+    """Arms of three annotators, with a known number of errors in anchors and test set."""
     task = factories.make_task(
-        labels=factories.LABELS, name="toy-labels", shots=(2, 8), test_size=4
+        labels=factories.LABELS, name="toy-labels", shots=(2, 4, 8), test_size=4
     )
     study = factories.make_study(
-        researcher, task, shots=[0, 2], annotators=3, anchor_examples=2, hide_test_scores=False,
-        **design,
+        researcher, task, shots=[0, 2, 4][: len(arms)], annotators=3, anchor_examples=2,
+        hide_test_scores=False, **design,
     )  # fmt: skip
-    for scenario, wrong in zip(
-        study.scenarios.order_by("shots"), ([(0, 1), (1, 2), (0, 0)], [(1, 1), (1, 0), (2, 3)]),
-        strict=True,
-    ):  # fmt: skip
+    for scenario, wrong in zip(study.scenarios.order_by("shots"), arms, strict=True):
         for anchors, tests in wrong:
             factories.work_through(
                 factories.seat(scenario), mistaking({"anchor": anchors, "annotation": tests})
@@ -69,6 +71,19 @@ def test_page_csv_and_api_show_balance_and_both_contrasts(ada, study):
     assert api[0]["adjusted"] == pytest.approx(float(row["adjusted"]))
 
 
+def test_p_values_of_all_adjusted_contrasts_are_corrected_as_one_family(ada, researcher):
+    study = compared(researcher, [*TWO_ARMS, THIRD_ARM])
+    reply = ada.get(reverse("analysis_file", args=[study.name, "anchors"])).content.decode()
+    rows = list(csv.DictReader(io.StringIO(reply)))
+    p = [float(row["p"]) for row in rows]
+    assert len(set(p)) == 3
+    adjusted = multipletests(p, method="holm")[1]
+    assert [float(row["p_holm"]) for row in rows] == pytest.approx(list(adjusted))
+    page = ada.get(reverse("analysis", args=[study.name])).content.decode()
+    assert "Holm-adjusted over all adjusted contrasts in this table" in page
+    assert "p Holm" in paper_tables.latex(study, "person", "anchors")
+
+
 def _slope() -> float:
     """Return the common slope within the arms, from the scores of the fixture."""
     arms = [([1, 0.5, 1], [0.75, 0.5, 1]), ([0.5, 0.5, 0], [0.75, 1, 0.25])]
@@ -102,6 +117,7 @@ def test_documents_call_one_contrast_primary(researcher, adjusts):
     entries = {entry.number: entry for entry in for_study(Facts(study), {})["wei-2025"].entries}
     answer = entries["4.1.1"].answer
     assert "Between shots" in answer
+    assert "without correction" not in plan + text + answer
     assert ("adjusted for the anchor score (primary): ANCOVA" in answer) is adjusts
 
 
