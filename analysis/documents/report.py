@@ -70,6 +70,7 @@ def document(record: Record, answers: Mapping[str, str]) -> blocks.Document:
             "Uncertainty and differences",
             [
                 *parts["uncertainty"],
+                *parts["groups"],
                 *recruitment.attrition_blocks(record),
                 *recruitment.admission_blocks(record),
                 *marked,
@@ -77,6 +78,8 @@ def document(record: Record, answers: Mapping[str, str]) -> blocks.Document:
         ),
         *_section(recruitment.SENSITIVITY, parts["criteria"], marked),
         *_section(planned_analysis.ARM_GAINS, arms),
+        *_section("Confidence of annotators", parts["confidence"], marked),
+        *_section("Learning in the training step", parts["training"], marked),
         *_section("Agreement and aggregated answers", parts["agreement"], marked),
         Section(
             "Human ceiling and doubtful gold answers",

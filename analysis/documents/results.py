@@ -22,9 +22,14 @@ from analysis.figures import data as figure_data
 from analysis.figures.data import can_draw
 from analysis.models import differences, model_runs, models_columns
 from analysis.scores import ceilings, findings, findings_columns, metrics, published, sensitivity
+from analysis.scores.anchors import ANCHORS, QUESTION_ALONE
+from analysis.scores.columns import Table
+from analysis.scores.confidence import CALIBRATION, CONFIDENCE
 from analysis.scores.findings import is_small, study_of
 from analysis.scores.markup import explained
+from analysis.scores.means import STRATA
 from analysis.scores.tested import contrasts
+from analysis.scores.training import PLATEAU
 from annotation.models import Kind, ModelRun, Status, Study
 from annotation.study import compared_files
 from tasks import jobs
@@ -61,6 +66,7 @@ OF_MEANS, OF_RESAMPLES, OF_SHOTS, OF_MODELS = (
     "Differences between humans and models",
 )  # fmt: skip
 MEANS = ("Task", "Shots", "n", "Mean", "95 % CI", "Other people")
+FEW_ANNOTATORS = " (no interval: fewer than 10 annotators)"
 BOOTSTRAPS = ("Task", "Shots", "n", "Other examples", *findings_columns.OVER_PEOPLE)
 MODELS = (
     "Model", "Task", "Shots", "Training", "Difference", "95 % CI", "p", "p Holm", "Equivalence",
@@ -98,15 +104,43 @@ def people_minus_models(record: StudyRecord) -> Iterator[Block]:
     yield _grid(OF_MODELS, columns, rows, notes)
 
 
+# Report sections on parts of a design: anchors, annotators without contexts, strata and confidence.
+
+
+def tables_of(*tables: Table) -> Callable[[StudyRecord], Iterator[Grid]]:
+    """Return a part of the report with those of these tables that have rows."""
+
+    def blocks(record: StudyRecord) -> Iterator[Grid]:
+        for table in tables:
+            if rows := table.rows(record.study, Kind.PERSON):
+                columns = _filled(table.columns, rows)
+                yield _grid(table.title, columns, rows, [table.intro, meanings(columns)])
+
+    return blocks
+
+
 def _applicable(study: Study, columns: list[Column]) -> list[Column]:
     has_margin = study.equivalence_margin is not None
     return [column for column in columns if has_margin or column.heading != "Equivalence"]
 
 
 def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: list[str]) -> Grid:
-    """Build a table. Its notes explain the small-group mark only if a cell contains it."""
+    """Build a table. Its notes explain the small-group mark only if a cell contains it.
+
+    A reason that many cells share is stated once, below the table.
+    """
     grid = Grid.of(caption, columns, rows)
+    if any(FEW_ANNOTATORS in cell for row in grid.rows for cell in row):
+        notes = [*notes, "Numbers without an interval are from fewer than 10 annotators."]
+        shortened = [[cell.replace(FEW_ANNOTATORS, "") for cell in row] for row in grid.rows]
+        grid = replace(grid, rows=shortened)
     return replace(grid, notes=explained(notes, grid.rows))
+
+
+def _filled(columns: Iterable[Column], rows: Sequence[Any]) -> list[Column]:
+    """Return the columns of the page that have a value in any row."""
+    shown = on_page(columns)
+    return [column for column in shown if any(column.text(row) != NOTHING for row in rows)]
 
 
 def headed(columns: Sequence[Column], headings: Sequence[str]) -> list[Column]:
@@ -127,8 +161,7 @@ def agreement(record: StudyRecord) -> Iterator[Block]:
         findings_columns.table("agreement", agreements),
         findings_columns.table("aggregates", list(findings.aggregates(record.answered))),
     ):
-        # Leave out columns without any value.
-        columns = [c for c in table.columns if any(c.text(row) != NOTHING for row in table.rows)]
+        columns = _filled(table.columns, table.rows)
         yield Grid.of(table.title, columns, table.rows, [table.about, meanings(columns)])
 
 
@@ -193,10 +226,13 @@ def _seated(record: StudyRecord) -> Iterator[SimpleNamespace]:
 
 
 KIND = "report"
-VERSION = 7  # increase this when the output of a part changes
+VERSION = 8  # increase this when the output of a part changes
 
 PARTS: dict[str, Callable[[StudyRecord], Iterable[Block]]] = {
     "uncertainty": uncertainty,
+    "groups": tables_of(ANCHORS, QUESTION_ALONE, STRATA),
+    "confidence": tables_of(CONFIDENCE, CALIBRATION),
+    "training": tables_of(PLATEAU),
     "criteria": recruitment.sensitivity_to_criteria,
     "agreement": agreement,
     "ceilings": among_people,

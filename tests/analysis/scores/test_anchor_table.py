@@ -26,7 +26,7 @@ TWO_ARMS = [(0, 1), (1, 2), (0, 0)], [(1, 1), (1, 0), (2, 3)]
 THIRD_ARM = [(0, 4), (1, 3), (2, 4)]
 
 
-def compared(researcher, arms=TWO_ARMS, **design):
+def compared(researcher, arms=TWO_ARMS, rate=None, **design):
     """Arms of three annotators, with a known number of errors in anchors and test set."""
     task = factories.make_task(
         labels=factories.LABELS, name="toy-labels", shots=(2, 4, 8), test_size=4
@@ -38,7 +38,9 @@ def compared(researcher, arms=TWO_ARMS, **design):
     for scenario, wrong in zip(study.scenarios.order_by("shots"), arms, strict=True):
         for anchors, tests in wrong:
             factories.work_through(
-                factories.seat(scenario), mistaking({"anchor": anchors, "annotation": tests})
+                factories.seat(scenario),
+                mistaking({"anchor": anchors, "annotation": tests}),
+                rate=rate,
             )
     return study
 

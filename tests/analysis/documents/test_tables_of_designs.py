@@ -1,0 +1,84 @@
+"""The report has the tables of anchors, confidence etc. of the designs that have them."""
+
+from dataclasses import replace
+
+import pytest
+
+from analysis.documents import report
+from analysis.documents.blocks import Grid, as_markdown
+from tests import factories
+from tests.analysis.scores.test_anchor_table import compared
+from tests.annotation.protocol import test_context_free as context_free
+
+pytestmark = pytest.mark.django_db
+
+OF_SOME_DESIGNS = {
+    "Anchors", "Question alone", "Confidence", "Calibration", "Point of no further gain",
+    "S1 by stratum",
+}  # fmt: skip
+
+
+def grids(study) -> dict[str, tuple[str, Grid]]:
+    """Return each such table of the report and the title of its section, by caption."""
+    sections = report.for_study(study).sections
+    return {
+        part.caption: (section.title, part)
+        for section in sections
+        for part in section.blocks
+        if isinstance(part, Grid) and part.caption in OF_SOME_DESIGNS
+    }
+
+
+def test_the_report_has_the_tables_of_anchors_and_confidence(researcher):
+    study = compared(researcher, confidence_share=1, rate=lambda turn: {"confidence": "5"})
+    shown = grids(study)
+    assert set(shown) == {"Anchors", "Confidence", "Calibration"}
+    section, anchors = shown["Anchors"]
+    assert section == "Uncertainty and differences"
+    (row,) = anchors.rows
+    assert row[:3] == ["toy-labels", "0 → 2", "83.3 ± 28.9 (n = 3)"]
+    assert "Holm-adjusted over all adjusted contrasts" in " ".join(anchors.notes)
+    section, confidence = shown["Confidence"]
+    assert section == "Confidence of annotators"
+    assert [row[:6] for row in confidence.rows] == [
+        ["toy-labels", "0", "3", "12", "0", "100.0"],
+        ["toy-labels", "2", "3", "12", "0", "100.0"],
+    ]
+    assert not any("no interval" in cell for row in confidence.rows for cell in row)
+    few = "Numbers without an interval are from fewer than 10 annotators."
+    assert confidence.notes.count(few) == 1
+    assert [row[2] for row in shown["Calibration"][1].rows] == ["5", "5"]
+    assert "| toy-labels | 0 → 2 | 83.3 ± 28.9 (n = 3) |" in as_markdown(report.for_study(study))
+
+
+def test_the_report_has_the_table_of_questions_without_context(researcher):
+    study = context_free.make_study(researcher, context_free.make_task(), annotators=1)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    shown = grids(study)
+    assert set(shown) == {"Question alone"}
+    assert shown["Question alone"][0] == "Uncertainty and differences"
+
+
+def test_the_report_has_the_tables_of_the_plateau_and_of_strata(researcher):
+    tests = [
+        replace(row, stratum=("fiction", "travel")[index % 2])
+        for index, row in enumerate(factories.place_records("test", 6))
+    ]
+    study = factories.make_study(
+        researcher, factories.make_task(shots=(4,), test=tests), shots=[4], annotators=1
+    )
+    factories.work_through(factories.seat(study.scenarios.get()))
+    shown = grids(study)
+    assert set(shown) == {"Point of no further gain", "S1 by stratum"}
+    assert shown["Point of no further gain"][0] == "Learning in the training step"
+    section, strata = shown["S1 by stratum"]
+    assert section == "Uncertainty and differences"
+    assert [row[2] for row in strata.rows] == ["fiction", "travel"]
+
+
+def test_other_designs_have_none_of_these_tables(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=1)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    assert not grids(study)
