@@ -17,9 +17,8 @@ from operator import attrgetter
 
 from analysis.cross_task import cross_task
 from analysis.cross_task.cross_task import ALL, Gain, Scores, gain_columns
-from analysis.models import model_runs
 from analysis.models.models import KIND_NAMES
-from analysis.scores import test_sets
+from analysis.scores import frames, test_sets
 from analysis.scores.columns import Table, between, count
 from analysis.stats import arg
 from annotation.models import Kind, Study
@@ -59,7 +58,7 @@ def _uploaded(study: Study) -> Iterator[tuple[str, Scores]]:
 
 
 def _seated(study: Study) -> Iterator[tuple[str, Scores]]:
-    models = model_runs.seats(study)
+    models = frames.seats(study)
     seats = study.participations.filter(kind=Kind.MODEL).values_list("pk", flat=True)
     for model in set(models.values()):
         other_seats = [pk for pk in seats if models.get(pk) != model]

@@ -78,7 +78,7 @@ def document(record: Record, answers: Mapping[str, str]) -> blocks.Document:
         ),
         *_section(recruitment.SENSITIVITY, parts["criteria"], marked),
         *_section(planned_analysis.ARM_GAINS, arms),
-        *_section("Confidence of annotators", parts["confidence"], marked),
+        *_section("Confidence and calibration", parts["confidence"], marked),
         *_section("Learning in the training step", parts["training"], marked),
         *_section("Agreement and aggregated answers", parts["agreement"], marked),
         Section(

@@ -107,12 +107,13 @@ def people_minus_models(record: StudyRecord) -> Iterator[Block]:
 # Report sections on parts of a design: anchors, annotators without contexts, strata and confidence.
 
 
-def tables_of(*tables: Table) -> Callable[[StudyRecord], Iterator[Grid]]:
+def tables_of(*tables: Table, with_models: bool = False) -> Callable[[StudyRecord], Iterator[Grid]]:
     """Return a part of the report with those of these tables that have rows."""
+    kinds = [Kind.PERSON, Kind.MODEL] if with_models else [Kind.PERSON]
 
     def blocks(record: StudyRecord) -> Iterator[Grid]:
         for table in tables:
-            if rows := table.rows(record.study, Kind.PERSON):
+            if rows := [row for kind in kinds for row in table.rows(record.study, kind)]:
                 columns = _filled(table.columns, rows)
                 yield _grid(table.title, columns, rows, [table.intro, meanings(columns)])
 
@@ -231,7 +232,7 @@ VERSION = 8  # increase this when the output of a part changes
 PARTS: dict[str, Callable[[StudyRecord], Iterable[Block]]] = {
     "uncertainty": uncertainty,
     "groups": tables_of(ANCHORS, QUESTION_ALONE, STRATA),
-    "confidence": tables_of(CONFIDENCE, CALIBRATION),
+    "confidence": tables_of(CONFIDENCE, CALIBRATION, with_models=True),
     "training": tables_of(PLATEAU),
     "criteria": recruitment.sensitivity_to_criteria,
     "agreement": agreement,

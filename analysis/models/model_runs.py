@@ -17,15 +17,13 @@ from django.db.models import Count, Q, Sum, TextChoices
 from analysis.heavy import pd
 from analysis.scores import frames, test_sets
 from analysis.scores.scores import Score, over
-from annotation.models import Answer, Kind, LedgerEntry, ModelAnnotator, ModelRun, Status, Study
+from annotation.models import Answer, Kind, LedgerEntry, ModelRun, Status, Study
 from tasks.columns import NOTHING, Column, grouped, two_digits
 from tasks.metrics import SetScore, s1
 from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
 from tasks.models.predictions import Method, Numbering, Seen, Tuning
 from tasks.predictions.store import RUN
 
-# Appended to a name in tables with humans and uploaded models.
-SEATED = " (model in the annotator's seat)"
 # (model, task version key, shots, which is None if fully supervised)
 Place = tuple[str, int, int | None]
 
@@ -150,36 +148,12 @@ def mean_of(scores: Sequence[SetScore], of: int) -> Score:
 # predictions, or over replicates at zero shots.
 
 
-@dataclass(frozen=True)
-class Seated:
-    name: str
-    revision: str
-    prompt_hash: str
-
-    def __str__(self) -> str:
-        revision = f" {self.revision}" if self.revision else ""
-        return f"{self.name}{revision}, prompt {self.prompt_hash[:8]}"
-
-    @property
-    def title(self) -> str:
-        return f"{self}{SEATED}"
-
-
-def seats(study: Study) -> dict[int, Seated]:
-    participations = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
-    annotators = ModelAnnotator.objects.filter(worker__participations__in=participations)
-    rows = annotators.values_list("worker_id", "name", "revision", "prompt_hash")
-    of_worker = {worker: Seated(*details) for worker, *details in rows}
-    pairs = participations.values_list("pk", "worker_id")
-    return {pk: of_worker[worker] for pk, worker in pairs if worker in of_worker}
-
-
 def seated_scores(
     study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame
 ) -> Iterator[tuple[str, str, list[Score]]]:
     """Yield (model, unit of the SD, a score per task) at this number of shots, by name."""
-    models = seats(study)
-    values: dict[Seated, dict[str, dict[int, list[float]]]] = defaultdict(
+    models = frames.seats(study)
+    values: dict[frames.Seated, dict[str, dict[int, list[float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )
     counted = frames.counted(frame, Kind.MODEL)
@@ -196,7 +170,7 @@ def seated_scores(
 
 def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None]]:
     """Map (task version key, shots, title) to analysed participations and their splits."""
-    models = seats(study)
+    models = frames.seats(study)
     runs: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
     counted = study.participations.counted(Kind.MODEL).order_by("pk")
     rows = counted.values_list(
@@ -243,12 +217,12 @@ def efforts(study: Study) -> list[SimpleNamespace]:
     `minutes` is working time, or time spent waiting for the model. `cost` is NaN if unknown.
     """
     stored = ModelRun.objects.filter(participation__study=study).in_bulk()
-    runs = grouped((model, stored[pk]) for pk, model in seats(study).items() if pk in stored)
+    runs = grouped((model, stored[pk]) for pk, model in frames.seats(study).items() if pk in stored)
     rows = [_model_row(model, runs[model]) for model in sorted(runs, key=str)]
     return [*_people_rows(study), *(row for row in rows if row.answers)] if rows else []
 
 
-def _model_row(model: Seated, runs: list[ModelRun]) -> SimpleNamespace:
+def _model_row(model: frames.Seated, runs: list[ModelRun]) -> SimpleNamespace:
     costs = [math.nan if run.cost_usd is None else float(run.cost_usd) for run in runs]
     return SimpleNamespace(
         who=model.title, kind=Kind.MODEL, answers=sum(run.answers for run in runs),

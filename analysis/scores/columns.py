@@ -208,7 +208,9 @@ def cell(value: Any) -> Any:
     return value
 
 
-def estimated(name: str, heading: str, meaning: str, unit: str, stored: str = "") -> list[Column]:
+def estimated(
+    name: str, heading: str, meaning: str, unit: str, stored: str = "", over: str = "annotators"
+) -> list[Column]:
     """Return the columns of an Estimate: one on the page, and four in files."""
     of = stored or name
     form = {"points": signed_points, "0 to 1": "{:.3f}".format}.get(unit, points)
@@ -219,10 +221,10 @@ def estimated(name: str, heading: str, meaning: str, unit: str, stored: str = ""
             return NOTHING
         return f"{form(value)} ({f'no interval: {why_not}' if why_not else between(ends, form)})"
 
-    limit = "limit of its 95 % interval (bootstrap over annotators)"
+    limit = "limit of its 95 % interval (bootstrap over {over})"
     parts = [("", meaning), ("_low", f"lower {limit}"), ("_high", f"upper {limit}")]
     return [
-        Column("", heading, f"{meaning}, with its 95 % interval (bootstrap over annotators)",
+        Column("", heading, f"{meaning}, with its 95 % interval (bootstrap over {over})",
                get=text),
         *(Column(f"{of}{end}", meaning=label, unit=unit, get=partial(_part, name, index))
           for index, (end, label) in enumerate(parts)),

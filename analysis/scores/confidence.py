@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from functools import partial
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
+from analysis.scores import frames
 from analysis.scores.columns import CELL, Table, estimated
 from analysis.stats.learning import by_cell
 from analysis.stats.uncertainty import Estimate, estimate, sums_and_resamples
-from annotation.models import Confidence, Step, Study
+from annotation.models import Confidence, Kind, Step, Study
 from annotation.protocol.confidence import POINTS, percent
 from tasks.columns import Column
 
@@ -20,48 +22,73 @@ NONE: Estimate = (math.nan, math.nan, math.nan, "")
 CHANCES = [percent(point) / 100 for point in POINTS]  # probability of being right
 
 
-def by_annotator(answers: Iterable[tuple[int, int, float]]) -> np.ndarray:
-    """Return annotators x points x (answers, sum of S1, sum of squared errors).
+def by_unit(
+    answers: Iterable[tuple[Hashable, int, float]], units: Iterable[Hashable] = ()
+) -> np.ndarray:
+    """Return units x points x (answers, sum of S1, sum of squared errors).
 
-    The answers are (annotator, point from 1 to 5, S1 in [0, 1]).
+    The answers are (unit, point from 1 to 5, S1 in [0, 1]); units are annotators or contexts.
     """
-    sums: dict[int, np.ndarray] = {}
-    for annotator, point, s1 in answers:
-        points = sums.setdefault(annotator, np.zeros((len(CHANCES), 3)))
+    sums = {unit: np.zeros((len(CHANCES), 3)) for unit in units}
+    for unit, point, s1 in answers:
+        points = sums.setdefault(unit, np.zeros((len(CHANCES), 3)))
         points[point - 1] += 1, s1, (s1 - CHANCES[point - 1]) ** 2
     return np.stack(list(sums.values())) if sums else np.zeros((0, len(CHANCES), 3))
 
 
-def measures(sums: np.ndarray) -> np.ndarray:
+def measures(counts: np.ndarray) -> np.ndarray:
     """Return mean confidence, mean S1, ECE and Brier score over answers, for each sample.
 
     The bins of the expected calibration error (Guo et al. 2017) are the five points.
     """
-    answers, right, errors = np.moveaxis(sums, -1, 0)
+    answers, right, errors = np.moveaxis(counts, -1, 0)
     expected = answers * np.array(CHANCES)
     gaps = np.abs(right - expected)
-    return np.stack([part.sum(-1) for part in (expected, right, gaps, errors)]) / answers.sum(-1)
+    sums = np.stack([part.sum(-1) for part in (expected, right, gaps, errors)])
+    with np.errstate(invalid="ignore"):  # a resample of contexts may have no rated answer
+        return sums / answers.sum(-1)
 
 
-def _cells(study: Study, kind: str) -> Iterator[tuple[str, int, int, np.ndarray]]:
-    """Yield each cell's task, shots, skipped questions and group, in the paper's order."""
-    people = study.participations.counted(kind)
-    rows = Confidence.objects.filter(
-        turn__participation__in=people, turn__step=Step.ANNOTATION
+def _cells(study: Study, kind: str) -> Iterator[SimpleNamespace]:
+    """Yield the cells of people or of each seated model, in the paper's order.
+
+    `sums` are those of all units and of resamples of the units, and `estimate` returns the first
+    value with its interval. Units are annotators. For a model, they are contexts, since its few
+    runs differ little; all its cells of a task have the same resamples.
+    """
+    asked = Confidence.objects.filter(
+        turn__participation__in=study.participations.counted(kind), turn__step=Step.ANNOTATION
     ).order_by("pk")
     scenario = "turn__participation__scenario"
     frame = pd.DataFrame.from_records(
-        rows.values_list(
-            f"{scenario}__task__name", f"{scenario}__shots", "turn__participation", "value",
-            "turn__answer__s1",
+        asked.values_list(
+            f"{scenario}__task__name", f"{scenario}__shots", "turn__participation",
+            "turn__example", "value", "turn__answer__s1",
         ),
-        columns=["task", "shots", "seat", "point", "s1"],
+        columns=["task", "shots", "seat", "example", "point", "s1"],
     )  # fmt: skip
-    for task, shots, given in by_cell(frame):
-        rated = given.dropna(subset="point").astype({"point": int})
-        if len(rated):
-            answers = rated[["seat", "point", "s1"]].itertuples(index=False)
-            yield task, shots, len(given) - len(rated), by_annotator(answers)
+    names: dict[int, Any] = {}
+    unit = "seat"
+    if kind == Kind.MODEL and len(frame):
+        names, unit = frames.seats(study), "context"
+        contexts = frames.contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
+        frame[unit] = frame["example"].map(contexts)
+    people = Kind(kind).label.capitalize()
+    frame["who"] = [str(names.get(seat, people)) for seat in frame["seat"]]
+    for who, own in frame.groupby("who"):
+        for task, shots, given in by_cell(own):
+            units = own.loc[own["task"] == task, unit].unique() if unit == "context" else ()
+            rated = given.dropna(subset="point").astype({"point": int})
+            if not len(rated):
+                continue
+            group = by_unit(rated[[unit, "point", "s1"]].itertuples(index=False), units)
+            size = rated[unit].nunique()
+            yield SimpleNamespace(
+                who=who, task=task, shots=shots, n=rated["seat"].nunique(), size=size,
+                skipped=len(given) - len(rated),
+                sums=sums_and_resamples(group, study.seed + (0 if len(units) else shots)),
+                estimate=partial(estimate, number=size, unit=PLURALS[unit]),
+            )  # fmt: skip
 
 
 def rated(study: Study, kind: str) -> Iterator[SimpleNamespace]:
@@ -69,51 +96,58 @@ def rated(study: Study, kind: str) -> Iterator[SimpleNamespace]:
 
     `change` is the mean confidence minus that at the next smaller number of shots of the task.
     """
-    prior: tuple[str, np.ndarray, int] = ("", np.array([]), 0)
-    for task, shots, skipped, group in _cells(study, kind):
-        n = len(group)
-        sums = sums_and_resamples(group, study.seed + shots)
-        sure, right, ece, brier = measures(sums)
-        change = estimate(100 * (sure - prior[1]), min(n, prior[2])) if prior[0] == task else NONE
+    prior: Any = SimpleNamespace(who="", task="")
+    for cell in _cells(study, kind):
+        sure, right, ece, brier = measures(cell.sums)
+        cell.sure, change = sure, NONE
+        if (prior.who, prior.task) == (cell.who, cell.task):
+            change = cell.estimate(100 * (sure - prior.sure), number=min(cell.size, prior.size))
         values = {
             "confidence": 100 * sure, "s1": 100 * right, "over": 100 * (sure - right),
             "ece": ece, "brier": brier,
         }  # fmt: skip
-        numbers: dict[str, Any] = {name: estimate(part, n) for name, part in values.items()}
-        numbers |= {"answers": int(group[:, :, 0].sum()), "skipped": skipped, "change": change}
-        yield SimpleNamespace(task=task, shots=shots, n=n, **numbers)
-        prior = task, sure, n
+        numbers = {name: cell.estimate(part) for name, part in values.items()}
+        answers = int(cell.sums[0, :, 0].sum())
+        yield SimpleNamespace(**vars(cell), **numbers, answers=answers, change=change)
+        prior = cell
 
 
 def at_points(study: Study, kind: str) -> Iterator[SimpleNamespace]:
-    for task, shots, _skipped, group in _cells(study, kind):
-        sums = sums_and_resamples(group, study.seed + shots)
-        answers, right, _errors = np.moveaxis(sums, -1, 0)
+    for cell in _cells(study, kind):
+        answers, right, _errors = np.moveaxis(cell.sums, -1, 0)
         with np.errstate(invalid="ignore"):
             shares = 100 * right / answers
         for index, chance in enumerate(CHANCES):
             if number := int(answers[0, index]):
-                row = SimpleNamespace(task=task, shots=shots, point=index + 1, answers=number)
-                row.chance, row.s1 = 100 * chance, estimate(shares[:, index], len(group))
+                row = SimpleNamespace(**vars(cell), point=index + 1, answers=number)
+                row.chance, row.s1 = 100 * chance, cell.estimate(shares[:, index])
                 yield row
 
 
-_N = Column("n", "n", "annotators in the analysis who rated at least one answer")
+PLURALS = {"seat": "annotators", "context": "contexts"}
+OVER = "annotators; for a model, over contexts"
+_GROUP = [
+    *CELL[:2],
+    Column("name", "Who", "people, simulated annotators, or a model in the annotator's seat",
+           get="who"),
+]  # fmt: skip
+_estimated = partial(estimated, over=OVER)
 CONFIDENCE = Table(
     "confidence",
     "Confidence",
     [
-        *CELL[:2],
-        _N,
+        *_GROUP,
+        Column("n", "n", "annotators in the analysis who rated at least one answer; for a model,"
+               " its runs"),
         Column("answers", "Answers", "rated answers"),
         Column("skipped", "Skipped", "questions about confidence that annotators skipped"),
-        *estimated("confidence", "Confidence", "mean confidence", "percent", "mean_confidence"),
-        *estimated("s1", "S1", "mean S1 of the rated answers", "S1 x 100", "s1_rated"),
-        *estimated("over", "Overconfidence", "mean confidence minus mean S1", "points",
+        *_estimated("confidence", "Confidence", "mean confidence", "percent", "mean_confidence"),
+        *_estimated("s1", "S1", "mean S1 of the rated answers", "S1 x 100", "s1_rated"),
+        *_estimated("over", "Overconfidence", "mean confidence minus mean S1", "points",
                    "overconfidence"),
-        *estimated("ece", "ECE", "expected calibration error", "0 to 1"),
-        *estimated("brier", "Brier", "Brier score", "0 to 1"),
-        *estimated("change", "Change", "mean confidence minus that at the next smaller number of"
+        *_estimated("ece", "ECE", "expected calibration error", "0 to 1"),
+        *_estimated("brier", "Brier", "Brier score", "0 to 1"),
+        *_estimated("change", "Change", "mean confidence minus that at the next smaller number of"
                    " shots", "points"),
     ],
     rated,
@@ -123,12 +157,12 @@ CALIBRATION = Table(
     "calibration",
     "Calibration",
     [
-        *CELL[:2],
+        *_GROUP,
         Column("point", "Point", "confidence, from 1 to 5"),
         Column("chance", "Confidence", "probability of being right that the point means",
                "percent"),
         Column("answers", "Answers", "answers with this point"),
-        *estimated("s1", "S1", "mean S1 of these answers", "S1 x 100", "s1_rated"),
+        *_estimated("s1", "S1", "mean S1 of these answers", "S1 x 100", "s1_rated"),
     ],
     at_points,
     needs=attrgetter("confidence_share"),

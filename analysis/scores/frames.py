@@ -9,6 +9,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count
@@ -17,7 +18,7 @@ from analysis.heavy import np, pd
 from analysis.scores import test_sets
 from analysis.scores.scores import Score, counted_remarks
 from analysis.scores.test_sets import given_texts
-from annotation.models import ANALYSED, Answer, Status, Step, Study
+from annotation.models import ANALYSED, Answer, Kind, ModelAnnotator, Status, Step, Study
 from annotation.protocol.activity_summary import summary
 from tasks.metrics import s1
 from tasks.models import Example, Split, Task
@@ -174,6 +175,36 @@ def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
     texts = {pk: str(context) for pk, context in rows.values_list("pk", "context")}
     places = {text: f"{place:09d}" for place, text in enumerate(sorted(set(texts.values())))}
     return {pk: places[text] for pk, text in texts.items()}
+
+
+# Models that took a seat.
+
+# Appended to a name in tables with humans and uploaded models.
+SEATED = " (model in the annotator's seat)"
+
+
+@dataclass(frozen=True)
+class Seated:
+    name: str
+    revision: str
+    prompt_hash: str
+
+    def __str__(self) -> str:
+        revision = f" {self.revision}" if self.revision else ""
+        return f"{self.name}{revision}, prompt {self.prompt_hash[:8]}"
+
+    @property
+    def title(self) -> str:
+        return f"{self}{SEATED}"
+
+
+def seats(study: Study) -> dict[int, Seated]:
+    participations = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
+    annotators = ModelAnnotator.objects.filter(worker__participations__in=participations)
+    rows = annotators.values_list("worker_id", "name", "revision", "prompt_hash")
+    of_worker = {worker: Seated(*details) for worker, *details in rows}
+    pairs = participations.values_list("pk", "worker_id")
+    return {pk: of_worker[worker] for pk, worker in pairs if worker in of_worker}
 
 
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:

@@ -137,15 +137,16 @@ def draws(size: int, number: int, seed: int) -> np.ndarray:
     return _times_drawn(np.random.default_rng(seed), size, number, is_drawn=True)
 
 
-def estimate(values: np.ndarray, annotators: int) -> Estimate:
+def estimate(values: np.ndarray, number: int, unit: str = "annotators") -> Estimate:
     """Return the first value with an interval from percentiles of the others (its resamples).
 
-    The percentiles are those of a t interval with the SD of a sample (Hesterberg 2015, 3.3).
+    `number` counts the resampled units, whose plural is `unit`. The percentiles are those of a t
+    interval with the SD of a sample (Hesterberg 2015, 3.3).
     """
     resamples = values[1:][np.isfinite(values[1:])]
-    if annotators < FEWEST_FOR_BOOTSTRAP or not len(resamples):
-        return float(values[0]), math.nan, math.nan, f"fewer than {FEWEST_FOR_BOOTSTRAP} annotators"
-    reach = math.sqrt(annotators / (annotators - 1)) * t_quantile(TAIL, annotators - 1)
+    if number < FEWEST_FOR_BOOTSTRAP or not len(resamples):
+        return float(values[0]), math.nan, math.nan, f"fewer than {FEWEST_FOR_BOOTSTRAP} {unit}"
+    reach = math.sqrt(number / (number - 1)) * t_quantile(TAIL, number - 1)
     low, high = np.quantile(resamples, normal_cdf(np.array([-reach, reach])))
     return float(values[0]), float(low), float(high), ""
 

@@ -16,7 +16,7 @@ from django.db.models import Count, Sum
 from analysis.documents import wording
 from analysis.documents.study_record import StudyRecord
 from analysis.models import model_runs
-from analysis.models.model_runs import SEATED
+from analysis.scores.frames import SEATED
 from analysis.stats.learning import pairs_of_shots
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, TIE, why_no_interval
 from annotation.models import AddedSeats, Arm, Kind, LedgerEntry, ModelRun, Status

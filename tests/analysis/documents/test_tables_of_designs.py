@@ -39,15 +39,15 @@ def test_the_report_has_the_tables_of_anchors_and_confidence(researcher):
     assert row[:3] == ["toy-labels", "0 → 2", "83.3 ± 28.9 (n = 3)"]
     assert "Holm-adjusted over all adjusted contrasts" in " ".join(anchors.notes)
     section, confidence = shown["Confidence"]
-    assert section == "Confidence of annotators"
+    assert section == "Confidence and calibration"
     assert [row[:6] for row in confidence.rows] == [
-        ["toy-labels", "0", "3", "12", "0", "100.0"],
-        ["toy-labels", "2", "3", "12", "0", "100.0"],
+        ["toy-labels", "0", "People", "3", "12", "0"],
+        ["toy-labels", "2", "People", "3", "12", "0"],
     ]
     assert not any("no interval" in cell for row in confidence.rows for cell in row)
     few = "Numbers without an interval are from fewer than 10 annotators."
     assert confidence.notes.count(few) == 1
-    assert [row[2] for row in shown["Calibration"][1].rows] == ["5", "5"]
+    assert [row[3] for row in shown["Calibration"][1].rows] == ["5", "5"]
     assert "| toy-labels | 0 → 2 | 83.3 ± 28.9 (n = 3) |" in as_markdown(report.for_study(study))
 
 

@@ -10,10 +10,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from analysis.documents import results
+from analysis.documents.study_record import StudyRecord
 from analysis.scores.confidence import CONFIDENCE
 from analysis.scores.training import PLATEAU
 from tests import factories
 from tests.analysis.export.tampering import Export
+from tests.annotation.participation import both_doors
+from tests.annotation.protocol.test_model_annotators import RUN, at_work, post
 
 pytestmark = pytest.mark.django_db
 
@@ -82,6 +86,51 @@ def test_the_export_has_points_and_reasons_and_agrees(study, tmp_path, capsys):
     assert [row["mean_confidence"] for row in export["confidence.csv"]] == ["1.0", "0.5"]
     assert len(export["calibration.csv"]) == 2
     assert [row["training_n"] for row in export["plateau.csv"]] == ["4"]
+
+
+def test_each_seated_model_has_its_own_calibration(ada, researcher):
+    """One model is sure and always right; the other is as sure and always wrong."""
+    task = factories.make_task(
+        labels=factories.LABELS, name="toy-places", shots=(2,), test_size=12, splits=2
+    )
+    study = both_doors.make_study(
+        researcher, task, shots=[0, 2], splits=[1, 2], annotators=1, confidence_share=1
+    )
+    run = factories.bearer(researcher, "run")
+    sure, half = {"confidence": "5"}, {"confidence": "3"}
+    for name, answer in (("a/right", None), ("b/wrong", wrong)):
+        for shots, split, rate in ((0, None, sure), (2, 1, half), (2, 2, sure)):
+            seat = at_work(study, run, name=name, shots=shots, split=split)
+            factories.work_through(seat, answer, rate=lambda turn, rate=rate: rate)
+            assert post("finish", seat.token, RUN).status_code == 200
+    reply = ada.get(reverse("analysis_file", args=[study.name, "confidence"]) + "?kind=model")
+    rows = {
+        (row["name"].split()[0], row["shots"]): row
+        for row in csv.DictReader(io.StringIO(reply.content.decode()))
+    }
+    assert [(*cell, row["n"], row["answers"]) for cell, row in rows.items()] == [
+        ("a/right", "0", "1", "12"), ("a/right", "2", "2", "24"),
+        ("b/wrong", "0", "1", "12"), ("b/wrong", "2", "2", "24"),
+    ]  # fmt: skip
+    briers = [float(row["brier"]) for row in rows.values()]
+    assert briers == pytest.approx([0, 0.125, 1, 0.625])
+    wrong_two = rows["b/wrong", "2"]
+    assert (float(wrong_two["ece"]), float(wrong_two["change"])) == (0.75, -0.25)
+    # Intervals are over contexts, which are paired between numbers of shots.
+    assert wrong_two["ece_no_interval"] == ""
+    assert float(wrong_two["change_low"]) == float(wrong_two["change_high"]) == -0.25
+    page = ada.get(reverse("analysis", args=[study.name]) + "?kind=model").content.decode()
+    assert "a/right" in page.partition('id="calibration"')[2]
+    person = factories.seat(study.scenarios.get(shots=0))
+    factories.work_through(person, rate=lambda turn: sure)
+    (shown,) = results.tables_of(CONFIDENCE, with_models=True)(StudyRecord(study))
+    names = [row[2].split()[0] for row in shown.rows]
+    assert names == ["People", "a/right", "a/right", "b/wrong", "b/wrong"]
+
+
+def wrong(turn):
+    (gold,) = turn.example.gold
+    return ["negative" if gold == "positive" else "positive"]
 
 
 def test_a_design_without_confidence_has_no_such_table(ada, researcher):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss
 
-from analysis.scores.confidence import CHANCES, by_annotator, measures
+from analysis.scores.confidence import CHANCES, by_unit, measures
 from analysis.stats import learning
 from analysis.stats.uncertainty import estimate, sums_and_resamples, t_interval
 from annotation.simulation.simulated_annotators import confidence_of
@@ -14,7 +14,7 @@ from annotation.simulation.simulated_annotators import confidence_of
 
 def test_measures_of_a_few_answers():
     answers = [(1, 5, 1), (1, 5, 0), (2, 1, 0), (2, 3, 0.5)]
-    sure, right, ece, brier = measures(by_annotator(answers).sum(0))
+    sure, right, ece, brier = measures(by_unit(answers).sum(0))
     assert (sure, right) == (2.5 / 4, 1.5 / 4)
     assert ece == pytest.approx((1 + 0 + 0) / 4)  # one of two answers rated 100 % is right
     assert brier == pytest.approx(1 / 4)
@@ -23,7 +23,7 @@ def test_measures_of_a_few_answers():
 def test_the_brier_score_is_that_of_scikit_learn():
     draw = random.Random(3)
     answers = [(n % 7, draw.randrange(1, 6), draw.randrange(2)) for n in range(200)]
-    *_others, brier = measures(by_annotator(answers).sum(0))
+    *_others, brier = measures(by_unit(answers).sum(0))
     chances = [CHANCES[point - 1] for _who, point, _s1 in answers]
     assert brier == pytest.approx(brier_score_loss([s1 for *_, s1 in answers], chances))
 
@@ -36,7 +36,7 @@ def simulated(policy: str, seed: int, people: int = 20, answers: int = 60) -> np
         for _answer in range(answers):
             is_right = draw.random() < 0.7
             rows.append((person, confidence_of(policy, is_right, draw), float(is_right)))
-    return by_annotator(rows)
+    return by_unit(rows)
 
 
 # Ratings are one point (1/4) too high, unless they are at the highest point (P = .7^4).
