@@ -91,6 +91,7 @@ def filled(study: Study, kind: str) -> dict[str, str]:
         "people or models": people or models,
         "seated models": seated,
         "sized models": figure_data.SIZES in figure_data.names(study),
+        "confidence": people and study.confidence_share,
         "sample": SAMPLE.rows(study, kind),
         "training of three": people
         and any(max(sizes, default=0) > 2 for _task, sizes, _n in task_rows(study)),
@@ -277,6 +278,7 @@ TASKS = Table(
 )  # fmt: skip
 
 
+FIGURES_NEED = {figure_data.SIZES: "sized models", figure_data.CALIBRATION: "confidence"}
 # The tables by name, in menu order.
 TABLES: dict[str, Printed] = {
     "human-performance": Printed("Human performance", _performance),
@@ -313,7 +315,7 @@ TABLES: dict[str, Printed] = {
               lambda study, kind: difficulty.doubts(study, kind)[0]),
     ),
     **{f"figure-{name}": Printed(f"{title}, data", partial(_figure, name),
-                                 "sized models" if name == figure_data.SIZES else "people")
+                                 FIGURES_NEED.get(name, "people"))
        for name, title in figure_data.TITLES.items()},
 }  # fmt: skip
 GAINS_FIGURE = f"figure-{figure_data.GAINS}"

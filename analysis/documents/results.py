@@ -19,7 +19,7 @@ from analysis.documents.blocks import Block, Grid, Paragraph, Picture, meanings
 from analysis.documents.study_record import StudyRecord
 from analysis.examples import gold_audit
 from analysis.figures import data as figure_data
-from analysis.figures.data import can_draw
+from analysis.figures.data import Figure, can_draw
 from analysis.models import differences, model_runs, models_columns
 from analysis.scores import ceilings, findings, findings_columns, metrics, published, sensitivity
 from analysis.scores.anchors import ANCHORS, QUESTION_ALONE
@@ -46,15 +46,17 @@ def pictures(record: StudyRecord) -> Iterator[Block]:
     is_published = any(map(published.name_of, record.tasks))
     has_models = bool(record.model_names) or record.has_seated_models or is_published
     for figure in figure_data.page_figures(record.study, Kind.PERSON):
-        if figure.name == "models" and not has_models:
-            continue
-        if figure.why_not:
-            yield Paragraph(f"{figure.title}: {figure.why_not}")
-        elif figure_data.can_draw():
-            caption = f"{figure.title}. {figure.caption}"
-            yield Picture(figure.name, caption, figure.description)
-        else:
-            yield Grid.of(figure.title, figure.columns, figure.numbers, [figure.caption])
+        if figure.name != figure_data.CALIBRATION and (figure.name != "models" or has_models):
+            yield _drawn(figure)
+
+
+def _drawn(figure: Figure) -> Block:
+    if figure.why_not:
+        return Paragraph(f"{figure.title}: {figure.why_not}")
+    if can_draw():
+        caption = f"{figure.title}. {figure.caption}"
+        return Picture(figure.name, caption, figure.description)
+    return Grid.of(figure.title, figure.columns, figure.numbers, [figure.caption])
 
 
 # Report sections on intervals, differences between shots, and differences from models. The notes
@@ -118,6 +120,13 @@ def tables_of(*tables: Table, with_models: bool = False) -> Callable[[StudyRecor
                 yield _grid(table.title, columns, rows, [table.intro, meanings(columns)])
 
     return blocks
+
+
+def calibration(record: StudyRecord) -> Iterator[Block]:
+    tables = list(tables_of(CONFIDENCE, CALIBRATION, with_models=True)(record))
+    yield from tables
+    if tables:
+        yield _drawn(figure_data.figure(record.study, Kind.PERSON, figure_data.CALIBRATION))
 
 
 def _applicable(study: Study, columns: list[Column]) -> list[Column]:
@@ -232,7 +241,7 @@ VERSION = 8  # increase this when the output of a part changes
 PARTS: dict[str, Callable[[StudyRecord], Iterable[Block]]] = {
     "uncertainty": uncertainty,
     "groups": tables_of(ANCHORS, QUESTION_ALONE, STRATA),
-    "confidence": tables_of(CONFIDENCE, CALIBRATION, with_models=True),
+    "confidence": calibration,
     "training": tables_of(PLATEAU),
     "criteria": recruitment.sensitivity_to_criteria,
     "agreement": agreement,

@@ -86,10 +86,7 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
     names = list(dict.fromkeys(frame["who"]))
     base = alt.Chart(frame)
     x, y, with_metric = _shot_axes(frame, 12)
-    legend = alt.Legend(title=None, labelLimit=240)
-    colour = alt.Color("who:N", scale=alt.Scale(domain=names), legend=legend)
-    dash = alt.StrokeDash("who:N", scale=_scale(names, DASHES), legend=legend)
-    shape = alt.Shape("who:N", scale=_scale(names, SHAPES), legend=legend)
+    colour, dash, shape = _series(names)
     bars = base.transform_filter("isValid(datum.low)")
     bars = bars.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
     points = {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": _tips(SERIES_TOOLTIP)}
@@ -104,6 +101,36 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
             data=frame,
         ),
         with_metric=with_metric,
+    )
+
+
+def calibration_curve(frame: pd.DataFrame) -> alt.FacetChart:
+    """Draw S1 by stated confidence for people and models, with 95% intervals.
+
+    Data: task, who, chance (stated probability of being right), s1, low, high (empty without an
+    interval), answers. All but the answers are multiplied by 100. Calibrated annotators are on the
+    dashed diagonal.
+    """
+    names = list(dict.fromkeys(frame["who"]))
+    beside = f"datum.chance + 2 * indexof({json.dumps(names)}, datum.who) - {len(names) - 1}"
+    base = alt.Chart(frame).transform_calculate(beside=beside)
+    scale = alt.Scale(domain=[0, 100], padding=10)
+    axis = alt.Axis(values=[0, 25, 50, 75, 100], grid=False)
+    x = alt.X("beside:Q", title="Stated confidence, %", axis=axis, scale=scale)
+    y = alt.Y("s1:Q", title="S1 x 100", scale=scale)
+    colour, dash, shape = _series(names)
+    bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
+    tips = {"who:N": "Who", "chance:Q": "Confidence, %", "s1:Q": "S1 x 100", "low:Q": "95 % from",
+            "high:Q": "to", "answers:Q": "Answers"}  # fmt: skip
+    points = base.mark_point(filled=True, size=50, opacity=1)
+    return _panels(
+        _layered(
+            base.mark_line(style="baseline", strokeDash=[5, 4]).encode(x="chance:Q", y="chance:Q"),
+            base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash),
+            bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
+            points.encode(x=x, y=y, color=colour, shape=shape, tooltip=_tips(tips)),
+            data=frame,
+        )
     )
 
 
@@ -257,6 +284,15 @@ def _lines(
     points = means.mark_point(filled=True, size=45, opacity=1)
     points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=_tips(titles))
     return _layered(annotators, lines, points, data=frame)
+
+
+def _series(names: Sequence[str]) -> tuple[alt.Color, alt.StrokeDash, alt.Shape]:
+    legend = alt.Legend(title=None, labelLimit=240)
+    return (
+        alt.Color("who:N", scale=alt.Scale(domain=list(names)), legend=legend),
+        alt.StrokeDash("who:N", scale=_scale(names, DASHES), legend=legend),
+        alt.Shape("who:N", scale=_scale(names, SHAPES), legend=legend),
+    )
 
 
 def _scale(shots: Sequence[Any], values: list[Any]) -> alt.Scale:

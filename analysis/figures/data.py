@@ -22,12 +22,12 @@ from analysis.cross_task.cross_task import QUESTION, Gain
 from analysis.figures import charts, humans_models, paper_widths
 from analysis.figures.humans_models import FIGURE_COLUMNS, OVER_SPLITS
 from analysis.heavy import alt, pd
-from analysis.scores import findings, marks, published, test_sets
+from analysis.scores import confidence, findings, marks, published, test_sets
 from analysis.scores.columns import assumption, number
 from analysis.scores.findings import remembered, state
 from analysis.scores.markup import rendered
 from analysis.stats import learning
-from analysis.stats.two_way import BOTH
+from analysis.stats.two_way import BOTH, PEOPLE
 from annotation.models import Kind, Step, Study
 from annotation.study import compared_files
 from tasks import columns as table_columns
@@ -35,7 +35,7 @@ from tasks.columns import Column, hundredth
 from tasks.csv_files import csv_text
 
 # Columns that figures multiply by 100
-X_100 = ("s1", "score", "low", "high", "baseline", "gain", "sd")
+X_100 = ("chance", "s1", "score", "low", "high", "baseline", "gain", "sd")
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
@@ -120,6 +120,8 @@ def data(study: Study, kind: str, name: str) -> Data:
         return _gains(learners.bars(study, kind))
     if name == SIZES:
         return _sizes(humans_models.by_size(study))
+    if name == CALIBRATION:
+        return _calibration(study, kind)
     return remembered(["figures", name, *state(study, kind)], lambda: _data(study, kind, name))
 
 
@@ -140,6 +142,16 @@ def _sizes(rows: list[Any]) -> Data:
          "All" if row.shots is None else str(row.shots), row.score.sd_ddof1)
         for row in rows
     ]  # fmt: skip
+    return Data(pd.DataFrame(lines, columns=names), rows)
+
+
+def _calibration(study: Study, kind: str) -> Data:
+    kinds = dict.fromkeys([kind, Kind.MODEL])
+    rows = [row for each in kinds for row in confidence.at_points(study, each, is_pooled=True)]
+    drawn = list(dict.fromkeys(row.who for row in rows))[: humans_models.MAX_SERIES]
+    rows = [row for row in rows if row.who in drawn]
+    lines = [(row.task, row.who, row.chance, *row.s1[:3], row.answers) for row in rows]
+    names = ["task", "who", "chance", "s1", "low", "high", "answers"]
     return Data(pd.DataFrame(lines, columns=names), rows)
 
 
@@ -219,7 +231,11 @@ def page_figures(study: Study, kind: str, steps: set[Step] | None = None) -> lis
 
 def names(study: Study) -> list[str]:
     has_sizes = humans_models.sized(study).exists()
-    return [*NAMES, *[SIZES] * has_sizes, *[GAINS] * study.is_cross_task]
+    has_confidence = bool(study.confidence_share)
+    return [
+        *NAMES, *[CALIBRATION] * has_confidence, *[SIZES] * has_sizes,
+        *[GAINS] * study.is_cross_task,
+    ]  # fmt: skip
 
 
 def answered(study: Study, kind: str) -> set[Step]:
@@ -230,7 +246,8 @@ def answered(study: Study, kind: str) -> set[Step]:
 SIZES = "sizes"  # a figure of studies with models of stated sizes
 NAMES = tuple(name for name in FIGURE_COLUMNS if name != SIZES)
 GAINS = "gains"  # a figure of cross-task studies only
-COLUMNS = FIGURE_COLUMNS | {GAINS: learners.BARS}
+CALIBRATION = "calibration"  # a figure of studies that ask for confidence
+COLUMNS = FIGURE_COLUMNS | {GAINS: learners.BARS, CALIBRATION: confidence.POOLED}
 # Maps each figure to the step whose answers it shows.
 STEPS = dict.fromkeys(COLUMNS, Step.ANNOTATION) | {"learning": Step.TRAINING}
 # Maps each figure to its title. Its caption is in templates/documents/figures.txt.
@@ -239,6 +256,7 @@ TITLES = {
     "models": "Humans and models",
     "learning": "Learning curve over the training step",
     "drift": "Drift over the annotation step",
+    CALIBRATION: "Calibration curve",
     SIZES: "SD over training splits by model size",
     GAINS: "Gains of annotators and models",
 }
@@ -259,6 +277,7 @@ def _figure(study: Study, kind: str, name: str, steps: set[Step]) -> Figure:
         "models": charts.humans_and_models,
         "learning": partial(charts.learning_curve, shots=shots),
         "drift": partial(charts.drift_curve, shots=shots),
+        CALIBRATION: charts.calibration_curve,
         SIZES: charts.model_sizes,
         GAINS: charts.gains,
     }
@@ -298,6 +317,7 @@ def _caption(study: Study, kind: str, name: str) -> str:
         "has_published": lambda: any(map(published.name_of, tasks)),
         "in_file_order": study.training_order == Study.Order.FILE_ORDER,
         "of_people": BOTH,
+        "of_annotators": PEOPLE,
         "of_splits": OVER_SPLITS,
         "of_gains": QUESTION,
         "block_size": learning.BLOCK,
@@ -311,6 +331,8 @@ def _why_not(study: Study, kind: str, name: str, steps: set[Step]) -> str:
     if name == SIZES:
         has_rows = humans_models.by_size(study)
         return "" if has_rows else "No uploaded model has several splits and a stated size."
+    if name == CALIBRATION and not data(study, kind, name).numbers:
+        return "No annotator in the analysis has stated a confidence."
     if name == "learning" and not any(study.shots):
         return "This study has zero-shot scenarios only, so there is no training step."
     if name == "drift" and study.annotation_order == Study.Order.FILE_ORDER:

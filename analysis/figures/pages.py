@@ -222,7 +222,7 @@ class FigureData(ApiView):
         parameters=[OpenApiParameter("figure", str, "path", enum=[*figure_data.COLUMNS])],
         summary="The data of a figure, all kinds",
         description="shots: the shot curve; models: humans and models; learning: over the training"
-        " step; drift: over the annotation step.",
+        " step; drift: over the annotation step; calibration: S1 by stated confidence.",
     )
     def get(self, request: Request, name: str, figure: str) -> Response:
         study = scores_of(request, name)

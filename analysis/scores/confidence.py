@@ -49,8 +49,10 @@ def measures(counts: np.ndarray) -> np.ndarray:
         return sums / answers.sum(-1)
 
 
-def _cells(study: Study, kind: str) -> Iterator[SimpleNamespace]:
+def _cells(study: Study, kind: str, is_pooled: bool = False) -> Iterator[SimpleNamespace]:
     """Yield the cells of people or of each seated model, in the paper's order.
+
+    `is_pooled` combines all numbers of shots of a task.
 
     `sums` are those of all units and of resamples of the units, and `estimate` returns the first
     value with its interval. Units are annotators. For a model, they are contexts, since its few
@@ -67,6 +69,8 @@ def _cells(study: Study, kind: str) -> Iterator[SimpleNamespace]:
         ),
         columns=["task", "shots", "seat", "example", "point", "s1"],
     )  # fmt: skip
+    if is_pooled:
+        frame["shots"] = 0
     names: dict[int, Any] = {}
     unit = "seat"
     if kind == Kind.MODEL and len(frame):
@@ -112,8 +116,8 @@ def rated(study: Study, kind: str) -> Iterator[SimpleNamespace]:
         prior = cell
 
 
-def at_points(study: Study, kind: str) -> Iterator[SimpleNamespace]:
-    for cell in _cells(study, kind):
+def at_points(study: Study, kind: str, is_pooled: bool = False) -> Iterator[SimpleNamespace]:
+    for cell in _cells(study, kind, is_pooled):
         answers, right, _errors = np.moveaxis(cell.sums, -1, 0)
         with np.errstate(invalid="ignore"):
             shares = 100 * right / answers
@@ -167,3 +171,5 @@ CALIBRATION = Table(
     at_points,
     needs=attrgetter("confidence_share"),
 )  # fmt: skip
+# Columns of the calibration curve, which combines all numbers of shots.
+POOLED = [column for column in CALIBRATION.columns if column.name != "shots"]

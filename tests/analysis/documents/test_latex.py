@@ -48,7 +48,7 @@ def latex(client, study, table, **query) -> str:
 
 # The study lacks anchors, confidence, model sizes, seated models, questions and long training.
 EMPTY = {"anchors", "confidence", "calibration", "plateau", "figure-sizes", "effort", "sample"}
-EMPTY |= {"question_alone"}
+EMPTY |= {"question_alone", "figure-calibration"}
 
 
 def test_every_table_is_latex_that_an_engine_sets(ada, study):

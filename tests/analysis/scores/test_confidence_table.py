@@ -4,14 +4,17 @@ import csv
 import io
 import json
 
+import altair as alt
 import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from analysis.documents import results
+from analysis.documents import report, results
+from analysis.documents.blocks import Picture, as_markdown
 from analysis.documents.study_record import StudyRecord
+from analysis.figures import data
 from analysis.scores.confidence import CONFIDENCE
 from analysis.scores.training import PLATEAU
 from tests import factories
@@ -75,6 +78,35 @@ def test_page_csv_api_and_latex_show_confidence_and_its_change(ada, study):
     assert "Overconfidence" in tex
 
 
+def test_the_calibration_curve_is_next_to_its_table(ada, study):
+    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Confidence")]
+    captions = [getattr(part, "caption", "").partition(".")[0] for part in section.blocks]
+    assert captions[:3] == ["Confidence", "Calibration", "Calibration curve"]
+    assert isinstance(section.blocks[2], Picture)
+    page = ada.get(reverse("analysis", args=[study.name])).content.decode()
+    address = reverse("human_performance", args=[study.name]) + "?show=figures"
+    assert f'<a href="{address}&amp;kind=person#calibration">Calibration curve</a>' in page
+    page = ada.get(address).content.decode()
+    assert '<h2 id="calibration">Calibration curve</h2>' in page
+    files = {ext: ada.get(reverse("figure_file", args=[study.name, "calibration", ext]))
+             for ext in ("csv", "json", "svg", "pdf")}  # fmt: skip
+    assert {reply.status_code for reply in files.values()} == {200}
+    rows = list(csv.DictReader(io.StringIO(files["csv"].content.decode())))
+    assert [(row["chance"], row["answers"]) for row in rows] == [("0.5", "3"), ("1", "3")]
+    numbers = ada.get(reverse("figure_numbers", args=[study.name, "calibration"]))
+    assert b"kind,task,name,point,chance,answers,s1_rated" in numbers.content
+
+
+def test_a_design_without_confidence_has_no_calibration_curve(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    assert b"Calibration curve" not in ada.get(reverse("figures", args=[study.name])).content
+    assert (
+        ada.get(reverse("figure_file", args=[study.name, "calibration", "svg"])).status_code == 404
+    )
+    assert "Calibration curve" not in as_markdown(report.for_study(study))
+
+
 def test_the_export_has_points_and_reasons_and_agrees(study, tmp_path, capsys):
     call_command("export_study", study.name, str(tmp_path / "export"), verbosity=0)
     export = Export(tmp_path / "export")
@@ -126,6 +158,19 @@ def test_each_seated_model_has_its_own_calibration(ada, researcher):
     (shown,) = results.tables_of(CONFIDENCE, with_models=True)(StudyRecord(study))
     names = [row[2].split()[0] for row in shown.rows]
     assert names == ["People", "a/right", "a/right", "b/wrong", "b/wrong"]
+
+    figure = data.figure(study, "person", "calibration")
+    assert [(row["who"].split()[0], row["chance"], row["s1"]) for row in records(figure)] == [
+        ("People", 100, 100),
+        ("a/right", 50, 100), ("a/right", 100, 100), ("b/wrong", 50, 0), ("b/wrong", 100, 0),
+    ]  # fmt: skip
+    assert figure.cells[1][2:5] == ["3", "50.0", "12"]
+    alt.FacetChart.from_dict(figure.spec, validate=True)
+    assert b"a/right" in data.picture(figure, "svg")
+
+
+def records(figure):
+    return figure.frame.to_dict("records")
 
 
 def wrong(turn):
