@@ -121,7 +121,7 @@ def test_the_export_has_points_and_reasons_and_agrees(study, tmp_path, capsys):
 
 
 def test_each_seated_model_has_its_own_calibration(ada, researcher):
-    """One model is sure and always right; the other is as sure and always wrong."""
+    """Equally sure, one model is always right, one always wrong, and one right on half."""
     task = factories.make_task(
         labels=factories.LABELS, name="toy-places", shots=(2,), test_size=12, splits=2
     )
@@ -130,7 +130,7 @@ def test_each_seated_model_has_its_own_calibration(ada, researcher):
     )
     run = factories.bearer(researcher, "run")
     sure, half = {"confidence": "5"}, {"confidence": "3"}
-    for name, answer in (("a/right", None), ("b/wrong", wrong)):
+    for name, answer in (("a/right", None), ("b/wrong", wrong), ("c/half", positive)):
         for shots, split, rate in ((0, None, sure), (2, 1, half), (2, 2, sure)):
             seat = at_work(study, run, name=name, shots=shots, split=split)
             factories.work_through(seat, answer, rate=lambda turn, rate=rate: rate)
@@ -143,26 +143,29 @@ def test_each_seated_model_has_its_own_calibration(ada, researcher):
     assert [(*cell, row["n"], row["answers"]) for cell, row in rows.items()] == [
         ("a/right", "0", "1", "12"), ("a/right", "2", "2", "24"),
         ("b/wrong", "0", "1", "12"), ("b/wrong", "2", "2", "24"),
+        ("c/half", "0", "1", "12"), ("c/half", "2", "2", "24"),
     ]  # fmt: skip
     briers = [float(row["brier"]) for row in rows.values()]
-    assert briers == pytest.approx([0, 0.125, 1, 0.625])
-    wrong_two = rows["b/wrong", "2"]
-    assert (float(wrong_two["ece"]), float(wrong_two["change"])) == (0.75, -0.25)
-    # Intervals are over contexts, which are paired between numbers of shots.
-    assert wrong_two["ece_no_interval"] == ""
-    assert float(wrong_two["change_low"]) == float(wrong_two["change_high"]) == -0.25
+    assert briers == pytest.approx([0, 0.125, 1, 0.625, 0.5, 0.375])
+    always_wrong, half_right = rows["b/wrong", "2"], rows["c/half", "0"]
+    assert (float(always_wrong["ece"]), float(always_wrong["change"])) == (0.75, -0.25)
+    # Intervals are over contexts, so a run is enough; changes are paired by context.
+    assert always_wrong["ece_no_interval"] == "contexts tie"
+    assert rows["c/half", "2"]["change_no_interval"] == "contexts tie"
+    assert 0.1 < float(half_right["ece_low"]) < 0.5 < float(half_right["ece_high"]) < 0.9
     page = ada.get(reverse("analysis", args=[study.name]) + "?kind=model").content.decode()
     assert "a/right" in page.partition('id="calibration"')[2]
     person = factories.seat(study.scenarios.get(shots=0))
     factories.work_through(person, rate=lambda turn: sure)
     (shown,) = results.tables_of(CONFIDENCE, with_models=True)(StudyRecord(study))
     names = [row[2].split()[0] for row in shown.rows]
-    assert names == ["People", "a/right", "a/right", "b/wrong", "b/wrong"]
+    assert names == ["People", *("a/right",) * 2, *("b/wrong",) * 2, *("c/half",) * 2]
 
     figure = data.figure(study, "person", "calibration")
     assert [(row["who"].split()[0], row["chance"], row["s1"]) for row in records(figure)] == [
         ("People", 100, 100),
         ("a/right", 50, 100), ("a/right", 100, 100), ("b/wrong", 50, 0), ("b/wrong", 100, 0),
+        ("c/half", 50, 50), ("c/half", 100, 50),
     ]  # fmt: skip
     assert figure.cells[1][2:5] == ["3", "50.0", "12"]
     alt.FacetChart.from_dict(figure.spec, validate=True)
@@ -171,6 +174,10 @@ def test_each_seated_model_has_its_own_calibration(ada, researcher):
 
 def records(figure):
     return figure.frame.to_dict("records")
+
+
+def positive(turn):
+    return ["positive"]
 
 
 def wrong(turn):
