@@ -182,7 +182,7 @@ def _models(study: Study, kind: str) -> Iterator[PaperTable]:
             ),
             Column("", "Average", models_columns.SCORE_COLUMNS[1].meaning,
                    get=lambda row: "–" if row.aggregate is None else row.aggregate.score.text),
-            Column("", "SD of sum", models_columns.SCORE_COLUMNS[2].meaning, get="sum_text"),
+            Column("", "SD of the sum", models_columns.SCORE_COLUMNS[2].meaning, get="sum_text"),
         ]  # fmt: skip
         notes = " ".join(
             f"{source}: {text}"
