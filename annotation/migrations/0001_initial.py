@@ -423,13 +423,13 @@ class Migration(migrations.Migration):
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='comments', to='annotation.study')),
                 ('example', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tasks.example')),
                 ('text', models.TextField()),
-                ('gold', models.CharField(blank=True, choices=[('wrong', 'wrong'), ('right', 'right after all')], max_length=5, verbose_name='the gold is')),
+                ('gold', models.CharField(blank=True, choices=[('wrong', 'wrong'), ('right', 'right')], max_length=5, verbose_name='the gold is')),
                 ('by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('at', models.DateTimeField(default=django.utils.timezone.now)),
             ],
             options={
                 'ordering': ['at', 'pk'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='a_comment_says_something'), models.CheckConstraint(condition=models.Q(('gold__in', ['wrong', 'right', ''])), name='a_gold_is_wrong_or_right_after_all', violation_error_message='Choose one of these: wrong, right after all.')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='a_comment_says_something'), models.CheckConstraint(condition=models.Q(('gold__in', ['wrong', 'right', ''])), name='a_gold_is_wrong_or_right_after_all', violation_error_message='Choose one of these: wrong, right.')],
             },
         ),
         migrations.CreateModel(

@@ -54,7 +54,7 @@ class StudyTombstone(models.Model):
 
 class GoldOpinion(models.TextChoices):
     WRONG = "wrong", "wrong"
-    RIGHT = "right", "right after all"
+    RIGHT = "right", "right"
 
 
 class ExampleComment(models.Model):
