@@ -198,8 +198,8 @@ SCORE_COLUMNS = [
     Column("average", "Average", "Mean over the tasks of this study (only if each has a score) ± SD"
            " of this average: the root of the summed variances (ddof 1, or as printed) divided by"
            " the number of tasks."),
-    Column("sum", "SD of the sum", "SD of the sum over tasks: the square root of the summed variances,"
-           " which the CLUES README prints next to the average."),
+    Column("sum", "SD of the sum", "SD of the sum over tasks: the square root of the summed"
+           " variances, which the CLUES README prints next to the average."),
 ]  # fmt: skip
 
 

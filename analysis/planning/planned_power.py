@@ -57,13 +57,13 @@ class Contrast:
             return f"{text}too few to test a difference."
         if self.points > 100:
             return f"{text}no possible difference is detectable with {POWER:.0%} power."
-        text += f"{POWER:.0%} of such studies find a difference of {self.sds:.2f} SDs"
+        text += f"{POWER:.0%} power to detect a difference of {self.sds:.2f} SDs"
         if math.isnan(self.sd):
             return f"{text} between annotators. No SD for this task is known yet."
         return (
-            f"{text}, {self.points:.1f} points at an SD of {self.sd:.1f} ({self.source}); a"
-            f" difference of {100 * WANTED:.0f} points, down or up, is found by at least"
-            f" {self.power:.0%} of them."
+            f"{text}, {self.points:.1f} points at an SD of {self.sd:.1f} ({self.source}); the"
+            f" power for a difference of {100 * WANTED:.0f} points, down or up, is at least"
+            f" {self.power:.0%}."
         )
 
 
