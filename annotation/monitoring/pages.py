@@ -151,8 +151,11 @@ def people_page(
     text = participants.text_for_payers if "pay" in study.rights else participants.text
     query = request.GET.copy()
     undo = query.pop("undo", [])  # offered once, so not in links to other pages of the list
+    needs_all = query.get("sort", "").removeprefix("-") in participants.COMPUTED
+    if needs_all or listing.wants_csv(request.GET):
+        participants.participation_rows(study, rows, findings)
     table = listing.listing(
-        query, rows, participants.COLUMNS, text,
+        query, rows, participants.columns(study), text,
         participants.FILTERS | (flagged if may_read else {}), participants.PER_PAGE,
     )  # fmt: skip
     if listing.wants_csv(request.GET):

@@ -2,8 +2,9 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from django.db.models import Avg, Count, Max, Q
@@ -28,7 +29,7 @@ from tasks.models import Example, Split
 
 PER_PAGE = 50
 
-# Columns for sorting and CSV. Progress is computed only for the displayed page.
+# Columns for sorting and CSV.
 COLUMNS = [
     Column("annotator", "Annotator", get=lambda person: person.pseudonym),
     Column("kind", "Kind"),
@@ -37,6 +38,62 @@ COLUMNS = [
     Column("in_analysis", get=lambda person: int(person.in_analysis)),
     Column("arrived_at", "Arrived", show=lambda at: f"{at:%Y-%m-%d %H:%M}"),
 ]  # fmt: skip
+
+
+def _of_wage(name: str) -> Callable[[Any], Any]:
+    return lambda person: person.work["wage"] and getattr(person.work["wage"], name)
+
+
+def _cents(name: str) -> Callable[[Any], Any]:
+    cents = _of_wage(name)
+    return lambda person: None if cents(person) is None else Decimal(cents(person)).scaleb(-2)
+
+
+# Columns of `participation_rows`, with the right that each needs. To sort by them or for the file,
+# the rows of all pages are read at once.
+WORK = [
+    ("see", Column(
+        "trained", "Training", "Number of answered training examples.", "n",
+        get=lambda person: person.work["trained"],
+    )),
+    ("see", Column(
+        "annotated", "Annotation", "Number of answered test examples, out of all test examples in"
+        " the task. Attention checks are excluded.", "n",
+        get=lambda person: person.work["annotated"],
+    )),
+    ("read", Column(
+        "mean_s1", "Mean S1", "Mean over the answered test examples, x 100. Attention checks and"
+        " training examples are excluded.", "S1 x 100",
+        get=lambda person: None if person.work["is_hidden"] else person.work["mean_s1"],
+    )),
+    ("pay", Column(
+        "seconds", "Time", "Active time plus paid waiting, once the annotator has finished.", "s",
+        get=_of_wage("active_seconds"),
+    )),
+    ("pay", Column(
+        "earned", "Earned", "Sum of the annotator's ledger entries, in the study's currency.",
+        "money", get=_cents("earned"),
+    )),
+    ("pay", Column(
+        "paid", "Paid", "Sum of the annotator's ledger entries in paid batches, in the study's"
+        " currency.", "money", get=_cents("paid"),
+    )),
+    ("see", Column("last_active_at", "Last active", get=lambda p: p.work["last_active_at"])),
+    ("read", Column(
+        "flags", "Flags", "Unusual behaviour in the answers of both steps, which has no automatic"
+        " effect. Too fast: under 1 s, under 0.3 times the annotator's median, or faster than 12"
+        " words per second. Faster than others: the logarithm of the median is more than 3 SDs"
+        " (ddof 1) below the mean of at least 5 others in the scenario.", "flags",
+        get=lambda person: len(person.work["flags"]),
+    )),
+    ("read", Column("flag_names", get=lambda person: "; ".join(person.work["flags"]))),
+]  # fmt: skip
+COMPUTED = {column.name for _right, column in WORK}
+
+
+def columns(study: Study) -> list[Column]:
+    return COLUMNS + [column for right, column in WORK if right in study.rights]
+
 
 # Fields of all listed annotators. Other fields are large, or not needed in the list.
 SHOWN = (
@@ -81,6 +138,10 @@ def neighbours(annotator: Participation) -> tuple[str, str]:
 
 
 def participation_rows(study: Study, page: list[Participation], flags: dict) -> list[dict]:
+    """Return what these annotators have done, and keep it as `work`, which the columns read.
+
+    The number of queries does not depend on the number of annotators.
+    """
     sizes = dict(
         Example.objects.filter(split__kind=Split.Kind.TEST, split__task__studies=study)
         .order_by()
@@ -105,34 +166,31 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
     settled = ledger.settled(study).filter(pk__in=[participation.pk for participation in page])
     paid = settled.prefetch_related(None) if "pay" in study.rights else ()
     wages = {wage.participation.pk: wage for wage in ledger.wages(paid)}
-    rows = []
     for participation in page:
         by_step = steps[participation.pk]
         annotated = by_step.get(Step.ANNOTATION, {"n": 0, "s1": None})
-        rows.append(
-            {
-                "participation": participation,
-                "may_be_selected": participation.status == Status.WAITING
-                or (participation.status == Status.COMPLETED and participation.in_analysis),
-                "trained": sum(by_step[step]["n"] for step in JUDGED_STEPS if step in by_step),
-                "annotated": annotated["n"],
-                "mean_s1": None if annotated["s1"] is None else 100 * annotated["s1"],
-                "is_hidden": participation.pk in hidden,
-                "wage": wages.get(participation.pk),
-                "by_program": participation.kind == Kind.PERSON
-                and any(row["by_api"] for row in by_step.values()),
-                # Maps findings to labels. After a colon, a finding may reveal scores.
-                "flags": {
-                    finding.partition(":")[0]: FLAGS.get(name, finding.partition(":")[0])
-                    for name, finding in flags.get(participation.pk, {}).items()
-                },
-                "total": sizes.get(participation.scenario.task_id, 0),
-                "last_active_at": max(
-                    (row["shown_at"] for row in by_step.values()), default=participation.arrived_at
-                ),
-            }
-        )
-    return rows
+        participation.work = {  # type: ignore[attr-defined]
+            "participation": participation,
+            "may_be_selected": participation.status == Status.WAITING
+            or (participation.status == Status.COMPLETED and participation.in_analysis),
+            "trained": sum(by_step[step]["n"] for step in JUDGED_STEPS if step in by_step),
+            "annotated": annotated["n"],
+            "mean_s1": None if annotated["s1"] is None else 100 * annotated["s1"],
+            "is_hidden": participation.pk in hidden,
+            "wage": wages.get(participation.pk),
+            "by_program": participation.kind == Kind.PERSON
+            and any(row["by_api"] for row in by_step.values()),
+            # Maps findings to labels. After a colon, a finding may reveal scores.
+            "flags": {
+                finding.partition(":")[0]: FLAGS.get(name, finding.partition(":")[0])
+                for name, finding in flags.get(participation.pk, {}).items()
+            },
+            "total": sizes.get(participation.scenario.task_id, 0),
+            "last_active_at": max(
+                (row["shown_at"] for row in by_step.values()), default=participation.arrived_at
+            ),
+        }
+    return [participation.work for participation in page]  # type: ignore[attr-defined]
 
 
 FEWEST = 3  # with fewer others, the median could reveal individual scores
