@@ -151,7 +151,7 @@ def people_page(
     text = participants.text_for_payers if "pay" in study.rights else participants.text
     query = request.GET.copy()
     undo = query.pop("undo", [])  # offered once, so not in links to other pages of the list
-    needs_all = query.get("sort", "").removeprefix("-") in participants.COMPUTED
+    needs_all = query.get("sort", "").removeprefix("-") in participants.WORK
     if needs_all or listing.wants_csv(request.GET):
         participants.participation_rows(study, rows, findings)
     table = listing.listing(
@@ -170,7 +170,7 @@ def people_page(
         "progress": state,
         "listing": table,
         "participations": participations,
-        "hides": any(row["is_hidden"] for row in participations if row["mean_s1"] is not None),
+        "hides": any(row["is_hidden"] and row["annotated"] for row in participations),
         "can_select": any(row["may_be_selected"] for row in participations),
         "together": form or SelectionForm(),
         "selected": request.POST.getlist("annotators"),

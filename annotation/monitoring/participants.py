@@ -40,59 +40,44 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-def _of_wage(name: str) -> Callable[[Any], Any]:
-    return lambda person: person.work["wage"] and getattr(person.work["wage"], name)
+# Maps columns of `participation_rows` to the right that they need, heading, unit and meaning. To
+# sort by them or for the file, the rows of all pages are read at once.
+WORK = {
+    "trained": ("see", "Training", "n", "Number of answered training examples."),
+    "annotated": (
+        "see", "Annotation", "n", "Number of answered test examples, out of all test examples in"
+        " the task. Attention checks are excluded.",
+    ),
+    "mean_s1": (
+        "read", "Mean S1", "S1 x 100", "Mean over the answered test examples, x 100. Attention"
+        " checks and training examples are excluded.",
+    ),
+    "seconds": (
+        "pay", "Time", "s", "Active time plus paid waiting, once the annotator has finished."
+    ),
+    "earned": ("pay", "Earned", "money", "Sum of ledger entries, in the study's currency."),
+    "paid": ("pay", "Paid", "money", "The same, in paid batches."),
+    "last_active_at": ("see", "Last active", "", ""),
+    "flags": (
+        "read", "Flags", "flags", "Unusual behaviour in the answers of both steps, which has no"
+        " automatic effect. Too fast: under 1 s, under 0.3 times the annotator's median, or faster"
+        " than 12 words per second. Faster than others: the logarithm of the median is more than"
+        " 3 SDs (ddof 1) below the mean of at least 5 others in the scenario.",
+    ),
+    "flag_names": ("read", "", "", ""),
+}  # fmt: skip
 
 
-def _cents(name: str) -> Callable[[Any], Any]:
-    cents = _of_wage(name)
-    return lambda person: None if cents(person) is None else Decimal(cents(person)).scaleb(-2)
-
-
-# Columns of `participation_rows`, with the right that each needs. To sort by them or for the file,
-# the rows of all pages are read at once.
-WORK = [
-    ("see", Column(
-        "trained", "Training", "Number of answered training examples.", "n",
-        get=lambda person: person.work["trained"],
-    )),
-    ("see", Column(
-        "annotated", "Annotation", "Number of answered test examples, out of all test examples in"
-        " the task. Attention checks are excluded.", "n",
-        get=lambda person: person.work["annotated"],
-    )),
-    ("read", Column(
-        "mean_s1", "Mean S1", "Mean over the answered test examples, x 100. Attention checks and"
-        " training examples are excluded.", "S1 x 100",
-        get=lambda person: None if person.work["is_hidden"] else person.work["mean_s1"],
-    )),
-    ("pay", Column(
-        "seconds", "Time", "Active time plus paid waiting, once the annotator has finished.", "s",
-        get=_of_wage("active_seconds"),
-    )),
-    ("pay", Column(
-        "earned", "Earned", "Sum of the annotator's ledger entries, in the study's currency.",
-        "money", get=_cents("earned"),
-    )),
-    ("pay", Column(
-        "paid", "Paid", "Sum of the annotator's ledger entries in paid batches, in the study's"
-        " currency.", "money", get=_cents("paid"),
-    )),
-    ("see", Column("last_active_at", "Last active", get=lambda p: p.work["last_active_at"])),
-    ("read", Column(
-        "flags", "Flags", "Unusual behaviour in the answers of both steps, which has no automatic"
-        " effect. Too fast: under 1 s, under 0.3 times the annotator's median, or faster than 12"
-        " words per second. Faster than others: the logarithm of the median is more than 3 SDs"
-        " (ddof 1) below the mean of at least 5 others in the scenario.", "flags",
-        get=lambda person: len(person.work["flags"]),
-    )),
-    ("read", Column("flag_names", get=lambda person: "; ".join(person.work["flags"]))),
-]  # fmt: skip
-COMPUTED = {column.name for _right, column in WORK}
+def _worked(name: str) -> Callable[[Any], Any]:
+    return lambda person: person.work[name]
 
 
 def columns(study: Study) -> list[Column]:
-    return COLUMNS + [column for right, column in WORK if right in study.rights]
+    return COLUMNS + [
+        Column(name, heading, meaning, unit, get=_worked(name))
+        for name, (right, heading, unit, meaning) in WORK.items()
+        if right in study.rights
+    ]
 
 
 # Fields of all listed annotators. Other fields are large, or not needed in the list.
@@ -169,22 +154,29 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
     for participation in page:
         by_step = steps[participation.pk]
         annotated = by_step.get(Step.ANNOTATION, {"n": 0, "s1": None})
+        is_hidden, wage = participation.pk in hidden, wages.get(participation.pk)
+        # Maps findings to labels. After a colon, a finding may reveal scores.
+        labels = {
+            finding.partition(":")[0]: FLAGS.get(name, finding.partition(":")[0])
+            for name, finding in flags.get(participation.pk, {}).items()
+        }
         participation.work = {  # type: ignore[attr-defined]
             "participation": participation,
             "may_be_selected": participation.status == Status.WAITING
             or (participation.status == Status.COMPLETED and participation.in_analysis),
             "trained": sum(by_step[step]["n"] for step in JUDGED_STEPS if step in by_step),
             "annotated": annotated["n"],
-            "mean_s1": None if annotated["s1"] is None else 100 * annotated["s1"],
-            "is_hidden": participation.pk in hidden,
-            "wage": wages.get(participation.pk),
+            "mean_s1": None if is_hidden or annotated["s1"] is None else 100 * annotated["s1"],
+            "is_hidden": is_hidden,
+            "worked": wage and wage.worked,
+            "seconds": wage and wage.active_seconds,
+            "earned": wage and Decimal(wage.earned).scaleb(-2),
+            "paid": wage and Decimal(wage.paid).scaleb(-2),
             "by_program": participation.kind == Kind.PERSON
             and any(row["by_api"] for row in by_step.values()),
-            # Maps findings to labels. After a colon, a finding may reveal scores.
-            "flags": {
-                finding.partition(":")[0]: FLAGS.get(name, finding.partition(":")[0])
-                for name, finding in flags.get(participation.pk, {}).items()
-            },
+            "flags": len(labels),
+            "flag_names": "; ".join(labels),
+            "labels": labels,
             "total": sizes.get(participation.scenario.task_id, 0),
             "last_active_at": max(
                 (row["shown_at"] for row in by_step.values()), default=participation.arrived_at

@@ -225,7 +225,7 @@ def test_the_annotator_with_most_flags_comes_first(ada, researcher):
         factories.work_through(seat, (lambda turn: []) if is_bad else None)
     rows = listed(ada, study, "?show=flagged")
     assert [row["participation"] for row in rows] == [seats[1], seats[2], seats[0]]
-    most, fewer, _last = (row["flags"] for row in rows)
+    most, fewer, _last = (row["labels"] for row in rows)
     assert len(most) > len(fewer)
 
 
@@ -245,14 +245,14 @@ def test_the_list_of_annotators_shows_and_filters_flags(ada, client, study, othe
     for seat in seats:
         factories.work_through(seat, limit=1)
     shared = "the same browser was also used under another id"
-    shows = {row["participation"]: shared in row["flags"] for row in listed(ada, study)}
+    shows = {row["participation"]: shared in row["labels"] for row in listed(ada, study)}
     assert shows == {seats[0]: True, seats[1]: True, seats[2]: False}
-    assert [row["flags"].get(shared) for row in listed(ada, study)].count("shared browser") == 2
+    assert [row["labels"].get(shared) for row in listed(ada, study)].count("shared browser") == 2
     found = {row["participation"] for row in listed(ada, study, "?show=flagged")}
     assert {seat for seat in seats if shows[seat]} <= found
     team.add(study, other_researcher.username, Role.PAYER, study.owner)
     client.force_login(other_researcher)
-    assert not any(row["flags"] for row in listed(client, study, "?show=flagged"))
+    assert not any(row["labels"] for row in listed(client, study, "?show=flagged"))
 
 
 @pytest.mark.parametrize("query", ["", "?show=waiting", "?show=flagged"])

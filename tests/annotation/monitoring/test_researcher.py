@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from annotation.models import Participation, Role, Scenario
 from annotation.monitoring import participants
+from annotation.protocol import blinding
 from annotation.study import team
 from tasks.models import Task
 from tests import factories
@@ -69,6 +70,8 @@ def test_a_bad_annotator_has_a_lower_mean_in_the_list(ada, study):
     bad = factories.seat(two)
     factories.work_through(bad, lambda turn: ["home"])
     waiting = factories.seat(study.scenarios.get(shots=0))
+    for seat in study.participations.all():
+        blinding.show(seat, study.owner)
     rows = ada.get(reverse("people", args=[study.name])).context["participations"]
     means = {row["participation"].pseudonym: row["mean_s1"] for row in rows}
     assert means.pop(bad.pseudonym) == 0
