@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest
 
 from annotation.models import Decision, Participation, Study
 from annotation.pay import budget, ledger
+from annotation.payout import pages as payments
 from annotation.privacy import withdrawal
 from annotation.prolific import review
 from annotation.prolific.errors import ProlificError
@@ -104,9 +105,8 @@ class Reinstate(Exclude):
     outcome = True
 
 
-class SelectionForm(PageForm):
+class AnnotatorsForm(PageForm):
     key = "together"
-    reason = _reason()
     annotators = forms.MultipleChoiceField(
         widget=forms.MultipleHiddenInput, error_messages={"required": "Select an annotator."}
     )
@@ -117,6 +117,10 @@ class SelectionForm(PageForm):
         annotators = self.fields["annotators"]
         assert isinstance(annotators, forms.MultipleChoiceField)
         annotators.choices = [(name, name) for name in pseudonyms]
+
+
+class SelectionForm(AnnotatorsForm):
+    reason = _reason()
 
 
 class BulkForm(SelectionForm):
@@ -146,10 +150,10 @@ class BulkExclude(StudyPost):
     faults: ClassVar = {qualification.CannotDecide: "annotators"}
     shows_message = True
 
-    def form(self, study: Study, data: Any, files: Any = None) -> SelectionForm:
+    def form(self, study: Study, data: Any, files: Any = None) -> AnnotatorsForm:
         return self.form_class(selected(data), data)
 
-    def do(self, study: Study, data: dict[str, Any], by: User) -> str:
+    def do(self, study: Study, data: dict[str, Any], by: User) -> Any:
         includes = data["again"]
         exclusion.decide_in_bulk(study, data["annotators"], includes, data["reason"], by)
         outcome = "Included in the analysis again" if includes else "Excluded from the analysis"
@@ -293,3 +297,47 @@ class Review(AnnotatorPost):
             return "Prolific asked the participant to return the submission."
         review.reject(annotator, data["message"], data["category"], by)
         return "The submission was rejected on Prolific."
+
+
+class PayForm(AnnotatorsForm):
+    confirmed = forms.CharField(
+        required=False, widget=forms.HiddenInput, help_text="the sentence of the refusal, to agree"
+    )
+
+
+class BulkPay(BulkExclude):
+    """Prepare a payment to all selected annotators or none. The first refusal states the sum."""
+
+    row, path = "people_pay", "pay/"
+    form_class: ClassVar[Any] = PayForm
+    operation_id = "participations_pay_together"
+    summary = "Prepare a payment to several annotators (all or none)"
+    faults: ClassVar = {
+        qualification.CannotDecide: "annotators", qualification.NotConfirmed: "confirmed",
+        ProlificError: "annotators",
+    }  # fmt: skip
+    conflicts = (ProlificError,)
+
+    def do(self, study: Study, data: dict[str, Any], by: User) -> Any:
+        return payments.prepare(study, by, data["annotators"], data["confirmed"])
+
+    def in_words(self, result: list[str]) -> list[str]:
+        return result
+
+
+class BulkWithdrawForm(PayForm):
+    reason = forms.CharField(max_length=150, error_messages={"required": NO_REASON})
+
+
+class BulkWithdraw(BulkPay):
+    """Withdraw all selected annotators or none. The first refusal states what is erased."""
+
+    row, path = "people_withdraw", "withdraw/"
+    form_class = BulkWithdrawForm
+    operation_id = "participations_withdraw_together"
+    summary = "Withdraw several annotators on request (all or none)"
+
+    def do(self, study: Study, data: dict[str, Any], by: User) -> list[str]:
+        names = data["annotators"]
+        withdrawal.withdraw_in_bulk(study, names, data["reason"], by, data["confirmed"])
+        return [f"Withdrawn, and the answers erased: {len(set(names))}."]

@@ -15,7 +15,7 @@ from annotation import guards
 from annotation.accounts import pages as accounts
 from annotation.models import JUDGED_STEPS, REVEALED, Decision, Participation, Step, Study, Turn
 from annotation.monitoring import decisions, flags, overview, participants, progress, todo
-from annotation.monitoring.decisions import SelectionForm
+from annotation.monitoring.decisions import AnnotatorsForm, SelectionForm
 from annotation.participation.reveal import reveal_page
 from annotation.participation.state import own_data_file
 from annotation.pay import budget, ledger
@@ -134,7 +134,7 @@ def people(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def people_page(
-    request: ResearcherRequest, study: Study, form: SelectionForm | None = None
+    request: ResearcherRequest, study: Study, form: AnnotatorsForm | None = None
 ) -> HttpResponse:
     state = progress.for_study(study)
     # So that a scenario and its task are read once, not once for each annotator.
@@ -171,8 +171,10 @@ def people_page(
         "listing": table,
         "participations": participations,
         "hides": any(row["is_hidden"] and row["annotated"] for row in participations),
-        "can_select": any(row["may_be_selected"] for row in participations),
+        "can_select": not study.rights.isdisjoint({"own", "pay"})
+        and any(row["may_be_selected"] for row in participations),
         "together": form or SelectionForm(),
+        "reason": (form if form and "reason" in form.fields else SelectionForm())["reason"],
         "selected": request.POST.getlist("annotators"),
         "query": query.urlencode(),
     }
@@ -317,4 +319,6 @@ ANNOTATOR_POSTS = (
 POSTS |= {post: page(post, annotator_page, to="participation") for post in ANNOTATOR_POSTS} | {
     decisions.BulkDecide: page(decisions.BulkDecide, people_page, to=_back_to_people),
     decisions.BulkExclude: page(decisions.BulkExclude, people_page, to=_offer_undo),
+    decisions.BulkPay: page(decisions.BulkPay, people_page, to="pay"),
+    decisions.BulkWithdraw: page(decisions.BulkWithdraw, people_page, to=_back_to_people),
 }

@@ -162,8 +162,8 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
         }
         participation.work = {  # type: ignore[attr-defined]
             "participation": participation,
-            "may_be_selected": participation.status == Status.WAITING
-            or (participation.status == Status.COMPLETED and participation.in_analysis),
+            "may_be_selected": participation.status != Status.WITHDRAWN
+            and (participation.kind == Kind.PERSON or participation.in_analysis),
             "trained": sum(by_step[step]["n"] for step in JUDGED_STEPS if step in by_step),
             "annotated": annotated["n"],
             "mean_s1": None if is_hidden or annotated["s1"] is None else 100 * annotated["s1"],

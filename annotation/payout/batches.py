@@ -4,6 +4,7 @@ payments.py makes the payments. The only amounts this module records as paid are
 for an exit.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -20,6 +21,7 @@ from annotation.models import (
     Topic,
 )
 from annotation.pay import holds, ledger
+from annotation.protocol.qualification import CannotDecide, NotConfirmed
 from annotation.recruitment import identities
 from tasks.clock import database_now
 from tasks.columns import grouped
@@ -83,17 +85,48 @@ def prepared_in_words(number: int) -> str:
     return "1 batch was prepared." if number == 1 else f"{number} batches were prepared."
 
 
-def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
+def _selected(
+    entries: list[LedgerEntry], pseudonyms: Collection[str], confirmed: str
+) -> list[LedgerEntry]:
+    """Return these annotators' entries. Raises CannotDecide or NotConfirmed."""
+    due = grouped(
+        (entry.participation.pseudonym, entry) for entry in entries if payout_route(entry)[0]
+    )
+    problems = {
+        name: f"{name}: nothing can be paid now (no earnings, paid already, withheld or on hold)."
+        for name in pseudonyms
+        if name not in due
+    }
+    if problems:
+        raise CannotDecide(problems)
+    chosen = [entry for name, rows in due.items() if name in pseudonyms for entry in rows]
+    amount = ledger.in_currency(sum(entry.cents for entry in chosen))
+    consequence = (
+        f"Annotators: {len(set(pseudonyms))}. Payment: {amount} {chosen[0].currency}, prepared now,"
+        " and then sent or cancelled under Payments."
+    )
+    if confirmed != consequence:
+        raise NotConfirmed(consequence)
+    return chosen
+
+
+def prepare(
+    study: Study, by: User | None, pseudonyms: Collection[str] | None = None, confirmed: str = ""
+) -> list[PaymentBatch]:
     """Settle ended participations, and put entries that are not in a batch into batches.
 
     Amounts that Prolific paid for an exit are recorded as paid; nothing else is paid here. Held
-    entries are excluded.
+    entries are excluded. If `pseudonyms` are given, only the entries of all these annotators are
+    paid, or none. Raises CannotDecide or NotConfirmed.
     """
     ledger.settle_ended(study)
     with transaction.atomic():
         # If the button was clicked twice, the second request finds nothing to prepare.
         Study.objects.locked().get(pk=study.pk)
-        groups = grouped((payout_route(entry), entry) for entry in payable(study))
+        entries = payable(study)
+        if pseudonyms is not None:
+            entries = _selected(entries, pseudonyms, confirmed)
+        groups = grouped((payout_route(entry), entry) for entry in entries)
         batches = []
         for method, prolific_study in sorted(groups, key=str):
             if not method:

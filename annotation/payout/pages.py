@@ -86,7 +86,7 @@ class Payments(StudyPost):
     def do(self, study: Study, data: dict[str, Any], by: User) -> list[str]:
         match self.action:
             case "prepare":
-                return _prepare(study, by)
+                return prepare(study, by)
             case "release":
                 holds.release(data["annotator"], data["reason"], by)
                 return [f"The earnings of {data['annotator']} can be paid."]
@@ -106,10 +106,11 @@ class Payments(StudyPost):
         return result
 
 
-def _prepare(study: Study, by: User) -> list[str]:
+def prepare(study: Study, by: User, *selection: Any) -> list[str]:
+    """Sync with Prolific, and prepare payments, of all or of a selection (`batches.prepare`)."""
     is_on_prolific = study.prolific_studies.exclude(external_id=None).exists()
     warnings = sync(study).warnings() if is_on_prolific else []
-    return [batches.prepared_in_words(len(batches.prepare(study, by))), *warnings]
+    return [batches.prepared_in_words(len(batches.prepare(study, by, *selection))), *warnings]
 
 
 def _page(

@@ -6,10 +6,12 @@ keyed hash records that this worker has seen the task, so that examples are neve
 and decisions are also kept.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Sum
 
 from annotation.models import (
     ORDERS,
@@ -21,10 +23,12 @@ from annotation.models import (
     OwnAnswer,
     Participation,
     Status,
+    Study,
     Tombstone,
     Topic,
 )
 from annotation.pay import budget, ledger
+from annotation.protocol.qualification import NotConfirmed, for_each
 from annotation.recruitment import expiry, seats
 from tasks import jobs
 from tasks.clock import database_now
@@ -84,6 +88,22 @@ def withdraw_on_request(participation: Participation, reason: str, by: User) -> 
             "withdrawn on request", Topic.PEOPLE, study=study, about=participation.pseudonym,
             by=by, after={"reason": reason},
         )  # fmt: skip
+
+
+def withdraw_in_bulk(
+    study: Study, pseudonyms: Collection[str], reason: str, by: User, confirmed: str
+) -> None:
+    """Withdraw all of these participants or none. Raises CannotDecide or NotConfirmed."""
+    people = study.participations.filter(pseudonym__in=pseudonyms)
+    answers = Answer.objects.filter(turn__participation__in=people).count()
+    cents = people.aggregate(total=Sum("ledger__cents", default=0))["total"]
+    consequence = (
+        f"Annotators who asked for this: {len(set(pseudonyms))}. Answers to erase permanently:"
+        f" {answers}. Earnings that they keep: {ledger.in_currency(cents)} {study.currency} so far."
+    )
+    if confirmed != consequence:
+        raise NotConfirmed(consequence)
+    for_each(study, pseudonyms, lambda person: withdraw_on_request(person, reason, by), ValueError)
 
 
 def _erase_answers(participation: Participation, now: datetime) -> None:

@@ -23,7 +23,7 @@ from annotation.models import (
     Topic,
 )
 from annotation.protocol import blinding
-from annotation.protocol.qualification import CannotDecide
+from annotation.protocol.qualification import for_each
 from annotation.recruitment.seats import free_seat
 
 
@@ -50,20 +50,9 @@ def decide_in_bulk(
     study: Study, pseudonyms: Iterable[str], in_analysis: bool, reason: str, by: User | None
 ) -> None:
     """Decide on all annotators or none, each with its own decision. Raises CannotDecide."""
-    names, problems = list(dict.fromkeys(pseudonyms)), {}
-    with transaction.atomic():
-        Study.objects.locked().get(pk=study.pk)
-        by_name = {p.pseudonym: p for p in study.participations.filter(pseudonym__in=names)}
-        for name in names:
-            if name not in by_name:
-                problems[name] = f"The annotator {name} does not exist in this study."
-                continue
-            try:
-                decide(by_name[name], in_analysis, reason, by)
-            except ExclusionError as error:
-                problems[name] = f"{name}: {error}"
-        if problems:
-            raise CannotDecide(problems)
+    for_each(
+        study, pseudonyms, lambda person: decide(person, in_analysis, reason, by), ExclusionError
+    )
 
 
 def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:

@@ -8,7 +8,7 @@ withdrawals. Screening out is an exit with pay, not a rejection, and frees the s
 """
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -156,26 +156,47 @@ class CannotDecide(Exception):
         self.problems = problems
 
 
+class NotConfirmed(Exception):
+    """Raised unless a joint step's consequence, which is the message, was confirmed."""
+
+
+def for_each(
+    study: Study,
+    pseudonyms: Iterable[str],
+    step: Callable[[Participation], None],
+    error: type[Exception] = CannotDecide,
+) -> None:
+    """Run a step for all of these annotators or none. Raises CannotDecide if any raises `error`."""
+    names, problems = list(dict.fromkeys(pseudonyms)), {}
+    with transaction.atomic():
+        # Lock in a fixed order, so that two concurrent decisions cannot deadlock.
+        Study.objects.locked().get(pk=study.pk)
+        people = study.participations.filter(pseudonym__in=names).order_by("pk")
+        locked = {person.pseudonym: person for person in people.select_for_update(no_key=True)}
+        for name in names:
+            if name not in locked:
+                problems[name] = f"The annotator {name} does not exist in this study."
+                continue
+            try:
+                step(locked[name])
+            except error as problem:
+                problems[name] = f"{name}: {problem}"
+        if problems:
+            raise CannotDecide(problems)
+
+
 def decide_in_bulk(
     study: Study, pseudonyms: Iterable[str], passes: bool, reason: str, by: User
 ) -> None:
     """Apply a decision to all of these waiting workers or to none. Raises CannotDecide."""
-    names = list(dict.fromkeys(pseudonyms))
-    with transaction.atomic():
-        # Lock in a fixed order, so that two concurrent decisions cannot deadlock.
-        waiting = study.participations.filter(pseudonym__in=names).order_by("pk")
-        locked = {seat.pseudonym: seat for seat in waiting.select_for_update(no_key=True)}
-        problems = {
-            name: f"The annotator {name} does not exist in this study."
-            if name not in locked
-            else f"{name} is not waiting: {locked[name].get_status_display()}."
-            for name in names
-            if name not in locked or locked[name].status != Status.WAITING
-        }
-        if problems:
-            raise CannotDecide(problems)
-        for seat in locked.values():
-            decide(seat.token, passes, reason, by)
+
+    def step(person: Participation) -> None:
+        if person.status != Status.WAITING:
+            status = person.get_status_display()
+            raise CannotDecide({person.pseudonym: f"not waiting, but {status}."})
+        decide(person.token, passes, reason, by)
+
+    for_each(study, pseudonyms, step)
 
 
 def end_of_wait(participation: Participation) -> datetime | None:

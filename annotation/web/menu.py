@@ -58,7 +58,7 @@ TABS = {
             "Annotators", "people",
             below=("people_decide", "participation", "participation_decide", "participation_bonus",
                    "participation_free_seat", "participation_withdraw", "participation_review",
-                   "behaviour_exclude"),
+                   "behaviour_exclude", "people_pay", "people_withdraw"),
         ),
         Page("Payments", "pay", "pay"),
     ],

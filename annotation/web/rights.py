@@ -75,6 +75,8 @@ POSTS = {
     "participation_review": Post("own", Topic.PEOPLE, "api_review"),
     "people_decide": Post("own", Topic.PEOPLE, "api_bulk_decide"),
     "behaviour_exclude": Post("own", Topic.PEOPLE, "api_exclude_together"),
+    "people_pay": Post("pay", Topic.PAY, "api_bulk_pay"),
+    "people_withdraw": Post("own", Topic.PEOPLE, "api_bulk_withdraw"),
     "example_comment": Post("read", Topic.RESULTS, "api_comments"),
     "participation_score": Post("read", Topic.PEOPLE, "api_show_score"),
     "pay": Post("pay", Topic.PAY, "api_pay"),

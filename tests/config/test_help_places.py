@@ -25,7 +25,7 @@ POST_ALONE = {
     "study_delete", "rehearsal_run",
     "people_decide", "participation_decide", "participation_score", "participation_bonus",
     "participation_free_seat", "participation_withdraw", "participation_review",
-    "behaviour_exclude", "prolific_sync",
+    "behaviour_exclude", "people_pay", "people_withdraw", "prolific_sync",
     "study_erase", "switches", "budget", "task_archive", "task_unarchive", "gym_run",
     "task_upload_files", "task_upload_run", "task_upload_confirm", "task_upload_discard",
     "analysis_run", "report_run", "release_prepare", "release_run", "example_comment",

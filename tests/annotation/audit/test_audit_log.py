@@ -135,6 +135,10 @@ def works_and_is_paid(watched, study):
     study.participations.filter(pk=waiting.pk).update(status="waiting")
     do("people_decide", annotators=waiting.pseudonym, outcome="no", reason="too many wrong")
     do("example_comment", study.tasks.get().test_split.examples.first().pk, text="Two golds?")
+    for name, seat in (("people_pay", done), ("people_withdraw", waiting)):
+        sent = {"annotators": seat.pseudonym, "reason": "asked"}
+        asked = Client.post(watched, reverse(name, args=[study.name]), sent)
+        do(name, **sent, confirmed=asked.context["together"].errors["confirmed"][0])
     do("pay", action="prepare")
     do("report", **{"item-1.9": "Board 7", "versions": "{}"})
     do("sample_upload", csv=demographics(done))
@@ -251,7 +255,7 @@ DESIGN = {
 WORK = {
     "participation_score", "participation_decide", "participation_bonus",
     "participation_free_seat", "participation_withdraw", "people_decide", "behaviour_exclude",
-    "example_comment", "pay",
+    "people_pay", "people_withdraw", "example_comment", "pay",
     "report", "report_run", "sample_upload",
     "analysis_run", "release_prepare", "release_run",
 }  # fmt: skip

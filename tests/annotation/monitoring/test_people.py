@@ -1,4 +1,4 @@
-"""The list of annotators: its columns can be sorted by and are in its file."""
+"""The list of annotators: its columns, its file, and joint payments and withdrawals."""
 
 import csv
 import io
@@ -8,8 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotation.models import Participation
+from annotation.models import Answer, Participation, PaymentBatch, Status
 from annotation.monitoring import participants
+from annotation.pay import ledger
 from annotation.protocol import blinding, exclusion
 from annotation.study import team
 from tests import factories
@@ -137,3 +138,128 @@ def test_each_order_and_the_file_take_the_same_queries_for_any_number(ada, study
     few = counts()
     decide(*worked(study, 3, 1, 2))
     assert counts() == few
+
+
+# Joint payments and withdrawals ------------------------------------------------------------------
+
+
+def press(client, study, url: str, seats, **sent):
+    names = [seat.pseudonym for seat in seats]
+    return client.post(reverse(url, args=[study.name]) + "?q=A", {"annotators": names, **sent})
+
+
+def asked(reply) -> str:
+    """Return the consequence that a first press states, and that the button confirms."""
+    assert reply.status_code == 422
+    (sentence,) = reply.context["together"].errors["confirmed"]
+    assert f'name="confirmed" value="{sentence}"' in reply.content.decode()
+    return sentence
+
+
+def test_a_joint_payment_states_the_sum_and_pays_only_those(ada, study):
+    seats = worked(study, 3, 2, 1)
+    cents = sum(entry.cents for seat in seats[:2] for entry in seat.ledger.all())
+    first = press(ada, study, "people_pay", seats[:2])
+    sentence = asked(first)
+    assert sentence.startswith(f"Annotators: 2. Payment: {cents / 100:.2f} USD,")
+    assert first.content.decode().count(" checked>") == 2
+    assert not PaymentBatch.objects.exists()
+    reply = press(ada, study, "people_pay", seats[:2], confirmed=sentence)
+    assert reply.url == reverse("pay", args=[study.name])
+    assert "1 batch was prepared." in ada.get(reply.url).content.decode()
+    paid = PaymentBatch.objects.get().payments.values_list("entry__participation", flat=True)
+    assert set(paid) == {seat.pk for seat in seats[:2]}
+    again = press(ada, study, "people_pay", seats[:2], confirmed=sentence)
+    assert again.context["together"].errors["annotators"][0].startswith(seats[0].pseudonym)
+    assert PaymentBatch.objects.count() == 1
+
+
+def test_a_sum_that_has_changed_is_asked_again(ada, study):
+    seats = worked(study, 3)
+    before = asked(press(ada, study, "people_pay", seats))
+    ledger.add_bonus(seats[0], 100, "kind", study.owner)
+    now = asked(press(ada, study, "people_pay", seats, confirmed=before))
+    assert now != before
+    assert not PaymentBatch.objects.exists()
+
+
+def test_nobody_is_paid_if_one_cannot_be(ada, study):
+    fine, withheld, held, done = worked(study, 3, 3, 3, 3)
+    ledger.decide(withheld, False, "no work", study.owner)
+    held.ledger.create(
+        kind="top_up", cents=9999, currency="USD", reason="hours", at=held.arrived_at
+    )
+    live = factories.seat(study.scenarios.get())
+    sentence = asked(press(ada, study, "people_pay", [done]))
+    press(ada, study, "people_pay", [done], confirmed=sentence)
+    for other in (withheld, live, done):
+        reply = press(ada, study, "people_pay", [fine, other])
+        (problem,) = reply.context["together"].errors["annotators"]
+        assert problem.startswith(f"{other.pseudonym}: nothing can be paid now")
+    # What is not held is paid; what is held stays out of the sum.
+    base = held.ledger.exclude(cents=9999).get().cents
+    assert f"Payment: {base / 100:.2f} USD" in asked(press(ada, study, "people_pay", [held]))
+    reply = press(ada, study, "people_pay", [])
+    assert "Select an annotator." in reply.content.decode()
+    assert PaymentBatch.objects.count() == 1
+
+
+def test_a_joint_withdrawal_states_what_it_erases(ada, study):
+    seats = worked(study, 3, 2, 1)
+    cents = sum(entry.cents for seat in seats[:2] for entry in seat.ledger.all())
+    sent = {"reason": "asked by mail"}
+    sentence = asked(press(ada, study, "people_withdraw", seats[:2], **sent))
+    assert "asked for this: 2. Answers to erase permanently: 10." in sentence
+    assert f"keep: {cents / 100:.2f} USD so far" in sentence
+    assert Answer.objects.count() == 15
+    reply = press(ada, study, "people_withdraw", seats[:2], confirmed=sentence, **sent)
+    assert reply.url.endswith("/people/?q=A#participations")
+    statuses = [Participation.objects.get(pk=seat.pk).status for seat in seats]
+    assert statuses == [Status.WITHDRAWN, Status.WITHDRAWN, Status.COMPLETED]
+    assert Answer.objects.count() == 5
+    logged = study.events.filter(what="withdrawn on request", by=study.owner)
+    assert {entry.about for entry in logged} == {seat.pseudonym for seat in seats[:2]}
+    assert {entry.after["reason"] for entry in logged} == {"asked by mail"}
+
+
+def test_nobody_is_withdrawn_if_one_has_been_already(ada, study):
+    seats = worked(study, 3, 2)
+    sent = {"reason": "asked"}
+    confirmed = asked(press(ada, study, "people_withdraw", seats[:1], **sent))
+    press(ada, study, "people_withdraw", seats[:1], confirmed=confirmed, **sent)
+    confirmed = asked(press(ada, study, "people_withdraw", seats, **sent))
+    reply = press(ada, study, "people_withdraw", seats, confirmed=confirmed, **sent)
+    problem = f"{seats[0].pseudonym}: This participant has already been withdrawn."
+    assert reply.context["together"].errors["annotators"] == [problem]
+    assert Participation.objects.get(pk=seats[1].pk).status == Status.COMPLETED
+    assert press(ada, study, "people_withdraw", seats).context["together"].errors["reason"]
+
+
+def test_programs_pay_and_withdraw_several_annotators(client, study, researcher):
+    seats = worked(study, 3, 2)
+    names = [seat.pseudonym for seat in seats]
+    headers = factories.bearer(researcher, "run", "pay")
+
+    def post(url: str, **body):
+        address = reverse(url, args=[study.name])
+        body = {"annotators": names, **body}
+        return client.post(address, body, "application/json", headers=headers)
+
+    for url, more in (("api_bulk_pay", {}), ("api_bulk_withdraw", {"reason": "asked"})):
+        refused = post(url, **more)
+        assert refused.status_code == 422
+        (sentence,) = refused.json()["fields"]["confirmed"]
+        done = post(url, confirmed=sentence, **more)
+        assert done.status_code == 200, done.json()
+        assert done.json()["done"].endswith(("prepared.", "erased: 2."))
+    assert post("api_bulk_pay").json()["fields"]["annotators"]
+
+
+@pytest.mark.parametrize(("role", "buttons"), [("payer", 1), ("analyst", 0), ("owner", 3)])
+def test_buttons_are_those_of_the_role(client, study, other_researcher, role, buttons):
+    worked(study, 3)
+    team.add(study, other_researcher.username, role, study.owner)
+    client.force_login(other_researcher)
+    page = client.get(reverse("people", args=[study.name])).content.decode()
+    assert page.count("formaction=") == buttons
+    assert ('name="annotators"' in page) is bool(buttons)

@@ -94,6 +94,8 @@ ALLOWED = [
     ("switches", (), {"open_link_on": "on"}, OWNERS),
     ("lists", (), {"effect": "deny", "criterion": "people", "value": "prolific x"}, OWNERS),
     ("behaviour_exclude", (), {"annotators": "unknown", "reason": "fine"}, OWNERS),
+    ("people_pay", (), {"annotators": "unknown"}, PAYERS),
+    ("people_withdraw", (), {"annotators": "unknown", "reason": "asked"}, OWNERS),
     ("people_decide", (), {"annotators": "unknown", "outcome": "yes", "reason": "fine"}, OWNERS),
     ("example_comment", ("example",), {"text": "Odd gold."}, READERS),
     ("participation_decide", ("pseudonym",), decide("analysis"), OWNERS),
