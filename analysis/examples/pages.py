@@ -122,13 +122,17 @@ def audit(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = study_and_kind(request, name)
     job = findings.waiting(difficulty.job_of(study, kind))
     tallies, doubts = ([], []) if job else difficulty.doubts(study, kind)
-    page_columns = columns.on_page(gold_audit.COLUMNS)
+    table = listing.listing(
+        request.GET, doubts, gold_audit.COLUMNS,
+        lambda row: f"{row.task} {row.source_id} {row.question} {row.answer} {row.gold}",
+    )  # fmt: skip
+    if listing.wants_csv(request.GET):
+        return table.as_csv(f"{study.name}-gold-audit-{kind}.csv")
     context |= {
         "job": job,
         "tally": columns.on_page(gold_audit.TALLY),
         "tallies": columns.cells(gold_audit.TALLY, tallies),
-        "columns": page_columns,
-        "rows": list(zip(doubts, columns.cells(page_columns, doubts), strict=True)),
+        "listing": table if doubts else None,
         "wrong": gold_audit.wrong_golds(study).values(),
     }
     return render(request, "examples/gold_audit.html", context)

@@ -4,7 +4,6 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from django.db.models import Avg, Count, Max, Q
@@ -170,8 +169,8 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
             "is_hidden": is_hidden,
             "worked": wage and wage.worked,
             "seconds": wage and wage.active_seconds,
-            "earned": wage and Decimal(wage.earned).scaleb(-2),
-            "paid": wage and Decimal(wage.paid).scaleb(-2),
+            "earned": wage and ledger.amount(wage.earned),
+            "paid": wage and ledger.amount(wage.paid),
             "by_program": participation.kind == Kind.PERSON
             and any(row["by_api"] for row in by_step.values()),
             "flags": len(labels),

@@ -329,6 +329,10 @@ def median_wage(wage_rows: Iterable[Wage]) -> float | None:
     return statistics.median(rates) if rates else None
 
 
+def amount(cents: float | None) -> Decimal | None:
+    return None if cents is None else Decimal(int(cents)).scaleb(-2)
+
+
 def in_currency(amount: int) -> str:
     """Format cents as currency units: 1234 becomes "12.34"."""
     return f"{amount // 100}.{amount % 100:02d}"

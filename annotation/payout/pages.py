@@ -1,10 +1,12 @@
 """Payments, as a page and in the API: earnings, batches, and what is due."""
 
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib.auth.models import User
-from django.core.paginator import Paginator
 from django.db.models import Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -28,8 +30,9 @@ from annotation.web.problems import Conflict
 from annotation.web.rights import right_to
 from annotation.web.views import ApiView, Twin
 from annotation.web.wording import in_words
+from tasks import listing
+from tasks.columns import Column
 from tasks.csv_files import download
-from tasks.listing import PER_PAGE
 
 
 class ReleaseForm(PageForm):
@@ -113,6 +116,43 @@ def prepare(study: Study, by: User, *selection: Any) -> list[str]:
     return [batches.prepared_in_words(len(batches.prepare(study, by, *selection))), *warnings]
 
 
+def _status(wage: ledger.Wage) -> str:
+    status = str(wage.participation.get_status_display())
+    return status if wage.participation.is_paid else f"{status}, not paid"
+
+
+def _amount(name: str) -> Callable[[ledger.Wage], Decimal | None]:
+    return lambda wage: ledger.amount(getattr(wage, name))
+
+
+def _shown(amount: Decimal | None) -> str:
+    return "" if amount is None else str(amount)
+
+
+WAGES = [
+    Column("annotator", "Annotator", get="participation.pseudonym"),
+    Column("scenario", "Scenario", get=lambda wage: str(wage.participation.scenario)),
+    Column("status", "Status", get=_status),
+    Column(
+        "active_seconds", "Active time", "Time between activities plus paid waiting. Each gap"
+        " counts up to the study's cut-off.", "s",
+        show=lambda seconds: in_words(timedelta(seconds=seconds)),
+    ),
+    *(
+        Column(name, heading, meaning, "money", _shown, _amount(name))
+        for name, heading, meaning in (
+            ("earned", "Earned", "Sum of all ledger entries for this annotator."),
+            ("paid", "Paid", "Sum of this annotator's ledger entries in paid batches."),
+            ("per_active_hour", "Per active hour",
+             "Earnings divided by active time, including paid waiting."),
+            ("per_elapsed_hour", "Per elapsed hour", "Earnings divided by the time from arrival to"
+             " the end, including breaks. Prolific uses the median of this rate."),
+        )
+    ),
+]  # fmt: skip
+SEARCHED = [column for column in WAGES if not column.unit]
+
+
 def _page(
     request: ResearcherRequest,
     study: Study,
@@ -124,13 +164,17 @@ def _page(
     median = ledger.median_wage(wages)
     rate = ledger.cents(study.hourly_rate)
     on_hold = holds.holds(study)
-    page = Paginator(wages, PER_PAGE).get_page(request.GET.get("page"))
+    table = listing.listing(
+        request.GET, wages, WAGES, lambda wage: " ".join(column.text(wage) for column in SEARCHED)
+    )
+    if listing.wants_csv(request.GET):
+        return table.as_csv(f"{study.name}-earnings.csv")
     unpaid = batches.unpaid(study).aggregate(cents=Sum("cents", default=0))["cents"]
     context = {
         "study": study,
         "problem": problem,
         "sent": bound_form,
-        "page": page,
+        "listing": table if wages else None,
         "earned": ledger.in_currency(sum(wage.earned for wage in wages)),
         "paid": ledger.in_currency(sum(wage.paid for wage in wages)),
         "median": median,

@@ -3,6 +3,7 @@
 Except for personal links, their forms are sections of the Recruit page (monitoring/pages.py).
 """
 
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from django import forms
@@ -28,7 +29,8 @@ from annotation.web.fields import (
 from annotation.web.menu import moved
 from annotation.web.posts import StudyPost, page
 from annotation.web.wording import join_url
-from tasks.csv_files import csv_download, no_formula
+from tasks import listing
+from tasks.columns import Column
 
 NOT_CHOSEN = "Choose the annotators to whom the entry applies, and whether they may take part."
 UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
@@ -217,24 +219,33 @@ class Links(StudyPost):
         return [f"{len(result)} links were created."]
 
 
-def _links_page(request: HttpRequest, study: Study, form: LinksForm | None = None) -> HttpResponse:
+LINK_COLUMNS = [Column("name", "Name"), Column("link", "Link"), Column("state", "Status")]
+
+
+def _links_page(
+    request: HttpRequest, study: Study, form: LinksForm | None = None, is_file: bool = False
+) -> HttpResponse:
     rows = [
-        {"link": link, "state": state, "address": join_url(request, link.code)}
+        SimpleNamespace(name=link.name, link=join_url(request, link.code), state=state)
         for link, state in links_with_states(study)
     ]
-    context = {"study": study, "rows": rows, "form": form or LinksForm()}
+    states = sorted({row.state for row in rows})
+    filters = {
+        state: (state.capitalize(), lambda row, state=state: row.state == state) for state in states
+    }
+    table = listing.listing(
+        request.GET, rows, LINK_COLUMNS, lambda row: row.name, filters, by="state"
+    )
+    if is_file or listing.wants_csv(request.GET):
+        return table.as_csv(f"{study.name}-links.csv")
+    context = {"study": study, "listing": table if rows else None, "form": form or LinksForm()}
     status = 422 if form else 200
     return render(request, "recruitment/personal_links.html", context, status=status)
 
 
 @signed_in("GET")
 def links_file(request: HttpRequest, name: str) -> HttpResponse:
-    study = study_of(request, name, "pay")
-    rows = (
-        [no_formula(link.name), join_url(request, link.code), state]
-        for link, state in links_with_states(study)
-    )
-    return csv_download(f"{study.name}-links.csv", ["name", "link", "state"], rows)
+    return _links_page(request, study_of(request, name, "pay"), is_file=True)
 
 
 @signed_in("GET")

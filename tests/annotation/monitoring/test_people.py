@@ -12,6 +12,7 @@ from annotation.models import Answer, Participation, PaymentBatch, Status
 from annotation.monitoring import participants
 from annotation.pay import ledger
 from annotation.protocol import blinding, exclusion
+from annotation.recruitment.links import make_links
 from annotation.study import team
 from tests import factories
 
@@ -263,3 +264,50 @@ def test_buttons_are_those_of_the_role(client, study, other_researcher, role, bu
     page = client.get(reverse("people", args=[study.name])).content.decode()
     assert page.count("formaction=") == buttons
     assert ('name="annotators"' in page) is bool(buttons)
+
+
+# Other lists of the tab --------------------------------------------------------------------------
+
+
+def test_earnings_can_be_searched_sorted_and_saved(ada, study):
+    seats = worked(study, 3, 3)
+    ledger.add_bonus(seats[0], 150, "kind", study.owner)
+    address = reverse("pay", args=[study.name])
+    page = ada.get(f"{address}?q={seats[1].pseudonym}").content.decode()
+    assert seats[1].pseudonym in page[page.index('id="wages"') :]
+    assert seats[0].pseudonym not in page
+    assert "?sort=-earned#wages" in ada.get(address).content.decode()
+    text = ada.get(f"{address}?sort=-earned&format=csv").content.decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["annotator"] for row in rows] == [seat.pseudonym for seat in seats]
+    cents = sum(entry.cents for entry in seats[0].ledger.all())
+    assert (rows[0]["earned"], rows[0]["paid"]) == (f"{cents / 100:.2f}", "0.00")
+
+
+def test_personal_links_can_be_searched_filtered_and_saved(ada, study):
+    make_links(study, "Ida\nBo\nIdris")
+    address = reverse("recruit", args=[study.name], query={"show": "links"})
+
+    def names(query: str) -> list[str]:
+        return [row.name for row in ada.get(address + query).context["listing"].rows]
+
+    assert names("&q=id") == ["Ida", "Idris"]
+    assert names("&q=id&sort=-name") == ["Idris", "Ida"]
+    assert names("&state=unused") == ["Ida", "Bo", "Idris"]
+    text = ada.get(f"{address}&q=bo&format=csv").content.decode()
+    assert [row["name"] for row in csv.DictReader(io.StringIO(text))] == ["Bo"]
+
+
+def test_doubtful_golds_can_be_searched_sorted_and_saved(ada, researcher):
+    task = factories.make_task(test_size=3)
+    study = factories.make_study(researcher, task, shots=[0], annotators=2)
+    for seat in (factories.seat(study.scenarios.get()) for _ in range(2)):
+        factories.work_through(seat, lambda turn: ["home"])
+    first, *_others = task.test_split.examples.all()
+    address = reverse("examples", args=[study.name], query={"show": "gold_audit"})
+    table = ada.get(f"{address}&q={first.source_id}").context["listing"]
+    assert [row.example for row in table.rows] == [first.pk]
+    text = ada.get(f"{address}&sort=-example&format=csv").content.decode()
+    ids = [row["example"] for row in csv.DictReader(io.StringIO(text))]
+    assert ids == sorted(ids, reverse=True)
+    assert len(ids) == 3

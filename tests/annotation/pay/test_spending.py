@@ -208,7 +208,7 @@ def test_pay_page_lists_fifty_annotators_in_constant_queries(ada, researcher, ta
     def visit(page: int = 1) -> tuple[int, int]:
         with CaptureQueriesContext(connection) as captured:
             shown = ada.get(address, {"page": page})
-        return len(captured), len(shown.context["page"])
+        return len(captured), len(shown.context["listing"].page)
 
     for _ in range(2):
         works_for(factories.seat(study.scenarios.get()), 600)
