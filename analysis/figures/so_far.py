@@ -29,9 +29,10 @@ STEP = 20  # distance between the lines of the scale
 NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Simulated", Kind.MODEL: "Models"}
 
 
-def for_study(study: Study) -> SimpleNamespace | None:
+def for_study(study: Study, of_kind: str = "") -> SimpleNamespace | None:
     frame = frames.annotators(study)
-    kinds = [kind for kind in kinds_of(frame) if not frames.counted(frame, kind).empty]
+    kinds = [of_kind] if of_kind else kinds_of(frame)
+    kinds = [kind for kind in kinds if not frames.counted(frame, kind).empty]
     if not kinds:
         return None
     table = performance(study, kinds[0], frame)

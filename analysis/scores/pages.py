@@ -71,13 +71,10 @@ FORMATS = {"md": rendering.as_markdown, "tex": rendering.as_latex}
 
 @signed_in("GET")
 def human_performance(request: HttpRequest, name: str) -> HttpResponse:
-    study = scores_of(request, name)
-    frame = frames.annotators(study)
-    kinds = performance.kinds_of(frame)
-    tables = [table for kind in kinds for table in performance.versions(study, kind, frame)]
-    context = results_of(study) | {
-        "tables": tables,
-        "strata": [(kind, means.STRATA.page(study, kind)) for kind in kinds],
+    study, kind, context = study_and_kind(request, name)
+    context |= {
+        "tables": performance.versions(study, kind, frames.annotators(study)),
+        "strata": means.STRATA.page(study, kind),
     }
     return render(request, "scores/human_performance.html", context)
 
@@ -99,12 +96,13 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
     """Show scores by block of training examples, even while test scores are hidden."""
     study = study_of(request, name, "read")
-    groups = []
-    for kind in performance.kinds(study):
-        rows = training.training(study, kind)
-        columns = training.columns(rows)
-        groups.append((kind, columns, table_columns.cells(columns, rows)))
-    return render(request, "scores/training_table.html", results_of(study) | {"groups": groups})
+    kinds = performance.kinds(study)
+    kind = chosen_kind(request, kinds)
+    rows = training.training(study, kind)
+    fields = training.columns(rows)
+    context = {"kinds": kinds, "kind": kind, "columns": fields}
+    context |= results_of(study) | {"cells": table_columns.cells(fields, rows)}
+    return render(request, "scores/training_table.html", context)
 
 
 @signed_in("GET")

@@ -69,10 +69,24 @@ def test_a_kind_with_results_comes_before_people_without_results(ada, study):
         ada.get(reverse(name, args=[study.name]), follow=True).content.decode()
         for name in ("human_performance", "training")
     ]
-    assert pages[0].index("Simulated annotators") < pages[0].index("Human performance</h2>")
+    for shown in pages:
+        assert shown.index("Simulated (not people)") < shown.index(">People</a>")
+    assert "Human performance</h2>" not in pages[0]
     factories.work_through(factories.seat(study.scenarios.first()))
     assert performance.kinds(study) == [Kind.PERSON, Kind.SIMULATED]
     assert performance.kinds_of(frames.annotators(study)) == [Kind.PERSON, Kind.SIMULATED]
+
+
+def test_the_scores_of_one_kind_have_their_shot_curve(ada, study):
+    factories.work_through(factories.seat(study.scenarios.first()))
+    address = reverse("human_performance", args=[study.name])
+    for kind, shown in (("person", "People"), ("simulated", "Simulated")):
+        page = ada.get(f"{address}?kind={kind}")
+        text = page.content.decode()
+        assert [table.kind for table in page.context["tables"]] == [kind]
+        assert f'for="fact-result-mean">{shown}</tip-word>' in text
+        assert f"?show=training&amp;kind={kind}" in text
+    assert ada.get(f"{address}?kind=model").status_code == 404
 
 
 @pytest.mark.long
