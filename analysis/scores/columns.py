@@ -208,6 +208,13 @@ def cell(value: Any) -> Any:
     return value
 
 
+class Noted(str):
+    """A cell's text with a `reason` that many cells share. Pages state it once, after `plain`."""
+
+    plain: str
+    reason: str
+
+
 def estimated(
     name: str, heading: str, meaning: str, unit: str, stored: str = "", over: str = "annotators"
 ) -> list[Column]:
@@ -219,7 +226,11 @@ def estimated(
         value, *ends, why_not = getattr(row, name)
         if math.isnan(value):
             return NOTHING
-        return f"{form(value)} ({f'no interval: {why_not}' if why_not else between(ends, form)})"
+        if not why_not:
+            return f"{form(value)} ({between(ends, form)})"
+        cell = Noted(f"{form(value)} (no interval: {why_not})")
+        cell.plain, cell.reason = form(value), why_not
+        return cell if why_not == FEW_ANNOTATORS else str(cell)
 
     limit = "limit of its 95 % interval (bootstrap over {over})"
     parts = [("", meaning), ("_low", f"lower {limit}"), ("_high", f"upper {limit}")]
@@ -237,6 +248,7 @@ def _part(name: str, index: int, row: Any) -> Any:
     return getattr(row, name)[index]
 
 
+FEW_ANNOTATORS = f"fewer than {FEWEST_FOR_BOOTSTRAP} annotators"
 SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
 SD0 = "population standard deviation (ddof 0), x 100"
 RECIPE = "recipe string: every choice that affects the number"

@@ -14,7 +14,7 @@ from typing import Any
 
 from analysis.heavy import np, pd
 from analysis.scores import frames
-from analysis.scores.columns import Table, count, signed_between, signed_points
+from analysis.scores.columns import FEW_ANNOTATORS, Table, count, signed_between, signed_points
 from analysis.stats import two_way, uncertainty
 from analysis.stats.learning import by_cell
 from annotation.models import Step, Study
@@ -22,7 +22,6 @@ from tasks.columns import Column
 from tasks.models import Example, Split
 
 SDS = ("sd_between_annotators", "sd_between_contexts", "sd_rest")
-FEW = f"fewer than {uncertainty.FEWEST_FOR_BOOTSTRAP} annotators"
 
 
 def means(frame: pd.DataFrame) -> list[SimpleNamespace]:
@@ -88,7 +87,7 @@ def intervals(frame: pd.DataFrame, seed: int) -> Iterator[SimpleNamespace]:
         enough = len(matrix) >= uncertainty.FEWEST_FOR_BOOTSTRAP
         undefined = bool(np.isnan(matrix).any())
         no_bootstrap = uncertainty.why_no_interval(two_way.row_means(matrix))
-        no_bootstrap = no_bootstrap or ("" if enough else FEW)
+        no_bootstrap = no_bootstrap or ("" if enough else FEW_ANNOTATORS)
         ends: dict[str, Any] = {}
         for over in uncertainty.OVER:
             is_computed = not undefined and (over == "examples" or not no_bootstrap)

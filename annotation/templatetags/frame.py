@@ -84,6 +84,11 @@ _NUMBER = re.compile(f"{_ONE}(, {_ONE})?")  # 80.0 ± 5.0 (n=3), 72.6 to 87.4
 
 
 @register.filter
+def reasons(cells: list[list[Any]]) -> set[str]:
+    return {cell.reason for row in cells for cell in row if hasattr(cell, "reason")}
+
+
+@register.filter
 def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(str(cell).strip()) is not None
 

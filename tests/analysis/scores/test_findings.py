@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
+from django.template.loader import render_to_string
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -321,6 +322,13 @@ def test_a_reason_that_many_cells_share_is_stated_once(ada, researcher):
     assert "(no interval: fewer than 10 annotators)" not in page
     assert plateau.count("Numbers without an interval are from fewer than 10 annotators.") == 1
     assert re.findall(r'class="list-number">([^<]*)<', plateau)[-2:] == ["0.0", "0.0"]
+
+
+def test_a_reason_that_a_cell_only_quotes_stays_in_it():
+    quoted = "a label (no interval: fewer than 10 annotators)"
+    page = render_to_string("web/_cells.html", {"cells": [["row", quoted]], "columns": []})
+    assert quoted in page
+    assert "Numbers without an interval" not in page
 
 
 ASSUMES = "fewer than 10 annotators: assumes that the annotators' scores are approximately normal"
