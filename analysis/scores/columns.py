@@ -232,7 +232,7 @@ def estimated(
         cell.plain, cell.reason = form(value), why_not
         return cell if why_not == FEW_ANNOTATORS else str(cell)
 
-    limit = "limit of its 95 % interval (bootstrap over {over})"
+    limit = f"limit of its 95 % interval (bootstrap over {over})"
     parts = [("", meaning), ("_low", f"lower {limit}"), ("_high", f"upper {limit}")]
     return [
         Column("", heading, f"{meaning}, with its 95 % interval (bootstrap over {over})",

@@ -186,6 +186,7 @@ def test_every_setting_is_documented_and_no_other():
 def test_the_data_dictionary_is_that_of_the_exports():
     page = runpy.run_path(str(ROOT / "docs" / "dictionary.py"))["page"]
     assert text(ROOT / "docs" / "data-dictionary.md") == page(), "run make dictionary"
+    assert not re.search(r"\{\w+\}", page()), "a placeholder that was not filled in"
 
 
 def test_the_readme_has_at_most_130_lines():
