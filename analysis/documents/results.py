@@ -23,7 +23,7 @@ from analysis.figures.data import Figure, can_draw
 from analysis.models import differences, model_runs, models_columns
 from analysis.scores import ceilings, findings, findings_columns, metrics, published, sensitivity
 from analysis.scores.anchors import ANCHORS, QUESTION_ALONE
-from analysis.scores.columns import Table
+from analysis.scores.columns import Noted, Table
 from analysis.scores.confidence import CALIBRATION, CONFIDENCE
 from analysis.scores.findings import is_small, study_of
 from analysis.scores.markup import explained
@@ -68,7 +68,6 @@ OF_MEANS, OF_RESAMPLES, OF_SHOTS, OF_MODELS = (
     "Differences between humans and models",
 )  # fmt: skip
 MEANS = ("Task", "Shots", "n", "Mean", "95 % CI", "Other people")
-FEW_ANNOTATORS = " (no interval: fewer than 10 annotators)"
 BOOTSTRAPS = ("Task", "Shots", "n", "Other examples", *findings_columns.OVER_PEOPLE)
 MODELS = (
     "Model", "Task", "Shots", "Training", "Difference", "95 % CI", "p", "p Holm", "Equivalence",
@@ -140,11 +139,10 @@ def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: l
     A reason that many cells share is stated once, below the table.
     """
     grid = Grid.of(caption, columns, rows)
-    if any(FEW_ANNOTATORS in cell for row in grid.rows for cell in row):
-        notes = [*notes, "Numbers without an interval are from fewer than 10 annotators."]
-        shortened = [[cell.replace(FEW_ANNOTATORS, "") for cell in row] for row in grid.rows]
-        grid = replace(grid, rows=shortened)
-    return replace(grid, notes=explained(notes, grid.rows))
+    reasons = {cell.reason for row in grid.rows for cell in row if isinstance(cell, Noted)}
+    notes = [*notes, *(f"Numbers without an interval are from {each}." for each in reasons)]
+    texts = [[getattr(cell, "plain", cell) for cell in row] for row in grid.rows]
+    return replace(grid, rows=texts, notes=explained(notes, texts))
 
 
 def _filled(columns: Iterable[Column], rows: Sequence[Any]) -> list[Column]:
