@@ -20,7 +20,7 @@ from annotation.monitoring import report_answers
 from annotation.protocol.blinding import scores_of
 from annotation.web import form_bodies
 from annotation.web.access import study_of
-from annotation.web.problems import Unprocessable
+from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
 from annotation.web.views import DONE, ApiView, Twin, tagged
 from tasks.csv_files import download
@@ -69,7 +69,10 @@ class Report(ApiView):
         form = documents_pages.AnswersForm(form_bodies.as_form_data(body))
         form_bodies.check(form)
         made_from = report_answers.versions(study)
-        changed = report_answers.save(study, form.typed(), request.user, made_from)
+        try:
+            changed = report_answers.save(study, form.typed(), request.user, made_from)
+        except report_answers.StaleAnswers as error:
+            raise Conflict(str(error)) from None
         return Response({"done": f"Saved: {wording.count(changed, 'answer')} changed."})
 
 

@@ -6,6 +6,7 @@ import unicodedata
 
 import pypdf
 import pytest
+from django.db import connection
 from django.urls import reverse
 from lxml.html import fromstring
 
@@ -13,6 +14,7 @@ from analysis.documents import blocks, preregistration, report
 from analysis.documents.checklists import short_form
 from analysis.export import release, screenshots
 from annotation.models import ReportAnswer, Study
+from annotation.monitoring import report_answers
 from annotation.study import design, lifecycle
 from tests import factories
 from tests.analysis.documents import reports
@@ -132,6 +134,28 @@ def test_a_program_can_fill_in_the_title_page(client, study, researcher):
     assert refused.status_code == 422
     assert "Choose one of" in refused.content.decode()
     assert study.report_answers.get(item="licence").text == "CC0-1.0"
+
+
+def test_a_program_that_saves_at_the_same_time_is_told_so(client, study, researcher):
+    headers = factories.bearer(researcher, "run", study=study)
+    reads = []
+
+    def interfere(execute, sql, *rest):
+        """Store another answer after the request has read the versions of the answers."""
+        result = execute(sql, *rest)
+        if "annotation_reportanswer" in sql and not reads:
+            reads.append(sql)
+            report_answers.save(study, {"authors": "Grace"}, researcher)
+        return result
+
+    with connection.execute_wrapper(interfere):
+        reply = client.post(
+            reverse("api_report", args=[study.name]), {"authors": "Ada"}, "application/json",
+            headers=headers,
+        )  # fmt: skip
+    assert reply.status_code == 409
+    assert "item authors, now “Grace”" in reply.json()["detail"]
+    assert study.report_answers.get(item="authors").text == "Grace"
 
 
 @pytest.mark.long
