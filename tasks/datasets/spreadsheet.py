@@ -1,6 +1,7 @@
 """Reader for XLSX files, using openpyxl. It reads one sheet's values but not its formulas."""
 
 import datetime
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from tasks.datasets.table import (
     too_many_rows,
 )
 
+LITERALS = r'\[[^]]*\]|"[^"]*"|\\.'  # of a number format: locales, colours, quoted signs
 WIDEST = 4 * MAX_COLUMNS  # cells in a row, including empty ones
 
 
@@ -110,7 +112,9 @@ def _value(cell: Any, name: str, number: int) -> Any:
         problem = f"holds {content}: copy the column and paste it as values"
         raise DatasetError(name, problem, f"row {number}", cell.column_letter)
     if isinstance(cell.value, datetime.date | datetime.time | datetime.timedelta):
-        return str(cell.value)
+        # openpyxl reads days as midnights. A format with hours or seconds shows a time of day.
+        shows_time = re.search("[hs]", re.sub(LITERALS, "", cell.number_format), re.IGNORECASE)
+        return str(cell.value) if shows_time else str(cell.value).removesuffix(" 00:00:00")
     return cell.value
 
 

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 import zipfile
+from datetime import date, datetime, time
 from pathlib import Path
 
 import openpyxl
@@ -178,6 +179,27 @@ def test_formulas_errors_and_several_sheets_are_refused(tmp_path):
     assert len(read(several, Reading(sheet="Sheet")).rows) == 3
     assert "the sheets are: Sheet, Notes" in refusal(several, sheet="Other")
     assert "is empty" in refusal(several, sheet="Notes")
+
+
+@pytest.mark.parametrize(
+    ("value", "number_format", "text"),
+    [
+        (date(2020, 1, 1), "yyyy-mm-dd", "2020-01-01"),
+        (datetime(2020, 1, 1), "dd/mm/yyyy", "2020-01-01"),
+        (datetime(2020, 1, 1), '[$-zh-CN]d "the" mmmm yyyy', "2020-01-01"),
+        (datetime(2020, 1, 1), "yyyy-mm-dd h:mm:ss", "2020-01-01 00:00:00"),
+        (datetime(2020, 1, 1, 13, 30), "yyyy-mm-dd", "2020-01-01 13:30:00"),
+        (time(0, 0), "h:mm", "00:00:00"),
+    ],
+)
+def test_a_day_in_a_spreadsheet_has_no_time(tmp_path, value, number_format, text):
+    book = openpyxl.Workbook()
+    book.active.append(["day", "label"])
+    book.active.append([value, "a"])
+    book.active["A2"].number_format = number_format
+    book.save(tmp_path / "days.xlsx")
+    (row,) = read(tmp_path / "days.xlsx", Reading()).rows
+    assert row.values["day"] == text
 
 
 def test_a_spreadsheet_with_entities_or_too_large_is_refused(tmp_path, monkeypatch):
