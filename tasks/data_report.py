@@ -5,8 +5,10 @@ It is built during the import and stored with the task. Problems are reported bu
 
 import itertools
 import math
+import re
 from collections import Counter
 from dataclasses import replace
+from difflib import get_close_matches
 from statistics import fmean
 from typing import Any
 
@@ -29,7 +31,8 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
     other texts in the test file), respelled and same_options [{file, ids}], baseline_name,
     baseline (None unless the task has labels or "no answer"), ceiling, floors [{name, s1}] for
     guessing among the answers that the test file lists. With strata: strata {file: {stratum: n}}.
-    With files of several examples that all have one label: one_label {file: label}.
+    With labels: labels {file: {label: n}}, and one_label {file: label} for files of several
+    examples that all have one label.
     """
     test = next(file for file in files if file.kind == "test")
     trains = [file for file in files if file.kind == "train"]
@@ -59,7 +62,7 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
             **_bounds(card, test),
         }
         | _strata(files)
-        | _one_label(card, files)
+        | (_labels(files) if card.answered_by == LABEL else {})
     )
 
 
@@ -71,12 +74,14 @@ def _strata(files: list[SplitFile]) -> dict[str, Any]:
     return {"strata": strata} if any({*counts} - {""} for counts in strata.values()) else {}
 
 
-def _one_label(card: Card, files: list[SplitFile]) -> dict[str, Any]:
-    """Return {one_label: {file: label}}, or {} if all files of several examples differ in label."""
-    large = [file for file in files if card.answered_by == LABEL and len(file.records) > 1]
-    golds = {file.filename: {record.gold[0] for record in file.records} for file in large}
-    labels = {file: names.pop() for file, names in golds.items() if len(names) == 1}
-    return {"one_label": labels} if labels else {}
+def _labels(files: list[SplitFile]) -> dict[str, Any]:
+    """Return {labels: {file: {label: examples}}}, with {one_label: {file: label}} if there are."""
+    labels = {file.filename: dict(Counter(r.gold[0] for r in file.records)) for file in files}
+    ones = {
+        file: label for file, of in labels.items() if len(of) == 1
+        for label, examples in of.items() if examples > 1
+    }  # fmt: skip
+    return {"labels": labels} | ({"one_label": ones} if ones else {})
 
 
 def report_from_0_to_1(report: dict[str, Any]) -> dict[str, Any]:
@@ -103,13 +108,26 @@ def _is_unreachable(card: Card, record: Record) -> bool:
 
 
 def _odd_labels(card: Card, files: list[SplitFile]) -> list[str]:
-    """Return the labels that the question spells differently in the data, as in MNLI."""
-    questions = {record.question for file in files for record in file.records}
+    """Return the labels that every question in the data spells differently, as in MNLI.
+
+    A question that names no label, or only some of them, is not odd: "Is the review positive?".
+    """
+    questions = {record.question for file in files for record in file.records} - {""}
+    asked = set.intersection(*map(_words, questions)) if questions else set()
+    spelled = asked - {word for label in card.labels for word in _words(label.name)}
     return [
         label.name
         for label in card.labels
-        if any(question and label.name not in question for question in questions)
+        if any(
+            close not in word and word not in close
+            for word in _words(label.name) - asked
+            for close in get_close_matches(word, spelled, cutoff=0.87)
+        )
     ]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[\w-]+", text.casefold()))
 
 
 def _sizes(trains: list[SplitFile]) -> dict[int, dict[int, frozenset[str]]]:
@@ -249,10 +267,18 @@ def _sizes_text(report: dict[str, Any]) -> list[str]:
     sentences = [origin(report["made_from"])] if "made_from" in report else []
     sentences += report.get("made_from", {}).get("notes", [])
     return sentences + [
-        f"{split['file']}: {split['examples']} examples, {split['empty_share']:.1f} % empty"
+        f"{split['file']}: {split['examples']} examples"
+        + (_labels_text(report, split["file"]) or f", {split['empty_share']:.1f} % empty")
         + _strata_text(report.get("strata", {}).get(split["file"], {}))
         for split in report["splits"]
     ]
+
+
+def _labels_text(report: dict[str, Any], file: str) -> str:
+    """Return the number of examples by label, most frequent first, such as ": 21 yes, 18 no"."""
+    counts = report.get("labels", {}).get(file, {})
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    return counts and f": {_list([f'{count} {label}' for label, count in ordered])}"
 
 
 def _strata_text(counts: dict[str, int]) -> str:
@@ -278,8 +304,7 @@ def warnings(report: dict[str, Any]) -> list[str]:
     if report["labels_not_in_question"]:
         names = ", ".join(report["labels_not_in_question"])
         sentences.append(
-            f"The question does not contain these labels: {names}. Check that annotators can match"
-            " the question to the choices"
+            f"The question in the files spells these labels differently from the choices: {names}"
         )
     for number, smaller, larger in report["not_nested"]:
         sentences.append(

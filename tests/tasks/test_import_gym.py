@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.study import minutes
-from tasks import exporting
+from tasks import data_report, exporting
 from tasks.formats import FormatError
 from tasks.gym import making, reader
 from tasks.models import Example, Split, Task
@@ -43,6 +43,18 @@ def test_k_shots_are_k_of_each_label_and_seeds_are_splits():
     )
     # The corpus has fewer than K examples of one label.
     assert Task.objects.get(name="superglue-cb").train_split(16, 1).examples.count() == 37
+
+
+@pytest.mark.real_data
+def test_no_label_of_the_real_tasks_is_called_odd():
+    made = [making.make(making.read_source(folder)) for folder in GYM.iterdir() if folder.is_dir()]
+    reports = {one.card.name: data_report.build(one.card, one.files) for one in made}
+    labelled = [report for report in reports.values() if "labels" in report]
+    assert (len(reports), len(labelled)) == (33, 20)
+    assert not any(report["labels_not_in_question"] for report in labelled)
+    counts = data_report.counts(reports["sick"])
+    assert "sick_train_16_1.jsonl: 48 examples: 16 contradiction, 16 entailment, 16 neutral" in counts
+    assert any(" and 37 more" in line for line in data_report.counts(reports["trec-finegrained"]))
 
 
 @pytest.mark.real_data

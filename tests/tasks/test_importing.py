@@ -4,6 +4,7 @@ import hashlib
 import json
 import resource
 import shutil
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -351,6 +352,40 @@ def test_files_whose_examples_all_have_one_label_are_reported(db):
     ]
     empty = SplitFile("test", None, None, "test.jsonl", factories.place_records("empty", 1) * 2)
     assert "one_label" not in data_report.build(factories.span_card(), [empty])
+
+
+def test_the_report_counts_labels_instead_of_empty_answers(db):
+    records = factories.label_records("mixed", 5)
+    report = factories.make_task(labels=factories.LABELS, test=records).report
+    assert report["labels"]["toy_test.jsonl"] == {"negative": 3, "positive": 2}
+    assert "toy_test.jsonl: 5 examples: 3 negative, 2 positive" in data_report.counts(report)
+    spans = factories.make_task(name="spans").report
+    assert "labels" not in spans
+    assert "toy_test.jsonl: 4 examples, 50.0 % empty" in data_report.counts(spans)
+    for older in (report, spans):  # reports stored before labels were counted
+        assert data_report.counts({key: older[key] for key in older if key != "labels"})
+
+
+@pytest.mark.parametrize(
+    ("question", "odd"),
+    [
+        ("", []),
+        ("Is the review positive?", []),
+        ("What does the review express?", []),
+        ("Negative or Positive?", []),
+        ("Is it negatively or positively meant?", []),
+        ("Is it positive or negetive?", ["negative"]),
+    ],
+)
+def test_only_labels_that_the_question_spells_differently_are_odd(question, odd):
+    records = [replace(r, question=question) for r in factories.label_records("mixed", 4)]
+    card = parse_card(factories.card_data(labels=factories.LABELS), "task.toml")
+    report = data_report.build(card, [SplitFile("test", None, None, "t.jsonl", records)])
+    assert report["labels_not_in_question"] == odd
+    told = f"The question in the files spells these labels differently from the choices: {odd}"
+    assert [line for line in data_report.warnings(report) if "spells" in line] == (
+        [told.replace("['", "").replace("']", "")] if odd else []
+    )
 
 
 def test_granularity_word_is_the_default_of_a_card():
