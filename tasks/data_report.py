@@ -315,7 +315,7 @@ def warnings(report: dict[str, Any]) -> list[str]:
             " in ".join(f"{number} of {size}" for size, number in chain.items())
             for chain in report["renumbering"].values()
         )
-        sentences.append(f"Nested after renumbering (--rechain applies it): {chains}")
+        sentences.append(f"Renumbering the training files would nest them: {chains}")
     return sentences
 
 

@@ -75,7 +75,7 @@ class Numbering(models.TextChoices):
 
     NOT_STATED = "", "not stated"
     PUBLISHED = "published", "as published"
-    RECHAINED = "rechained", "renumbered so that they nest (--rechain)"
+    RECHAINED = "rechained", "renumbered so that they nest"
 
 
 class Seen(models.TextChoices):

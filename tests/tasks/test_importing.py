@@ -388,6 +388,20 @@ def test_only_labels_that_the_question_spells_differently_are_odd(question, odd)
     )
 
 
+def test_no_sentence_of_the_report_names_an_option_of_the_command_line(db):
+    one, two = (factories.label_records(name, 4) for name in ("one", "two"))
+    trains = {(2, 1): one[:2], (2, 2): two[:2], (4, 1): two, (4, 2): one}
+    files = [
+        SplitFile("train", shots, number, f"t_train_{shots}_{number}.jsonl", records)
+        for (shots, number), records in trains.items()
+    ]
+    files.append(SplitFile("test", None, None, "t_test.jsonl", factories.label_records("t", 4)))
+    card = parse_card(factories.card_data(labels=factories.LABELS), "task.toml")
+    lines = data_report.lines(data_report.build(card, files))
+    assert [line for line in lines if line.startswith("Renumbering the training files would nest")]
+    assert not [line for line in lines if "--" in line]
+
+
 def test_granularity_word_is_the_default_of_a_card():
     told = parse_card(factories.card_data(granularity="word"), "task.toml")
     assert told.as_dict() == parse_card(factories.card_data(), "task.toml").as_dict()

@@ -91,7 +91,7 @@ def test_the_command_states_the_run_too(researcher, db, tmp_path):
     )  # fmt: skip
     file = PredictionFile.objects.get()
     assert file.run_text == (
-        "numbering renumbered so that they nest (--rechain); may have seen the test set: no;"
+        "numbering renumbered so that they nest; may have seen the test set: no;"
         " predicted on 2026-05-31; revision r1; method not stated; prompts and settings chosen:"
         " not stated"
     )
