@@ -134,7 +134,7 @@ def bar(scenario: Scenario, step: str, position: int) -> Bar:
     previous = _address(scenario, *places[index - 1]) if index else ""
     following = _address(scenario, *places[index + 1]) if index + 1 < len(places) else ""
     parts = [(NAMES[part], _address(scenario, part, 0), part == step) for part in sizes]
-    out = reverse("recruit", args=[scenario.study.name])
+    out = reverse("study_design", args=[scenario.study.name], fragment="previews")
     return Bar(str(scenario), parts, previous, following, out)
 
 

@@ -76,6 +76,7 @@ def _edit(
     context: dict[str, Any] = {
         "form": form, "is_new": is_new, "has_tasks": Task.objects.exists(),
         "study": None if is_new else study, "draft": study, "source": source,
+        "scenarios": [] if is_new else study.scenarios.select_related("task"),
         "sources": _sources(request) if is_new else [],
         "left_out": _left_out(source) if source else [], **extra,
     }  # fmt: skip
@@ -130,7 +131,8 @@ def _page(request: ResearcherRequest, study: Study, status: int = 200, **more: A
         "study": study, "tasks": in_order, "warnings": consequences.design_warnings(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
         "restrictions": consequences.restrictions(study),
-        "audience": audience.as_rows(study.audience), "arms": cross_task.training(study), **more,
+        "audience": audience.as_rows(study.audience), "arms": cross_task.training(study),
+        "scenarios": study.scenarios.select_related("task"), **more,
     }  # fmt: skip
     return render(request, "study/study_design.html", context, status=status)
 

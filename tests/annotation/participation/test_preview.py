@@ -102,21 +102,28 @@ def test_forms_of_the_preview_lead_to_the_next_page(ada, scenario):
     )
     assert last.url == address(scenario, "end")
     assert ada.get(address(scenario, "end")).context["questionnaire_url"] == reverse(
-        "recruit", args=[scenario.study.name]
+        "study_design", args=[scenario.study.name], fragment="previews"
     )
 
 
 def test_every_preview_page_links_out_and_to_the_other_parts(ada, scenario):
-    recruit = reverse("recruit", args=[scenario.study.name])
+    design = reverse("study_design", args=[scenario.study.name])
     for step in ("consent", "instructions", "training", "annotation", "end"):
         page = lxml.html.fromstring(ada.get(address(scenario, step)).content)
         (bar,) = page.xpath('//nav[@class="preview-bar"]')
         links = {a.text_content(): a.get("href") for a in bar.xpath(".//a")}
-        assert links["Close preview"] == recruit
+        assert links["Close preview"] == f"{design}#previews"
         assert links["Training step"] == address(scenario, "training")
         (current,) = bar.xpath('.//a[@aria-current="step"]')
         assert current.get("href") == address(scenario, step)
-    assert address(scenario, "consent") in ada.get(recruit).content.decode()
+
+
+def test_the_design_lists_previews_of_all_scenarios(ada, researcher, scenario):
+    draft = factories.make_study(researcher, scenario.task, name="draft", status="draft")
+    for study in (scenario.study, draft):
+        page = lxml.html.fromstring(ada.get(reverse("study_design", args=[study.name])).content)
+        links = {a.get("href"): a.text_content() for a in page.xpath('//ul[@class="previews"]//a')}
+        assert links == {address(cell, "consent"): str(cell) for cell in study.scenarios.all()}
 
 
 def test_a_preview_at_zero_shots_has_no_training(ada, scenario):
