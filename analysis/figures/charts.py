@@ -12,6 +12,7 @@ always scored with S1.
 from __future__ import annotations
 
 import json
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +26,10 @@ COLOURS = ["#0b4fa8", "#b3470b", "#1b6b2f", "#6b3fc0", "#53565f", "#8a5a00"]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 FILLS = [1, 0.5, 0.1, 0.75, 0.3, 0]  # opacity of bars
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 6]]
-COLUMNS = 3  # panels per row in print
+COLUMNS = 3  # most panels per row in print
+# Names at the ends of lines: pixels of a letter, height of a line as a share of the narrowest panel
+# in print, and the width of that panel, which is wider if there are at most two.
+LETTER, HEIGHT, NARROW, WIDE = 6, 0.13, 106, 260
 # Tooltip fields with one decimal place.
 SCORES = ("score:Q", "low:Q", "high:Q", "s1:Q", "gain:Q", "sd:Q")
 CONFIG: dict[str, Any] = {
@@ -40,7 +44,7 @@ CONFIG: dict[str, Any] = {
     "legend": {
         "labelColor": INK, "titleColor": INK, "orient": "top", "titleFontWeight": "normal",
         "labelFontSize": 12, "titleFontSize": 12, "titleOrient": "left", "symbolSize": 80,
-        "symbolStrokeWidth": 2, "symbolOpacity": 1,
+        "symbolStrokeWidth": 2, "symbolOpacity": 1, "labelLimit": 240,
     },
     "range": {"category": COLOURS},
     "mark": {"color": INK},
@@ -80,22 +84,35 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
     """Draw mean scores by shots for humans and models, one line per annotator group or model.
 
     Data: task, metric, shots, who, source (study, uploaded or published), score, low, high (empty
-    without an interval), n. Scores are multiplied by 100. Published figures have open marks and all
-    others have filled marks. Source: CLUES (2021), figure 1, here with intervals.
+    without an interval), n. Scores are multiplied by 100. Annotators of a study have thick lines
+    in colour, all others thin grey ones; published figures have open marks. Names are at the ends
+    of lines, or in a legend if they would overlap. Source: CLUES (2021), figure 1, here with
+    intervals.
     """
     names = list(dict.fromkeys(frame["who"]))
+    frame, share = _with_names_at_ends(frame)
     base = alt.Chart(frame)
-    x, y, with_metric = _shot_axes(frame, 12)
-    colour, dash, shape = _series(names)
+    x, y, with_metric = _shot_axes(frame, 12, share)
+    legend = None if share else alt.Legend(title=None)
+    groups = frame.loc[frame["source"] == "study", "who"].nunique()
+    colours = [INK] if groups == 1 else list(COLOURS[:groups])
+    colours += [SOFT] * (len(names) - groups)
+    colour, dash, shape = _series(names, alt.Scale(domain=names, range=colours), legend)
     bars = base.transform_filter("isValid(datum.low)")
     bars = bars.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
     points = {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": _tips(SERIES_TOOLTIP)}
+    people = base.transform_filter(alt.datum.source == "study")
+    others = base.transform_filter(alt.datum.source != "study")
     ours = base.transform_filter(alt.datum.source != "published")
     quoted = base.transform_filter(alt.datum.source == "published")
+    lines = {"x": x, "y": y, "color": colour, "strokeDash": dash}
+    ends = base.transform_filter("isValid(datum.end)").mark_text(align="left", dx=8)
     return _panels(
         _layered(
-            base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash),
+            others.mark_line(strokeWidth=1).encode(**lines),
+            people.mark_line(strokeWidth=2).encode(**lines),
             bars,
+            *([ends.encode(x=x, y=y, text="end:N", color=colour)] if share else []),
             ours.mark_point(filled=True, size=50, opacity=1).encode(**points),
             quoted.mark_point(filled=False, size=45, strokeWidth=1.5).encode(**points),
             data=frame,
@@ -112,13 +129,13 @@ def calibration_curve(frame: pd.DataFrame) -> alt.FacetChart:
     dashed diagonal.
     """
     names = list(dict.fromkeys(frame["who"]))
-    beside = f"datum.chance + 2 * indexof({json.dumps(names)}, datum.who) - {len(names) - 1}"
-    base = alt.Chart(frame).transform_calculate(beside=beside)
+    dodged = f"datum.chance + 2 * indexof({json.dumps(names)}, datum.who) - {len(names) - 1}"
+    base = alt.Chart(frame).transform_calculate(dodged=dodged)
     scale = alt.Scale(domain=[0, 100], padding=10)
     axis = alt.Axis(values=[0, 25, 50, 75, 100], grid=False)
-    x = alt.X("beside:Q", title="Stated confidence, %", axis=axis, scale=scale)
+    x = alt.X("dodged:Q", title="Stated confidence, %", axis=axis, scale=scale)
     y = alt.Y("s1:Q", title="S1 x 100", scale=scale)
-    colour, dash, shape = _series(names)
+    colour, dash, shape = _series(names, alt.Scale(domain=names), alt.Legend(title=None))
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
     tips = {"who:N": "Who", "chance:Q": "Confidence, %", "s1:Q": "S1 x 100", "low:Q": "95 % from",
             "high:Q": "to", "answers:Q": "Answers"}  # fmt: skip
@@ -134,6 +151,28 @@ def calibration_curve(frame: pd.DataFrame) -> alt.FacetChart:
     )
 
 
+def _with_names_at_ends(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
+    """Add a column `end` with each name at its last point, in the first panel that has one.
+
+    Also return the share of a panel's width that these names take. It is 0, and there are no
+    names, if they are too long or too close to each other.
+    """
+    if frame.empty:
+        return frame, 0
+    panels = sorted(set(frame["task"]), key=place)
+    last = frame.sort_values("shots", kind="stable").groupby(["task", "who"], sort=False).tail(1)
+    last = last.sort_values("task", key=lambda tasks: tasks.map(panels.index), kind="stable")
+    last = last.groupby("who", sort=False).head(1)
+    share = (LETTER * max(map(len, last["who"])) + 8) / (WIDE if len(panels) <= 2 else NARROW)
+    values = frame[["score", "low", "high"]].astype(float)
+    gap = HEIGHT * (values.max().max() - values.min().min())
+    ends = last.groupby("task")["score"]
+    is_close = any((scores.sort_values().diff() < gap).any() for _task, scores in ends)
+    if share > 0.45 or is_close:
+        return frame.assign(end=None), 0
+    return frame.assign(end=last["who"]), share
+
+
 def gains(frame: pd.DataFrame) -> alt.FacetChart:
     """Draw relative gains in percent as bars, by task and learner, with 95% intervals.
 
@@ -141,7 +180,7 @@ def gains(frame: pd.DataFrame) -> alt.FacetChart:
     gain, low and high (annotators only). Source: CrossFit (2021), Figures 4 and 5.
     """
     names, tasks = (list(dict.fromkeys(frame[name])) for name in ("who", "task"))
-    scale, legend = alt.Scale(domain=names), alt.Legend(title=None, labelLimit=240)
+    scale, legend = alt.Scale(domain=names), alt.Legend(title=None)
     axis = alt.Axis(labelAngle=-45, labelLimit=130, grid=False)
     x = alt.X("task:N", title=None, sort=tasks, axis=axis)
     base = alt.Chart(frame).encode(x=x, xOffset=alt.XOffset("who:N", scale=scale))
@@ -222,19 +261,19 @@ def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
 
     Data: task, shots, what (mean or annotator), annotator, block (from 0), first and last (numbers
     of its examples, from 1), middle (of these), s1, n (annotators in a mean, or an annotator's
-    examples). S1 is multiplied by 100. `shots` lists all shots of the study, so that groups look
+    examples), low and high (only for means: the t interval over annotators). S1 is multiplied by 100. `shots` lists all shots of the study, so that groups look
     the same in every figure. Source: CLUES (2021), appendix A.3 (means over whole sets).
     """
     x = _step_axis("middle:Q", "Training example (mean of each block)")
     names = {"first:Q": "Examples from", "last:Q": "to"}
-    return _panels(_lines(frame, x, _score_axis(), shots, names), own_x=True)
+    return _panels(_lines(frame, x, _score_axis(), shots, names))
 
 
 def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
     """Draw mean S1 over tenths of the annotation step, with annotators as thin lines.
 
     Data: task, shots, what (mean or annotator), annotator, part (from 1), s1, n (annotators in a
-    mean, or an annotator's examples). S1 is multiplied by 100.
+    mean, or an annotator's examples), low and high (only for means). S1 is multiplied by 100.
     """
     x = _step_axis("part:Q", "Tenth of the annotation step", nice=False)
     return _panels(_lines(frame, x, _score_axis(), shots, {"part:Q": "Tenth"}))
@@ -250,10 +289,15 @@ def _step_axis(field: str, title: str, **scale: Any) -> alt.X:
     return alt.X(field, title=title, axis=axis, scale=alt.Scale(zero=False, padding=10, **scale))
 
 
-def _shot_axes(frame: pd.DataFrame, padding: int) -> tuple[alt.X, alt.Y, bool]:
-    """Return the axes for scores by shots, and whether each panel must show its metric."""
-    axis = alt.Axis(values=_shots(frame), format="d", grid=False)
-    scale = alt.Scale(zero=False, nice=False, padding=padding)
+def _shot_axes(frame: pd.DataFrame, padding: int, share: float = 0) -> tuple[alt.X, alt.Y, bool]:
+    """Return the axes for scores by shots, and whether each panel must show its metric.
+
+    A `share` of the width stays free at the right.
+    """
+    shots = _shots(frame)
+    axis = alt.Axis(values=shots, format="d", grid=False)
+    end = shots[-1] + (shots[-1] - shots[0] or 1) * share / (1 - share) if share else alt.Undefined
+    scale = alt.Scale(zero=False, nice=False, padding=padding, domainMax=end)
     metrics = sorted(set(frame["metric"]))
     name = metrics[0] if len(metrics) == 1 else "Score"
     x = alt.X("shots:Q", title="Shots", axis=axis, scale=scale)
@@ -279,17 +323,22 @@ def _lines(
     means = base.transform_filter(alt.datum.what == "mean")
     dash = alt.StrokeDash("shots:N", scale=_scale(shots, DASHES), legend=legend)
     shape = alt.Shape("shots:N", scale=_scale(shots, SHAPES), legend=legend)
-    titles = {"shots:N": "Shots", **names, "s1:Q": "Mean S1 x 100", "n:Q": "Annotators"}
+    interval = {"low:Q": "95 % from", "high:Q": "to"}
+    titles = {"shots:N": "Shots", **names, "s1:Q": "Mean S1 x 100", **interval, "n:Q": "Annotators"}
+    bounded = means.transform_filter("isValid(datum.low)")
+    bars = bounded.mark_rule(strokeWidth=1, opacity=0.7)
+    bars = bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
     lines = means.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
     points = means.mark_point(filled=True, size=45, opacity=1)
     points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=_tips(titles))
-    return _layered(annotators, lines, points, data=frame)
+    return _layered(annotators, bars, lines, points, data=frame)
 
 
-def _series(names: Sequence[str]) -> tuple[alt.Color, alt.StrokeDash, alt.Shape]:
-    legend = alt.Legend(title=None, labelLimit=240)
+def _series(
+    names: Sequence[str], colours: alt.Scale, legend: alt.Legend | None
+) -> tuple[alt.Color, alt.StrokeDash, alt.Shape]:
     return (
-        alt.Color("who:N", scale=alt.Scale(domain=list(names)), legend=legend),
+        alt.Color("who:N", scale=colours, legend=legend),
         alt.StrokeDash("who:N", scale=_scale(names, DASHES), legend=legend),
         alt.Shape("who:N", scale=_scale(names, SHAPES), legend=legend),
     )
@@ -307,10 +356,13 @@ def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
     return chart
 
 
-def _panels(
-    chart: alt.LayerChart, own_x: bool = False, with_metric: bool = False
-) -> alt.FacetChart:
-    """Draw one panel per task in the paper's order. `own_x` is for tasks of different lengths."""
+def columns_of(panels: int, most: int) -> int:
+    """Return the number of panels per row, so that as few rows as possible are evenly filled."""
+    return math.ceil(panels / math.ceil(panels / most)) if panels else 1
+
+
+def _panels(chart: alt.LayerChart, with_metric: bool = False) -> alt.FacetChart:
+    """Draw one panel per task in the paper's order, all on the same axes."""
     alt.data_transformers.disable_max_rows()  # figures contain all rows of a study
     names = sorted(set(chart.data["task"]), key=place)  # type: ignore[index]  # _layered gave it
     tasks = alt.Facet("task:N", title=None, sort=names)
@@ -318,9 +370,7 @@ def _panels(
         metrics = dict(zip(chart.data["task"], chart.data["metric"], strict=True))  # type: ignore[index]
         titles = {name: f"{name} ({metrics[name]})" for name in names}
         tasks = tasks.header(title=None, labelExpr=f"({json.dumps(titles)})[datum.label]")
-    resolve = alt.Resolve(
-        axis=alt.AxisResolveMap(x="independent"),
-        scale=alt.ScaleResolveMap(x="independent") if own_x else alt.Undefined,
-    )
+    resolve = alt.Resolve(axis=alt.AxisResolveMap(x="independent"))
+    columns = columns_of(len(names), COLUMNS)
     # Use one call, because each chart method copies the whole chart.
-    return chart.facet(tasks, columns=COLUMNS, spacing=24, config=CONFIG, resolve=resolve)
+    return chart.facet(tasks, columns=columns, spacing=24, config=CONFIG, resolve=resolve)

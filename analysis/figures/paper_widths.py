@@ -8,6 +8,8 @@ import json
 import re
 from typing import Any
 
+from analysis.figures import charts
+
 INCHES = {"single": 3.25, "double": 6.75}  # one column, both columns
 DOTS = 300  # per inch in PNG files
 POINTS = 72  # per inch
@@ -21,7 +23,8 @@ def laid_out(spec: dict[str, Any], width: str, spare: float = 0) -> dict[str, An
     panel = spec["facet"]["field"]
     panels = len({row[panel] for rows in spec.get("datasets", {}).values() for row in rows})
     # In one column, two panels are stacked. Three or more would be too high.
-    columns = 1 if width == "single" and panels == 2 else max(1, min(MAX_PANELS[width], panels))
+    is_stacked = width == "single" and panels == 2
+    columns = 1 if is_stacked else charts.columns_of(panels, MAX_PANELS[width])
     room = (INCHES[width] * PIXELS + spare) / columns - AXIS
     sized = json.loads(json.dumps(spec))
     sized["columns"] = columns

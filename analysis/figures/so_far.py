@@ -23,7 +23,7 @@ from tasks.columns import points, shots_text
 from tasks.models import Task
 
 WIDTH, HEIGHT, TOP = 210, 150, 8  # size of a panel in SVG units
-FEWEST = 5  # with fewer annotators, the interval is too uncertain to draw
+FEWEST = 5  # with fewer annotators, the point is hollow
 MAX_MODELS = 3
 STEP = 20  # distance between the lines of the scale
 NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Simulated", Kind.MODEL: "Models"}
@@ -54,7 +54,7 @@ def for_study(study: Study, of_kind: str = "") -> SimpleNamespace | None:
         are_people=kinds[0] == Kind.PERSON,
         panels=[panel for panel in panels if any(series.dots for series in panel.series)],
         metrics=table.metrics,
-        has_band=any(panel.band for panel in panels),
+        has_bars=any(panel.bars for panel in panels),
         has_few=any(0 < n < FEWEST for lines in all_lines for n in lines.rows[0][3]),
         has_published=table.has_published,
     )
@@ -90,15 +90,15 @@ def _lines(
         ("CLUES", "published", [c.published.mean if c.published else math.nan for c in cells], []),
     ]  # fmt: skip
     rows = [row for row in rows if row[1] == "people" or not all(map(math.isnan, row[2]))]
-    return SimpleNamespace(task=task, rows=rows, ends=ends, floor=floor)
+    return SimpleNamespace(task=task, rows=rows, ends=ends, floor=floor, shots=table.shots)
 
 
 def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> SimpleNamespace:
     """Return the panel with these lines, on a scale from `lowest` to 100.
 
     `counts` contains the number of annotators per score and is empty for models. `is_few` marks
-    means over fewer than FEWEST. `drawn` lists the series from back to front, with humans on top.
-    `band` contains the interval polygon's points, and `floor` is the trivial baseline's y position.
+    means over fewer than FEWEST, `text` is what a dot shows on hover. `drawn` lists the series from back to front, with humans on top.
+    `bars` are the intervals (x, upper y, lower y), `band` has the points of their polygon, and `floor` is the trivial baseline's y position.
     """
 
     def place(index: int, score: float) -> tuple[float, float]:
@@ -109,7 +109,10 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
     for name, style, means, counts in lines.rows:
         places = {i: place(i, mean) for i, mean in enumerate(means) if not math.isnan(mean)}
         dots = [
-            SimpleNamespace(x=x, y=y, is_few=bool(counts) and counts[i] < FEWEST)
+            SimpleNamespace(
+                x=x, y=y, text=_text(lines, name, i, means[i], counts),
+                is_few=bool(counts) and counts[i] < FEWEST,
+            )
             for i, (x, y) in places.items()
         ]
         series.append(
@@ -123,8 +126,8 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
             )
         )
     intervals = [(i, low, high) for i, (low, high) in enumerate(lines.ends) if not math.isnan(low)]
-    edge = [place(i, high) for i, _low, high in intervals]
-    edge += [place(i, low) for i, low, _high in reversed(intervals)]
+    bars = [(*place(i, high), place(i, low)[1]) for i, low, high in intervals]
+    edge = [(x, high) for x, high, _low in bars] + [(x, low) for x, _high, low in bars[::-1]]
     task, metric = lines.task.name, lines.task.card.metric
     summary = "; ".join(f"{each.name} {', '.join(each.texts)}" for each in series)
     shots = ", ".join(map(str, table.shots))
@@ -134,6 +137,7 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
         shots=[(shots, place(index, 0)[0]) for index, shots in enumerate(table.shots)],
         series=series,
         drawn=series[::-1],
+        bars=bars,
         band=_joined(edge) if len(intervals) > 1 else "",
         scale=[(value, place(0, value)[1]) for value in range(lowest, 101, STEP)],
         floor=None if math.isnan(lines.floor) else place(0, lines.floor)[1],
@@ -141,9 +145,16 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
     )
 
 
+def _text(lines: SimpleNamespace, name: str, index: int, mean: float, counts: list[int]) -> str:
+    low, high = lines.ends[index]
+    interval = "" if math.isnan(low) else f", 95 % t interval {points(low)} to {points(high)}"
+    of = f"{interval}, n = {counts[index]}" if counts else ""
+    return f"{name}, {shots_text(lines.shots[index])}: {points(mean)}{of}"
+
+
 def _interval(scores: np.ndarray | None) -> tuple[float, float]:
-    """Return the 95% t interval for the mean over annotators, or NaN for fewer than FEWEST."""
-    if scores is None or len(scores) < FEWEST or np.isnan(scores).any():
+    """Return the 95% t interval for the mean over annotators, or NaN if there is none."""
+    if scores is None or np.isnan(scores).any():
         return math.nan, math.nan
     interval = t_interval_of_scores(scores, -1 if scores.min() < 0 else 0)
     return 100 * interval.low, 100 * interval.high

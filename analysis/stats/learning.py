@@ -11,12 +11,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
 from analysis.stats import uncertainty
+from analysis.stats.distributions import t_quantile
 from analysis.stats.uncertainty import ROUNDING, Numbers
 from tasks.cards import place
 
@@ -125,9 +127,16 @@ def _parts(frame: pd.DataFrame) -> pd.Series:
 
 
 def group_means(frame: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
-    """Return the mean over annotators by task, shots and `key`: s1 and n (annotators)."""
+    """Return the mean over annotators by task, shots and `key`: s1, n (annotators), low and high.
+
+    The last two are the ends of the 95% t interval within 0 to 100, or NaN for one annotator or
+    equal scores.
+    """
     grouped = frame.groupby([*GROUP, *key])["s1"]
-    return grouped.mean().to_frame().assign(n=grouped.size()).reset_index()
+    means, n, sd = grouped.mean(), grouped.size(), grouped.std().replace(0, math.nan)
+    reach = (n - 1).clip(lower=1).map(partial(t_quantile, 0.975)) * sd / n**0.5
+    ends = {"low": (means - reach).clip(lower=0), "high": (means + reach).clip(upper=100)}
+    return means.to_frame().assign(n=n, **ends).reset_index()
 
 
 def plateaus(curves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

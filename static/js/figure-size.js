@@ -2,11 +2,14 @@
 
 const NARROWEST = 240; // minimum px of a panel
 const WIDEST = 580; // maximum useful px of a panel: two fill the widest page
+const NARROW = 600; // px of a page on which a legend has two columns
+const SYMBOL = 40; // px of a legend's symbol and gaps
 const AXIS = 62; // px to the left of a row for its axis and to the right for half a label
 
 /**
  * Return the specification with the number of panels per row and their width. There are as few rows
- * as the columns and the width allow, filled as evenly as possible.
+ * as the columns and the width allow, filled as evenly as possible. A legend never makes the figure
+ * wider than a narrow page.
  * @param {any} specification
  * @param {number} width
  */
@@ -18,5 +21,8 @@ export function fitted(specification, width) {
   const columns = Math.ceil(panels / Math.ceil(panels / most));
   const gaps = (columns - 1) * specification.spacing;
   const panelWidth = Math.min(WIDEST, Math.floor((width - AXIS - gaps) / columns));
-  return { ...specification, columns, spec: { ...specification.spec, width: panelWidth } };
+  const narrow = { columns: 2, labelLimit: Math.floor(width / 2) - SYMBOL };
+  const legend = { ...specification.config?.legend, ...(width < NARROW ? narrow : {}) };
+  const config = { ...specification.config, legend };
+  return { ...specification, columns, config, spec: { ...specification.spec, width: panelWidth } };
 }

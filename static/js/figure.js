@@ -11,6 +11,25 @@ import { fitted } from "./figure-size.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
+// The colours of charts.py, and the tokens that replace them.
+const TOKENS = {
+  "#1b1b1f": "ink",
+  "#53565f": "ink-2",
+  "#0b4fa8": "series-1",
+  "#b3470b": "series-2",
+  "#1b6b2f": "series-3",
+  "#6b3fc0": "series-4",
+  "#8a5a00": "series-6",
+};
+
+/** Return the layers of the chart in the colours of the page. */
+function inTokens(layers) {
+  const token = getComputedStyle(document.documentElement);
+  const colour = (light) => token.getPropertyValue(`--${TOKENS[light]}`).trim();
+  const pattern = new RegExp(Object.keys(TOKENS).join("|"), "g");
+  return JSON.parse(JSON.stringify(layers).replace(pattern, colour));
+}
+
 /** Return the config of the chart with the colours of tokens.css. */
 function inColoursOfThePage(config) {
   const token = getComputedStyle(document.documentElement);
@@ -65,6 +84,7 @@ class VegaFigure extends HTMLElement {
     this.result?.finalize();
     const drawing = fitted(this.specification, width);
     drawing.config = inColoursOfThePage(drawing.config);
+    drawing.spec = inTokens(drawing.spec);
     this.result = await vegaEmbed(this, drawing, {
       mode: "vega-lite",
       renderer: "svg",

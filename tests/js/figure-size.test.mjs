@@ -42,6 +42,12 @@ test("two panels fill the widest page", () => {
   assert.ok(62 + 20 + 2 * spec.width > 1230);
 });
 
+test("a legend has two columns on a narrow page, so that it is not wider than the page", () => {
+  const given = { ...figure(1), config: { legend: { labelLimit: 240, orient: "top" } } };
+  assert.deepEqual(fitted(given, 390).config.legend, { labelLimit: 155, orient: "top", columns: 2 });
+  assert.deepEqual(fitted(given, 1240).config, given.config);
+});
+
 test("the specification itself is left as it is", () => {
   const given = figure(4);
   fitted(given, 500);

@@ -2,11 +2,14 @@
 
 import csv
 import io
+import json
 import re
 
+import altair as alt
 import lxml.html
 import pypdf
 import pytest
+import vl_convert
 from django.urls import reverse
 
 from analysis.figures import data as figure_data
@@ -102,6 +105,62 @@ def test_published_figures_are_marked_and_have_no_interval():
     text = str(spec)
     assert "datum.source === 'published'" in text
     assert "isValid(datum.low)" in text
+
+
+def series(*names: str, scores: list[float], tasks: str = "a") -> dict:
+    """Return the figure of these series, which have one score each at 0 and 2 shots."""
+    row, nan = humans_models.SeriesRow, float("nan")
+    rows = [
+        row(task, "S1", shots, name, "uploaded" if number else "study", "", score, nan, nan, 3, "", "")
+        for task in tasks
+        for shots in (0, 2)
+        for number, (name, score) in enumerate(zip(names, scores, strict=True))
+    ]  # fmt: skip
+    return figure_data.charts.humans_and_models(humans_models.frame(rows)).to_dict()
+
+
+def test_models_are_thin_grey_lines_behind_those_of_people():
+    layers = series("People", "gpt", scores=[80, 20])["spec"]["layer"]
+    models, people = (layer for layer in layers if layer["mark"]["type"] == "line")
+    assert models["mark"]["strokeWidth"] < people["mark"]["strokeWidth"]
+    scale = people["encoding"]["color"]["scale"]
+    assert scale == {"domain": ["People", "gpt"], "range": ["#1b1b1f", "#53565f"]}
+
+
+@pytest.mark.parametrize(
+    ("names", "scores", "tasks", "are_at_ends"),
+    [
+        (["People", "gpt"], [80, 20], "ab", True),
+        (["People", "gpt"], [80, 20], "abcd", True),
+        (["People", "a-model"], [80, 20], "ab", True),
+        (["People", "a-model"], [80, 20], "abcd", False),  # too long for four panels in a column
+        (["People", "gpt", "bert"], [80, 22, 20], "a", False),  # they would overlap
+        (["People", "a model with a long name"], [80, 20], "a", False),
+    ],
+)
+def test_names_are_at_the_ends_of_lines_if_they_fit_else_in_a_legend(
+    names, scores, tasks, are_at_ends
+):
+    spec = series(*names, scores=scores, tasks=tasks)
+    alt.FacetChart.from_dict(spec, validate=True)
+    drawn = vl_convert.vegalite_to_svg(json.dumps(spec))
+    texts = re.findall(r"<text[^>]*>([^<]+)</text>", drawn)
+    assert [texts.count(name) for name in names] == [1] * len(names)  # in one panel, or the legend
+    layers = spec["spec"]["layer"]
+    assert any(layer["mark"]["type"] == "text" for layer in layers) is are_at_ends
+    assert ("role-legend" in drawn) is not are_at_ends
+
+
+def test_panels_fill_their_rows_evenly_and_share_their_axes():
+    columns = {}
+    for panels in (1, 2, 3, 4, 5, 7):
+        spec = series("People", scores=[50], tasks="abcdefg"[:panels])
+        assert "scale" not in spec["resolve"]
+        widths = [paper_widths.laid_out(spec, width)["columns"] for width in ("single", "double")]
+        columns[panels] = [spec["columns"], *widths]
+    assert columns == {
+        1: [1, 1, 1], 2: [2, 1, 2], 3: [3, 2, 3], 4: [2, 2, 2], 5: [3, 2, 3], 7: [3, 2, 3]
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("width", "inches"), [("single", 3.25), ("double", 6.75)])

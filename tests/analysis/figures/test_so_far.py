@@ -38,7 +38,7 @@ def overview(client, study: Study) -> str:
 
 
 @pytest.mark.long
-def test_the_panel_has_table_means_and_a_band_from_five_people(ada, study):
+def test_the_panel_has_table_means_with_intervals_however_few_annotators(ada, study):
     work(study, 0, 5)
     work(study, 2, 4)
     (panel,) = so_far.for_study(study).panels
@@ -46,19 +46,41 @@ def test_the_panel_has_table_means_and_a_band_from_five_people(ada, study):
     table = performance(study)
     assert people.texts == [f"{table.cells['toy-places', shots].mean:.1f}" for shots in (0, 2)]
     assert people.counts == ["5", "4"]
-    # Points of fewer than five people are hollow, without an interval; one interval isn't a band.
+    # Points of fewer than five people are hollow.
     assert [dot.is_few for dot in people.dots] == [False, True]
-    assert panel.band == ""
+    assert len(panel.bars) == 2
+    assert len(panel.band.split()) == 4
+    assert all(high < dot.y < low for dot, (_x, high, low) in zip(people.dots, panel.bars, strict=True))
     shown = overview(ada, study)
+    assert shown.count('class="result-bar"') == 2
     assert "Hollow points" in shown
-    assert "Band:" not in shown
     work(study, 2, 2)
     (panel,) = so_far.for_study(study).panels
-    assert len(panel.band.split()) == 4
     assert [dot.is_few for dot in panel.series[0].dots] == [False, False]
     shown = overview(ada, study)
     assert "Hollow points" not in shown
-    assert "Band: 95 % t interval over annotators." in shown
+    assert "Bars: 95 % t interval over annotators" in shown
+
+
+def test_one_annotator_or_equal_scores_have_no_interval(ada, study):
+    work(study, 0, 1)
+    for _number in range(2):
+        factories.work_through(factories.seat(study.scenarios.get(shots=2)))
+    (panel,) = so_far.for_study(study).panels
+    assert (panel.bars, panel.band) == ([], "")
+    assert "Bars:" not in overview(ada, study)
+
+
+def test_each_dot_shows_its_values_on_hover(ada, study, researcher):
+    work(study, 2, 3)
+    factories.predict(researcher, "gpt", study.tasks.get(), 2, 1)
+    people, model = so_far.for_study(study).panels[0].series
+    (dot,) = people.dots
+    assert dot.text == "People, 2 shots: 83.3, 95 % t interval 11.6 to 100.0, n = 3"
+    assert model.dots[0].text == "gpt, 2 shots: 100.0"
+    plot = re.search(r'<svg class="result-plot".*?</svg>', overview(ada, study), re.DOTALL)[0]
+    for text in (dot.text, model.dots[0].text):
+        assert f"<g><title>{text}</title>" in plot
 
 
 def test_higher_dots_mean_better_scores_within_the_scale(study):

@@ -90,6 +90,17 @@ def test_the_mean_of_a_group_is_over_annotators():
     means = learning.group_means(parts, ["part"])
     assert list(means["s1"]) == [50, 0]
     assert list(means["n"]) == [2, 2]
+    # The t interval around 50 is cut at both ends; equal scores have none.
+    assert means[["low", "high"]].to_numpy().tolist()[0] == [0, 100]
+    assert means[["low", "high"]].iloc[1].isna().all()
+
+
+def test_the_interval_of_a_group_is_the_t_interval_of_its_annotators():
+    scores = [40.0, 50.0, 60.0, 55.0]
+    parts = pd.DataFrame({"task": "toy", "shots": 10, "part": 1, "s1": scores})
+    (mean,) = learning.group_means(parts, ["part"]).itertuples()
+    interval = uncertainty.t_interval(scores)
+    assert (mean.low, mean.high) == pytest.approx((interval.low, interval.high))
 
 
 def test_the_order_of_the_rows_does_not_matter():
