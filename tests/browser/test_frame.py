@@ -192,6 +192,36 @@ def test_a_printed_report_has_no_site_header(page, study):
     expect(page.locator("nav.tabs")).to_be_hidden()
 
 
+def test_a_printed_report_looks_like_a_paper(page, study):
+    """Booktabs rules, figures as wide as the column, and nothing that is wider than the paper."""
+    for scenario in study.scenarios.all():  # so that contrasts have a table of many columns
+        factories.work_through(factories.seat(scenario), lambda turn: [])
+    visit(page, study)
+    page.goto(f"/studies/{study.name}/report/")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 673, "height": 970})  # A4 without its margins
+    assert page.locator("main table:has(thead th:nth-child(10))").count()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 673
+    rules = page.locator("main table").evaluate_all(
+        """tables => tables.map((table) => {
+          const width = (part, edge) =>
+            part ? getComputedStyle(part)[`border${edge}Width`] : "0px";
+          const head = table.querySelector("thead tr:last-child th");
+          const cells = [...table.querySelectorAll("tbody :is(th, td)")];
+          return [width(table, "Top"), width(head, "Bottom"), width(table, "Bottom"),
+            cells.every((cell) => ["Top", "Right", "Bottom", "Left"].every(
+              (edge) => width(cell, edge) === "0px")),
+            cells.every((cell) => ["rgba(0, 0, 0, 0)", "rgb(255, 255, 255)"].includes(
+              getComputedStyle(cell).backgroundColor))];
+        })"""
+    )
+    assert {tuple(rule) for rule in rules} == {("2px", "1px", "2px", True, True)}
+    picture = page.locator(".doc-figure img").first
+    assert abs(picture.evaluate("picture => picture.getBoundingClientRect().width") - 648) < 1
+    title = page.locator("h1")
+    assert title.evaluate("title => getComputedStyle(title).textAlign") == "center"
+
+
 def test_a_report_loads_its_pictures_later_and_prints_whole(page, study):
     factories.work_through(factories.seat(study.scenarios.first()))
     visit(page, study)
