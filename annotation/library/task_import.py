@@ -58,7 +58,7 @@ class AddForm(CardForm, PartitionForm, ReadingForm):
         label="Files",
         required=False,
         allow_empty_file=True,
-        help_text="Drop one file, several files or a ZIP here, at most 200 MB in total.",
+        help_text="Drop one file, several files, a folder or a ZIP here, at most 200 MB in total.",
         widget=FilesInput({"hx-preserve": True}),
     )
     folder = FilesField(

@@ -1,5 +1,6 @@
 /**
- * Shows the progress of an upload, and a warning if too much is selected.
+ * Shows the progress of an upload, and a warning if too much is selected. A folder that is dropped
+ * on the field selects all files in it, which browsers do only for files.
  *
  * Without this script, the form is an ordinary form.
  */
@@ -19,6 +20,41 @@ document.addEventListener("change", (event) => {
   say(form(event), bytes > most ? `These files are ${megabytes} MB. You can upload at most ${most / 1e6} MB.` : "");
   form(event).querySelector("[data-send]").disabled = bytes > most;
 });
+
+document.addEventListener("drop", async (event) => {
+  const target = /** @type {HTMLElement} */ (event.target);
+  const field = /** @type {HTMLInputElement | null} */ (target.closest?.(".drop-zone [type=file]"));
+  const items = field ? [...event.dataTransfer.items] : [];
+  const entries = items.map((item) => item.webkitGetAsEntry()).filter((entry) => entry);
+  if (!entries.some((entry) => entry.isDirectory)) return;
+  event.preventDefault();
+  const selected = new DataTransfer();
+  try {
+    for (const file of (await Promise.all(entries.map(filesIn))).flat()) selected.items.add(file);
+  } catch {
+    say(field.form, "The folder could not be read. Try again, or drop its files.");
+    return;
+  }
+  field.files = selected.files;
+  field.dispatchEvent(new Event("change", { bubbles: true }));
+});
+
+/**
+ * Return the files in a dropped file or folder, and in its folders.
+ * @param {any} entry
+ * @returns {Promise<File[]>}
+ */
+async function filesIn(entry) {
+  if (entry.isFile) return [await new Promise((resolve, reject) => entry.file(resolve, reject))];
+  const reader = entry.createReader();
+  const files = [];
+  for (;;) {
+    // A reader returns at most 100 entries at a time.
+    const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (!batch.length) return files;
+    files.push(...(await Promise.all(batch.map(filesIn))).flat());
+  }
+}
 
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (!form(event)) return;

@@ -37,6 +37,46 @@ def choose(page, clues, name: str, folder: str) -> None:
     page.get_by_role("button", name="Upload and check").click()
 
 
+def drop(page, path) -> None:
+    """Drop a file or folder of this computer on the field for files."""
+    box = page.get_by_label("Files", exact=True).bounding_box()
+    place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + 20}
+    data = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
+    chromium = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        chromium.send("Input.dispatchDragEvent", {"type": kind, "data": data, **place})
+
+
+@pytest.mark.journey
+def test_a_folder_is_dropped_as_its_files_would_be(ada, tmp_path):
+    """A Few-shot Gym folder with 105 files in it, more than a browser reads at a time."""
+    for name in (f"glue-{number}" for number in range(7)):
+        for seed in (13, 21, 42, 87, 100):
+            for part in ("train", "dev", "test"):
+                file = tmp_path / "gym" / name / f"{name}_16_{seed}_{part}.tsv"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text("It was fine.\tgood\n")
+    ada.goto("/tasks/add/")
+    drop(ada, tmp_path / "gym")
+    field = ada.get_by_label("Files", exact=True)
+    expect(field).to_have_js_property("files.length", 105)
+    (tmp_path / "moods.csv").write_text("text,mood\n" + "It was fine.,good\nDull.,bad\n" * 50)
+    drop(ada, tmp_path / "moods.csv")
+    expect(field).to_have_js_property("files.length", 1)
+
+
+@pytest.mark.real_data
+@pytest.mark.journey
+def test_a_dropped_folder_is_imported_like_a_zip(ada, clues):
+    ada.goto("/tasks/add/")
+    ada.locator("summary", has_text="Options").click()
+    ada.get_by_label("Card", exact=True).select_option("MNLI")
+    drop(ada, clues / "MNLI")
+    ada.get_by_role("button", name="Upload and check").click()
+    expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=30_000)
+    expect(ada.get_by_text("mnli_test.jsonl: 210 examples")).to_be_visible()
+
+
 @pytest.mark.real_data
 @pytest.mark.journey
 def test_mnli_is_uploaded_previewed_and_confirmed(ada, clues):
