@@ -1,12 +1,15 @@
 """Help links lead to the section of the documents that explains the current page."""
 
 import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import get_resolver, reverse
 
 from annotation.web.menu import PLACES
 from annotation.web.rights import POSTS
 from config.addresses import RESEARCHERS
 from config.help import DOCS, anchors, documents
+from tasks import uploads
 from tests import factories
 
 # Addresses that are not pages: parts of pages, redirects, files, and addresses only for POST.
@@ -60,6 +63,44 @@ def test_each_help_address_exists_in_the_documents(place):
     assert address in documents()
     text = (DOCS / documents()[address]).read_text(encoding="utf-8")
     assert not anchor or anchor in anchors(text)
+
+
+MOST_PAGES = 35  # of researchers, without signing in and two-factor authentication
+GLOBAL = {"search", "help_index", "your_account", "users"}
+ACCOUNT = {name for name, place in PLACES.items() if place == "operating/#signing-in"} - GLOBAL
+
+
+def test_researchers_have_few_pages(client, researcher, settings, tmp_path):
+    """A page is an address that shows the site's menu; `?show=` selects views of a page."""
+    settings.VAR_DIR = tmp_path
+    User.objects.filter(pk=researcher.pk).update(is_superuser=True)
+    client.force_login(researcher)
+    task = factories.make_task()
+    study = factories.make_study(researcher, task, shots=[0], rehearsal=True)
+    person = factories.seat(study.scenarios.get(), "simulated")
+    factories.work_through(person)
+    file = factories.predict(researcher, "a-model", task, 0)
+    with uploads.new_upload(researcher) as upload:
+        uploads.add(upload, [SimpleUploadedFile("toy_test.jsonl", b"{}")])
+    of_study = {
+        "name": study.name, "pseudonym": person.pseudonym, "scenario": study.scenarios.get().pk,
+        "step": "consent", "position": 0, "pk": task.test_split.examples.first().pk,
+    }  # fmt: skip
+    parts = {
+        "studies": of_study,
+        "tasks": {"name": task.name, "version": 1, "pk": upload.pk, "number": 1},
+        "models": {"name": file.model.name, "pk": file.model.pk},
+    }
+    every = {name for name in names() if not name.endswith("_file")} | GLOBAL
+    shown = set()
+    for name in every - PARTS - FILES - POST_ALONE - ACCOUNT:
+        route = get_resolver().reverse_dict.getlist(name)[0][0][0][0]
+        address = f"/{route % parts.get(route.partition('/')[0], {})}"
+        reply = client.get(address)
+        if reply.status_code == 200 and 'class="site-header"' in reply.content.decode():
+            shown.add(name)
+    assert {"study", "example", "participation", "task_upload", "model"} <= shown
+    assert len(shown) <= MOST_PAGES, sorted(shown)
 
 
 def test_pages_link_to_their_help_address(ada, researcher):
