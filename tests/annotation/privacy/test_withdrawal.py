@@ -27,6 +27,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.monitoring import progress
+from annotation.pay import ledger
 from annotation.privacy import withdrawal
 from annotation.protocol import comprehension, exclusion, own_questions, training_step
 from annotation.recruitment import consent, expiry, join_errors
@@ -80,6 +81,17 @@ def test_a_completed_annotator_retains_the_completion_code(client, seats):
     shown = [client.get(reverse("work", args=[seat.token])).content.decode() for seat in seats]
     assert seats[1].completion_code in shown[1]
     assert seats[0].completion_code not in shown[0]
+
+
+def test_the_last_page_says_who_pays_unless_the_pay_is_refused(client, seats):
+    Participation.objects.filter(pk=seats[0].pk).update(worked_seconds=600)
+    withdrawal.withdraw(seats[1].token)
+    withdrawal.withdraw(seats[0].token)
+    pages = [client.get(reverse("work", args=[seat.token])).content.decode() for seat in seats]
+    assert "by the researchers, with their next payments" in pages[0]
+    assert "by the people who invited you, after they get your code" in pages[1]
+    ledger.decide(seats[0], False, "sent random answers", None)
+    assert "payments" not in client.get(reverse("work", args=[seats[0].token])).content.decode()
 
 
 def test_the_tombstone_says_how_many_examples_are_gone(seats):
