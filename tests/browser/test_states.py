@@ -1,4 +1,4 @@
-"""Compare twelve states of the annotator's pages with the pictures in `states/`.
+"""Compare twelve states of the annotator's pages, in four looks, with the pictures in `states/`.
 
 Pictures are scaled to a quarter before the comparison, so that slight differences in font
 smoothing between browser versions don't matter. `make states` takes new pictures; review them
@@ -9,15 +9,16 @@ import io
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from PIL import Image, ImageChops
 from playwright.sync_api import Page, expect
 
-from annotation.models import Participation
+from annotation.models import Study
 from tasks.formats import Record
 from tests import factories
-from tests.browser.conftest import Desk, seat_before, settle
+from tests.browser.conftest import Desk, settle
 
 PICTURES = Path(__file__).parent / "states"
 SHRUNK = 4  # page pixels per side of one compared pixel
@@ -25,128 +26,216 @@ VISIBLE = 24  # of 255; smaller differences are ignored
 MOST = 0.004  # share of compared pixels that may differ, about two words in a paragraph
 
 FONTS = ("NotoSans-", "NotoSansArabic-", "NotoSansCJK-")  # prefixes of file names
-DESKTOP = {"viewport": {"width": 1366, "height": 657}}
+LAPTOP = {"viewport": {"width": 1366, "height": 657}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-LOOK = {"reduced_motion": "reduce", "bypass_csp": True}
+LOOKS = {"laptop": LAPTOP, "phone": PHONE, "arabic": LAPTOP}
+STILL = {"reduced_motion": "reduce", "bypass_csp": True}
 # Use one font for all languages, and hide text that depends on time or chance.
 FIXED = """
   :root { --font: "Noto Sans", "Noto Sans Arabic", "Noto Sans CJK SC",
                   "Noto Sans Symbols2" !important; }
-  .turn-left, .visit-numbers dd, .code { visibility: hidden !important; }
+  .turn-left, .visit-numbers dd:not(.visit-words), [data-copy] :is(input, output) {
+    visibility: hidden !important;
+  }
 """
 
-ENGLISH = (
-    "Anna Berg of Northwind told reporters in Oslo that the ferry to Bergen leaves on Sunday.",
-    "The choir of Saint Clare sang in Lima and in Quito before it went home to Turin.",
+
+class Story(NamedTuple):
+    """The texts of a study in one language; an annotator marks `marked` in the first text."""
+
+    language: str
+    title: str
+    description: str
+    consent: str
+    instructions: str
+    texts: tuple[str, ...]
+    asked: str
+    gold: tuple[tuple[str, ...], ...]
+    marked: tuple[str, ...]
+    feeling: str
+    feeling_hint: str
+    meals: tuple[str, ...]
+    labels: dict[str, str]
+
+
+ENGLISH = Story(
+    "en",
+    "Places in the news",
+    "Find the places in news sentences.",
+    "We study how well people find places. Taking part is voluntary.",
+    "Highlight each place.",
+    (
+        "Anna Berg of Northwind told reporters in Oslo that the ferry to Bergen leaves on Sunday.",
+        "The choir of Saint Clare sang in Lima and in Quito before it went home to Turin.",
+    ),
+    "Which places are named?",
+    (("Oslo", "Bergen"), ("Lima", "Quito", "Turin")),
+    ("Oslo", "Northwind"),
+    "How does the writer feel?",
+    "Choose the feeling, then submit.",
+    ("The soup was cold, and nobody said sorry.", "A feast from the first spoon on."),
+    {"negative": "The writer dislikes it.", "positive": "The writer likes it."},
 )
-ARABIC = ("سافرت ليلى حداد من القاهرة إلى بيروت يوم الأحد مع فريق النهر.",)
-PLACES = {"title": "Places", "question_selectable": False}
+ARABIC = Story(
+    "ar",
+    "الأماكن في الأخبار",
+    "ابحث عن الأماكن في جمل إخبارية.",
+    "ندرس مدى إجادة الناس لإيجاد الأماكن. المشاركة طوعية.",
+    "حدد كل مكان.",
+    (
+        "سافرت ليلى حداد من القاهرة إلى بيروت يوم الأحد مع فريق النهر.",
+        "غنت الجوقة في تونس قبل أن تعود إلى دمشق.",
+    ),
+    "ما الأماكن المذكورة؟",
+    (("القاهرة", "بيروت"), ("تونس", "دمشق")),
+    ("بيروت", "ليلى"),
+    "ما شعور الكاتب؟",
+    "اختر الشعور ثم أرسل.",
+    ("كان الحساء باردًا ولم يعتذر أحد.", "وليمة من أول ملعقة."),
+    {"سلبي": "لم يعجب الكاتب.", "إيجابي": "أعجب الكاتب."},
+)
 
 
-def span_seat(
-    researcher,
-    texts=ENGLISH,
-    asked="Which places are named?",
-    gold=("Oslo", "Bergen"),
-    interface="en",
-    **card,
-) -> Participation:
-    """Seat a participant at these training texts, with this interface language."""
+def spoken(story: Story) -> dict[str, str]:
+    direction = "rtl" if story.language == "ar" else "ltr"
+    return {
+        "title": story.title,
+        "description": story.description,
+        "language": story.language,
+        "direction": direction,
+    }
+
+
+def places(story: Story) -> tuple[dict[str, Any], list[Record]]:
+    card = {
+        "question_selectable": False,
+        "instructions": story.instructions,
+        "submit_hint": story.instructions,
+    }
     records = [
-        Record(f"s{index}", (text,), asked, tuple(gold), None) for index, text in enumerate(texts)
+        Record(f"s{index}", (text,), story.asked, gold, None)
+        for index, (text, gold) in enumerate(zip(story.texts, story.gold, strict=True))
     ]
-    study = {"title": "Places in the news", "interface_language": interface}
-    return seat_before(researcher, PLACES | card, records, True, **study)
+    return card | spoken(story), records
 
 
-def label_seat(researcher) -> Participation:
-    records = [
-        Record("l0", ("The soup was cold, and nobody said sorry.",), "How does the writer feel?",
-               ("negative",), None),
-        Record("l1", ("A feast from the first spoon on.",), "How does the writer feel?",
-               ("positive",), None),
-    ]  # fmt: skip
+def feelings(story: Story) -> tuple[dict[str, Any], list[Record]]:
     card = {
         "name": "toy-feeling",
-        "title": "Feeling",
-        "labels": factories.LABELS,
-        "submit_hint": "Choose how the writer feels, then submit.",
+        "labels": [
+            {"name": name, "definition": meaning, "example": meal}
+            for (name, meaning), meal in zip(story.labels.items(), story.meals, strict=True)
+        ],
+        "submit_hint": story.feeling_hint,
     }
-    return seat_before(researcher, card, records, True, title="Feelings about food")
+    records = [
+        Record(f"l{index}", (text,), story.feeling, (label,), None)
+        for index, (text, label) in enumerate(zip(story.meals, story.labels, strict=True))
+    ]
+    return card | spoken(story), records
 
 
-def mark(desk: Desk, *words: str) -> Desk:
-    for word in words:
-        desk.word(word).dblclick()
-    return desk
-
-
-def landing(page: Page, researcher) -> None:
-    task = factories.make_task(train={2: factories.place_records("a", 2)}, shots=[], **PLACES)
-    study = factories.make_study(
-        researcher, task, shots=[2], title="Places in the news", hourly_rate=12
+def study_of(researcher, story: Story, task=places) -> Study:
+    """Create a study with one training example and one test example."""
+    card, records = task(story)
+    made = factories.make_task(train={1: records[:1]}, shots=[], test=records[1:], **card)
+    return factories.make_study(
+        researcher,
+        made,
+        shots=[1],
+        title=story.title,
+        interface_language=story.language,
+        consent_text=story.consent,
+        hourly_rate=12,
     )
-    page.goto(f"/work/{factories.join(study).token}/")
 
 
-def question(page: Page, researcher) -> Desk:
-    return mark(Desk(page, span_seat(researcher)), "Oslo", "Northwind")
+def desk(page: Page, researcher, story: Story, task=places) -> Desk:
+    return Desk(page, factories.seat(study_of(researcher, story, task).scenarios.get()))
 
 
-def reveal(page: Page, researcher) -> Desk:
-    desk = question(page, researcher)
-    desk.reveal()
-    return desk
+def landing(page: Page, researcher, story: Story) -> None:
+    page.goto(f"/join/{study_of(researcher, story).link_code}/")
 
 
-def label_question(page: Page, researcher) -> Desk:
-    desk = Desk(page, label_seat(researcher))
-    page.locator("[name=label]").first.check(force=True)
-    return desk
+def consent(page: Page, researcher, story: Story) -> None:
+    page.goto(f"/work/{factories.join(study_of(researcher, story)).token}/")
 
 
-def label_reveal(page: Page, researcher) -> None:
-    label_question(page, researcher).reveal()
+def instructions(page: Page, researcher, story: Story) -> None:
+    consent(page, researcher, story)
+    page.locator("button[value=yes]").click()
+    page.locator(".visit-side").wait_for()
 
 
-def review(page: Page, researcher) -> None:
-    desk = Desk(page, span_seat(researcher, ENGLISH[:1]))
-    mark(desk, "Oslo").reveal()
-    desk.submit()
-    page.wait_for_selector("[data-state=review]")
+def question(page: Page, researcher, story: Story) -> Desk:
+    asked = desk(page, researcher, story)
+    for word in story.marked:
+        asked.word(word).dblclick()
+    return asked
 
 
-def drawer(page: Page, researcher) -> None:
-    question(page, researcher)
+def reveal(page: Page, researcher, story: Story) -> None:
+    question(page, researcher, story).reveal()
+
+
+def drawer(page: Page, researcher, story: Story) -> None:
+    question(page, researcher, story)
     page.locator("#help summary").first.click()
 
 
-def arabic_question(page: Page, researcher) -> Desk:
-    card = {"language": "ar", "direction": "rtl", "instructions": "حدد كل مكان."}
-    asked, gold = "ما الأماكن المذكورة؟", ("القاهرة", "بيروت")
-    seat = span_seat(researcher, ARABIC, asked, gold, interface="ar", title="الأماكن", **card)
-    return mark(Desk(page, seat), "ليلى")
+def label_question(page: Page, researcher, story: Story) -> Desk:
+    asked = desk(page, researcher, story, feelings)
+    page.locator("[name=label]").last.check(force=True)
+    return asked
 
 
-def arabic_reveal(page: Page, researcher) -> None:
-    arabic_question(page, researcher).reveal()
+def label_reveal(page: Page, researcher, story: Story) -> None:
+    label_question(page, researcher, story).reveal()
 
 
-DARK = {"color_scheme": "dark"}
-STATES: dict[str, tuple[Callable[..., object], dict]] = {
-    "landing": (landing, PHONE),
-    "question": (question, DESKTOP),
-    "question-dark": (question, DESKTOP | DARK),
-    "question-phone": (question, PHONE),
-    "reveal": (reveal, DESKTOP),
-    "reveal-phone-dark": (reveal, PHONE | DARK),
-    "label-forced-colours": (label_question, DESKTOP | {"forced_colors": "active"}),
-    "label-reveal": (label_reveal, DESKTOP),
-    "review": (review, DESKTOP),
-    "drawer": (drawer, DESKTOP),
-    "arabic-question": (arabic_question, DESKTOP),
-    "arabic-reveal-phone": (arabic_reveal, PHONE),
-}
+def review(page: Page, researcher, story: Story) -> Desk:
+    asked = desk(page, researcher, story)
+    asked.word(story.gold[0][0]).dblclick()
+    asked.reveal()
+    asked.submit()
+    page.wait_for_selector("[data-state=review]")
+    return asked
+
+
+def main_part(page: Page, researcher, story: Story) -> None:
+    asked = review(page, researcher, story)
+    asked.submit()
+    page.wait_for_selector("[data-state=question]")
+    asked.ready()
+
+
+def end(page: Page, researcher, story: Story) -> None:
+    asked = desk(page, researcher, story)
+    factories.work_through(asked.seat)
+    page.goto(f"/work/{asked.seat.token}/")
+
+
+def withdrawn(page: Page, researcher, story: Story) -> None:
+    asked = desk(page, researcher, story)
+    factories.work_through(asked.seat, limit=1)
+    page.goto(f"/work/{asked.seat.token}/withdraw/")
+    page.locator(".visit-erase").click()
+
+
+REACH = {
+    each.__name__.replace("_", "-"): each
+    for each in (
+        landing, consent, instructions, question, reveal, drawer,
+        label_question, label_reveal, review, main_part, end, withdrawn,
+    )
+}  # fmt: skip
+FORCED_COLOURS = "label-question-forced-colours"
+STATES: dict[str, tuple[Callable[..., object], dict, Story]] = {
+    f"{state}-{look}": (reach, setting, ARABIC if look == "arabic" else ENGLISH)
+    for state, reach in REACH.items()
+    for look, setting in LOOKS.items()
+} | {FORCED_COLOURS: (label_question, LAPTOP | {"forced_colors": "active"}, ENGLISH)}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -177,24 +266,30 @@ def share_that_differs(taken: Image.Image, kept: Image.Image) -> float:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_the_page_matches_its_stored_picture(open_browser, researcher, request, tmp_path, state):
-    reach, options = STATES[state]
-    page = open_browser(**{"color_scheme": "light"} | options | LOOK)
-    reach(page, researcher)
-    taken = take(page)
-    path = PICTURES / f"{state}.png"
-    if request.config.getoption("--renew-states"):
-        taken.quantize(64).save(path, optimize=True)
-    kept = Image.open(path).convert("RGB")
-    differing = share_that_differs(taken, kept)
-    seen = tmp_path / f"{state}.png"
-    taken.save(seen)
-    assert differing <= MOST, f"{differing:.1%} of {state} differs: compare {path} with {seen}"
+def test_the_page_matches_its_stored_pictures(open_browser, researcher, request, tmp_path, state):
+    """Each page is also taken in dark colours on a laptop."""
+    reach, setting, story = STATES[state]
+    page = open_browser(**{"color_scheme": "light"} | setting | STILL)
+    reach(page, researcher, story)
+    pictures = {state: take(page)}
+    if state.endswith("-laptop"):
+        page.emulate_media(color_scheme="dark")
+        pictures[state.replace("-laptop", "-dark")] = take(page)
+    differing = {}
+    for name, taken in pictures.items():
+        if request.config.getoption("--renew-states"):
+            taken.quantize(64).save(PICTURES / f"{name}.png", optimize=True)
+        taken.save(tmp_path / f"{name}.png")
+        kept = Image.open(PICTURES / f"{name}.png").convert("RGB")
+        share = share_that_differs(taken, kept)
+        if share > MOST:
+            differing[name] = f"{share:.1%}"
+    assert differing == {}, f"compare {PICTURES} with {tmp_path}"
 
 
 def test_the_position_in_the_review_is_not_cut(open_browser, researcher):
-    page = open_browser(**DESKTOP)
-    review(page, researcher)
+    page = open_browser(**LAPTOP)
+    review(page, researcher, ENGLISH)
     assert page.locator("[data-progress]").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
 
 
@@ -207,8 +302,8 @@ def test_the_position_in_the_review_is_not_cut(open_browser, researcher):
     ],
 )
 def test_a_changed_page_differs_from_its_picture(open_browser, researcher, change):
-    page = open_browser(**{"color_scheme": "light"} | DESKTOP | LOOK)
-    question(page, researcher)
+    page = open_browser(**{"color_scheme": "light"} | LAPTOP | STILL)
+    question(page, researcher, ENGLISH)
     before = take(page)
     page.add_style_tag(content=change)
     assert share_that_differs(take(page), before) > MOST
