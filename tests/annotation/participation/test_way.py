@@ -65,3 +65,12 @@ def test_the_page_shows_time_left_and_expected_pay(client, researcher):
     html = client.get(reverse("work", args=[seat.token])).content.decode()
     assert 'data-minutes-left="45"' in html
     assert "you will earn about 9.0" in html
+
+
+@pytest.mark.parametrize(("anchors", "said"), [(0, True), (1, False)])
+def test_only_training_says_that_the_main_part_has_no_feedback(client, researcher, anchors, said):
+    task = factories.make_task(test_size=5)
+    study = factories.make_study(researcher, task, shots=[2], anchor_examples=anchors)
+    seat = factories.seat(study.scenarios.get())
+    page = client.get(reverse("work", args=[seat.token])).content.decode()
+    assert ("without feedback" in page) is said
