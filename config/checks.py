@@ -76,12 +76,6 @@ def addresses_fit(**_options: Any) -> Iterator[CheckMessage]:
             hint=f"Set HTTPS={int(site.scheme == 'https')}, or change SITE_URL.",
             id="config.E006",
         )
-    if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < 20:
-        yield Warning(
-            "METRICS_TOKEN is too short and can be guessed.",
-            hint="Use `openssl rand -hex 32`.",
-            id="config.W007",
-        )
 
 
 @register(Tags.files, deploy=True)

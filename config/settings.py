@@ -103,7 +103,6 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     # First, so that every response has the security headers, whichever middleware returns it.
     "config.middleware.security_headers",
-    "config.metrics.measured",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -321,7 +320,7 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "config.saved_forms.csrf_failure"
 SECURE_SSL_REDIRECT = HTTPS
 # Requested from the local network without TLS.
-SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
+SECURE_REDIRECT_EXEMPT = [r"^health/"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 # HSTS preloading affects a whole domain, so this server does not enable it.
@@ -371,9 +370,6 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
-
-# Bearer token for /metrics. If empty, /metrics is disabled.
-METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
 
 LOG_FORMAT = "Json" if env_bool("LOG_JSON", False) else "Plain"
 LOGGING = {

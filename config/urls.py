@@ -14,7 +14,7 @@ from django.views.generic import TemplateView
 
 from annotation.accounts import tokens
 from annotation.web import menu
-from config import health, metrics, single_sign_on, users
+from config import health, single_sign_on, users
 from config.help import help_page, search
 from config.saved_forms import SecondStep, SignIn
 
@@ -97,5 +97,4 @@ urlpatterns = [
     path("help/<path:address>", help_page, name="help"),
     path("health/live", health.live, name="health_live"),
     path("health/ready", health.ready, name="health_ready"),
-    path("metrics", metrics.metrics, name="metrics"),
 ]

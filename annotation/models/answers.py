@@ -9,7 +9,6 @@ from django.db import connection, connections, models
 from django.db.models import F, Q
 from django.db.models.functions import Length
 from django.db.models.lookups import LessThanOrEqual
-from django.db.models.signals import post_save
 from django.utils import timezone
 
 from annotation.models.study import RATED, REVEALED, Step
@@ -347,5 +346,3 @@ def insert_together(rows: list[models.Model]) -> None:
         with connection.cursor() as cursor:
             cursor.execute(f'{"; ".join(statements)} RETURNING "{meta.pk.column}"', values)
             rows[-1].pk = cursor.fetchall()[-1][0]
-    for row in rows:
-        post_save.send(type(row), instance=row, created=True)
