@@ -8,11 +8,9 @@ row only suggests a review and never has an automatic effect.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
-
-from django.db.models import Sum
 
 from analysis.heavy import np
 from analysis.scores.columns import Table, between, percent
@@ -176,48 +174,3 @@ OVERLAP = Table(
     "overlap", "Error overlap with models", COLUMNS, table,
     {"often": OFTEN, "expected": AS_EXPECTED, "alarms": f"{ALARMS:.0%}"},
 )  # fmt: skip
-
-ASSUMED = 0.25  # chance of giving the model's answer where it is wrong, before there are data
-
-
-def detectable(study: Study, rows: Sequence[SimpleNamespace]) -> Iterator[SimpleNamespace]:
-    """Yield the detectable share of copying for each task, number of shots and model.
-
-    `rows` come from `table` and are empty until annotators have completed the study.
-    """
-    answered = defaultdict(list)
-    for row in rows:
-        answered[row.task, row.shots, row.model, row.source].append(row.overlap)
-    cells = study.scenarios.in_cells().order_by().values_list("task__name", "shots")
-    seats = sorted(cells.annotate(Sum("seats")), key=lambda cell: (place(cell[0]), cell[1]))
-    models = _models(study)
-    for task, shots, number in seats:
-        for (model, source), given in models.get(task, {}).items():
-            group = answered[task, shots, model, source]
-            errors = sum(answer is not None for answer in given.values())
-            annotators, chance = len(group) or number, ASSUMED
-            if group:
-                # A few copiers hardly change the median. One is added to avoid a chance of 0.
-                typical = float(np.median([overlap.same for overlap in group]))
-                chance = (typical + 1) / (errors + 2)
-            yield SimpleNamespace(
-                task=task, shots=shots, model=model, source=source, annotators=annotators,
-                errors=errors, telling=group[0].telling if group else NOTHING, chance=chance,
-                share=error_overlap.detectable(errors, chance, ALARMS / annotators),
-            )  # fmt: skip
-
-
-DETECTABLE = [
-    *COLUMNS[:2],
-    Column("model", "Model"),
-    Column("source", "Source"),
-    Column("annotators", "n", "annotators who completed the cell, or its seats before that"),
-    Column("errors", "Model’s errors", "examples on which the model is wrong"),
-    Column("telling", "Telling", "of these, examples on which more than half of the annotators are"
-        " right; unknown before annotators have completed the cell"),
-    Column("chance", "By chance", "share of the model’s errors that the median annotator makes,"
-        f" with one added; before there are annotators, {ASSUMED:.0%}", "share", percent),
-    Column("share", "Detectable copying", f"share of examples that an annotator must copy to be"
-        f" found with a probability of {error_overlap.POWER:.0%}, at a rate of {ALARMS:.0%} false"
-        " alarms over the annotators; –: no share is enough", "share", percent),
-]  # fmt: skip

@@ -162,13 +162,10 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
         cells = table_columns.cells(overlap.BRIEF, of_annotator)
         part = {"anchor": "overlap", "label": overlap.OVERLAP.title, "columns": overlap.BRIEF}
         return render(request, "web/_cells.html", part | {"cells": cells})
-    plan = overlap.detectable(study, rows)
     context |= {
         "table": overlap.OVERLAP.page(study, kind, rows),
         "agreeing": len({row.participation for row in rows if row.agrees}),
         "annotators": len({row.participation for row in rows if not row.overlap.why_not}),
-        "plan_columns": table_columns.on_page(overlap.DETECTABLE),
-        "plan_cells": table_columns.cells(overlap.DETECTABLE, plan),
     }
     return render(request, "scores/overlap.html", context)
 

@@ -129,19 +129,6 @@ def beta_nodes(number: int, df: float) -> tuple[np.ndarray, np.ndarray]:
     return (nodes + 1) / 2, vectors[0] ** 2
 
 
-def binomial_tails(n: int, p: float) -> np.ndarray:
-    """Return P(X >= k) for k from 0 to n, for the number X of n trials, 0 <= p <= 1.
-
-    Products of the ratios of neighbouring probabilities, from the most probable k.
-    """
-    mode = min(int((n + 1) * p), n)
-    up, down = np.arange(mode, n), np.arange(mode, 0, -1)
-    above = np.cumprod((n - up) * p / ((up + 1) * (1 - p)))
-    below = np.cumprod(down * (1 - p) / ((n - down + 1) * p))
-    sums = np.cumsum(np.concatenate([below[::-1], [1.0], above])[::-1])[::-1]
-    return sums / sums[0]
-
-
 def root(function: Callable[[float], float], low: float, high: float) -> float:
     """Return x with function(x) = 0, to 1e-12. Its signs at `low` and `high` must differ.
 

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from analysis.heavy import np
-from analysis.stats.distributions import binomial_tails, root
 from analysis.stats.uncertainty import ROUNDING, wilson
 
 UNKNOWN = -1
@@ -25,7 +24,6 @@ DRAWS = 250  # maximum permutations per annotator; Holm's first step requires 10
 CHAINS = 250  # permutations drawn at once
 BLOCK = 5  # chains traded at once: their arrays fit in a processor's cache
 ENOUGH = 20  # stop after this many permutations that reach the observed value
-POWER = 0.8  # of copiers found, in `detectable`
 TRADES = 2  # rounds of trades between the permutations of a chain
 
 
@@ -119,20 +117,6 @@ def overlaps(
         [o if o.why_not else replace(o, p=float(p)) for o, p in zip(row, of, strict=True)]
         for row, of in zip(results, ps, strict=True)
     ]
-
-
-def detectable(errors: int, chance: float, alarms: float) -> float:
-    """Return the share of copied examples at which POWER of copiers are detected, or NaN.
-
-    This is an approximation. On each of a model's `errors`, annotators give its answer with
-    probability `chance`, and copiers with probability share + (1 - share) x `chance`. The number
-    of such answers is compared with the binomial distribution at the false-alarm rate `alarms`.
-    """
-    unusual = int((binomial_tails(errors, chance) > alarms).sum())  # the fewest such answers
-    if errors < FEWEST_ERRORS or unusual > errors:
-        return math.nan
-    needed = root(lambda share: binomial_tails(errors, share)[unusual] - POWER, 0, 1)
-    return max(0.0, (needed - chance) / (1 - chance))
 
 
 def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.ndarray]:

@@ -14,7 +14,6 @@ from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from scipy import stats
 
 from analysis.documents.blocks import Grid
 from analysis.scores import overlap, sensitivity
@@ -130,26 +129,6 @@ def test_without_copiers_small_p_values_are_rare():
         )
         ps += [own.p for own in overlaps(people, [model], seed)[0] if not own.why_not]
     assert np.mean(np.array(ps) < 0.1) == pytest.approx(0.1, abs=0.05)
-
-
-def test_the_detectable_share_has_the_stated_power():
-    # With p = .25, P(20 or more of 40 errors) is at most .001, but P(19 or more) is not.
-    tail = stats.binom(40, 0.25).sf
-    share = error_overlap.detectable(40, 0.25, 0.001)
-    assert tail(19) <= 0.001 < tail(18)
-    assert stats.binom(40, share + (1 - share) * 0.25).sf(19) == pytest.approx(0.8)
-    assert np.isnan(error_overlap.detectable(4, 0.25, 0.001))
-    assert np.isnan(error_overlap.detectable(6, 0.5, 0.001))
-
-
-@pytest.mark.long
-def test_copiers_of_the_detectable_share_are_found():
-    share = error_overlap.detectable(34, 0.26, 0.001)  # typical for crowds of ten
-    found = []
-    for seed in range(30):
-        people, model = ai_use.crowd(np.random.default_rng(seed), copy=share)
-        found += [p < 0.01 for p in holm([own.p for own in overlaps(people, [model], seed)[0]])[:2]]
-    assert np.mean(found) > 0.7
 
 
 def test_names_of_answers_and_easy_examples_do_not_matter():
@@ -281,24 +260,6 @@ def test_the_annotators_page_loads_the_annotators_row(ada, compared):
         cells = [[cell.text_content() for cell in each] for each in row]
         result = "as expected" if person else "more often than expected"
         assert [each[:3] for each in cells] == [["T5-Large", result, share]]
-
-
-def test_the_page_plans_before_and_after_there_are_annotators(ada, researcher, compared):
-    draft = factories.make_study(
-        researcher, compared.tasks.get(), shots=[0], annotators=5, status="draft", name="planned"
-    )
-    plans = [detectable_of(ada, study) for study in (draft, compared)]
-    assert [row[4:7] for row in plans] == [["5", "8", "–"], ["5", "8", "8"]]
-    assert [row[7] for row in plans] == ["25%", "10%"]
-    shares = [int(row[8].rstrip("%")) for row in plans]
-    assert shares[1] < shares[0] < 100  # 25 % is above these annotators' chance agreement
-
-
-def detectable_of(client, study) -> list[str]:
-    """Return the cells of the row on detectable copying."""
-    page = client.get(reverse("overlap", args=[study.name]), follow=True).content.decode()
-    body = page.split('id="detectable"')[1].split("<tbody>")[1].split("</tbody>")[0]
-    return [cell.strip() for cell in re.findall(r"<t[hd][^>]*>([^<]*)<", body)]
 
 
 def test_the_report_has_one_line_for_each_annotator(compared):

@@ -1,8 +1,6 @@
 """Tails, quantiles, nodes and roots equal scipy's, over wider ranges than callers use."""
 
-import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -87,23 +85,6 @@ def test_normal_tails():
 def test_quantiles_of_gamma(a):
     expected = special.gammaincinv(a, SHARES)
     np.testing.assert_allclose(distributions.gamma_quantiles(SHARES, a), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 20, 100, 333, 1000, 20_000])
-@pytest.mark.parametrize("p", [0, 1e-6, 0.001, 0.01, 0.1, 0.25, 0.5, 0.77, 0.999, 1 - 1e-9, 1])
-def test_binomial_tails(n, p):
-    counts = np.arange(1, n + 1)
-    tails = distributions.binomial_tails(n, p)
-    assert tails[0] == 1
-    same(tails[1:], special.betainc(counts, n - counts + 1, p), rel=5e-12 if n > 1000 else 1e-12)
-
-
-@pytest.mark.parametrize(("n", "p"), [(0, 0.3), (3, 0.25), (40, 0.7), (333, 0.125)])
-def test_binomial_tails_are_exact_sums(n, p):
-    share = Fraction(p)
-    terms = [math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1)]
-    expected = [float(tail) for tail in itertools.accumulate(terms[::-1])][::-1]
-    np.testing.assert_allclose(distributions.binomial_tails(n, p), expected, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("df", [1, 2, 3, 7, 30, 299, 300, 2.5])
