@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from analysis.cross_task import learners
 from analysis.documents import planned_analysis, recruitment, results, wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import StudyRecord
@@ -35,6 +36,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
         "of_shots": tables.get(results.OF_SHOTS),
         "of_models": tables.get(results.OF_MODELS),
         "of_arms": tables.get(planned_analysis.ARM_GAINS),
+        "of_model_gains": tables.get(learners.TABLES[1].title),
         **planned_analysis.context(record.manifest),
         **_pay(record),
     }

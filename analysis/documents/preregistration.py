@@ -1,12 +1,12 @@
 """A study's preregistration, which describes its frozen design in prose.
 
 The text is generated from the manifest, and every export contains the manifest's hash. The only
-exceptions are the opening time, the version of the consent text, and the number of seats taken
-before opening.
+exceptions are the opening time, the version of the consent text, the number of seats taken before
+opening, and the strata of the test examples, which the content hashes of the tasks cover.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
@@ -30,6 +30,7 @@ class Opening:
     at: datetime
     consent_version: int
     seats_before: int
+    strata: Sequence[str] = ()  # tasks whose test examples have strata
 
 
 def for_study(study: Study) -> blocks.Document | None:
@@ -42,6 +43,7 @@ def for_study(study: Study) -> blocks.Document | None:
         study.consent_texts.latest("version").version,
         study.allocations.filter(at__lt=study.opened_at).count()
         + study.participations.filter(arrived_at__lt=study.opened_at).count(),
+        wording.strata(study),
     )
     return document(json.loads(study.manifest), opening)
 
@@ -49,7 +51,8 @@ def for_study(study: Study) -> blocks.Document | None:
 def document(manifest: Manifest, opening: Opening) -> blocks.Document:
     hypotheses = _quoted(manifest, "hypotheses", "As written before opening")
     questions = screening.parse(manifest["comprehension_questions"])
-    texts = markup.rendered("preregistration", _context(manifest, questions))
+    context = _context(manifest, questions, opening.strata)
+    texts = markup.rendered("preregistration", context)
     procedure = [*markup.texts(texts, "procedure_"), *wording.options(manifest), texts["tokeniser"]]
     pay = Bullets(markup.texts(wording.pay(manifest)))
     rules: list[Block] = [Bullets(markup.texts(texts, "rules_"))]
@@ -72,12 +75,14 @@ def document(manifest: Manifest, opening: Opening) -> blocks.Document:
     )
 
 
-def _context(manifest: Manifest, questions: list[screening.Question]) -> dict[str, Any]:
+def _context(
+    manifest: Manifest, questions: list[screening.Question], strata: Sequence[str]
+) -> dict[str, Any]:
     is_screened = manifest["qualification"]["rule"] != Qualification.NONE
     return {
         **wording.context(manifest),
         **planned_analysis.context(manifest),
-        "design": wording.design(manifest),
+        "design": wording.design(manifest, strata=strata),
         "questions": questions,
         "pauses": is_screened or manifest["comprehension_questions"].strip(),
         "seats": sum(scenario["seats"] for scenario in manifest["scenarios"]),

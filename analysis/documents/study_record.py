@@ -129,7 +129,7 @@ class StudyRecord:
     @cached_property
     def design(self) -> dict[str, str]:
         """Return the sentences about the design (templates/documents/design.txt) by block."""
-        return wording.design(self.manifest, wording.REPORTED)
+        return wording.design(self.manifest, wording.REPORTED, wording.strata(self.study))
 
     @cached_property
     def pay_sentences(self) -> dict[str, str]:

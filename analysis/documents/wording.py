@@ -2,11 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
 
+from django.db.models import Count
 from django.utils.translation import get_language_info
 
 from analysis.documents.blocks import Block, Bullets, Fact, Paragraph
@@ -21,6 +22,7 @@ from tasks.cards import parse_card
 from tasks.columns import grouped
 from tasks.gym import catalogue
 from tasks.metrics import METRICS
+from tasks.models import Example, Split
 
 Manifest = dict[str, Any]
 
@@ -186,6 +188,12 @@ def context(manifest: Manifest) -> dict[str, Any]:
         "has_several_shots": len(shots) > 1,
         "sham": arms[-2] if arms else None,
         "left_out": catalogue.left_out(partition, held_out, trained) if partition else "",
+        "with_images": [task["name"] for task in manifest["tasks"] if "images" in task["card"]],
+        "has_plateau": any(
+            split["kind"] == Split.Kind.TRAIN and split["examples"] > 2
+            for task in manifest["tasks"]
+            for split in task["splits"]
+        ),
         "confidence_percent": 100 * (manifest.get("confidence_share") or 0),
         "is_paid": is_paid(manifest),
         "is_hourly": float(manifest["hourly_rate"]),
@@ -203,9 +211,19 @@ CALLED = (
 )  # fmt: skip
 
 
-def design(manifest: Manifest, verbs: Verbs = PLANNED) -> dict[str, str]:
+def design(
+    manifest: Manifest, verbs: Verbs = PLANNED, strata: Sequence[str] = ()
+) -> dict[str, str]:
     """Return the sentences from templates/documents/design.txt by block."""
-    return rendered("design", context(manifest), v=verbs)
+    return rendered("design", context(manifest), v=verbs, strata=strata)
+
+
+def strata(study: Study) -> list[str]:
+    """Return the tasks whose test examples have strata, for example "MNLI (10 strata)"."""
+    tests = Example.objects.filter(split__task__in=study.tasks.all(), split__kind=Split.Kind.TEST)
+    rows = tests.exclude(stratum="").order_by("split__task__name").values_list("split__task__name")
+    counts = rows.annotate(n=Count("stratum", distinct=True))
+    return [f"{name} ({n} strata)" for name, n in counts if n > 1]
 
 
 def pay(manifest: Manifest, verbs: Verbs = PLANNED, **settled: Any) -> dict[str, str]:

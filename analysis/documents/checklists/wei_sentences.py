@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.cross_task import cross_task as gains
+from analysis.cross_task import learners
 from analysis.documents import methods, planned_analysis, recruitment, wording
 from analysis.documents.checklists.facts import Facts, ModelCell, between, by_task
 from analysis.documents.checklists.short_form import Answers, Status, prose, verdict
@@ -72,7 +73,7 @@ def _item_values(facts: Facts) -> dict[str, Any]:
         "test_range": between(facts.test_sizes.values()),
         "drawn": sampled,
         "readable": parts,
-        "with_images": [name for name, card in cards.items() if "images" in card],
+        "has_model_gains": any(learners.model_gains(facts.study)),
         "seats": sum(scenario["seats"] for scenario in facts.manifest["scenarios"]),
         "has_groups": facts.upstream or len(facts.shots) > 1,
         "shots": list(map(str, facts.shots)),

@@ -13,6 +13,8 @@ from django.urls import reverse
 from scipy import stats
 
 from analysis.cross_task import cross_task, learners, upstream
+from analysis.documents import blocks, checklists, preregistration, report
+from analysis.documents.checklists.facts import Facts
 from analysis.export.files import write_export
 from analysis.figures import data as figures
 from analysis.models import models
@@ -202,6 +204,19 @@ def test_people_and_models_share_a_table_and_only_people_have_an_interval(answer
     )
     assert toy.bands["above"][1:] == wilson(2, 3)
     assert len(every) == 4  # people have two more contrasts
+
+
+def test_documents_state_gains_of_models(answered):
+    sentence = (
+        "For a model with runs in several arms (in the annotator's seat, or uploaded), gains "
+    )
+    plan = blocks.as_markdown(preregistration.for_study(answered))
+    assert f"{sentence}are computed in the same way" in plan
+    document = report.for_study(answered)
+    (text,) = [part for part in document.sections if part.title == "Methods"]
+    assert f"{sentence}were computed" in " ".join(part.text for part in text.blocks)
+    evidence = checklists.for_study(Facts(answered), {})["wei-2025"].entries
+    assert any(f"{sentence}were computed" in entry.evidence for entry in evidence)
 
 
 def test_gains_of_people_and_models_correlate_by_rank(answered):

@@ -94,8 +94,8 @@ TABLE: dict[str, Row | Keys | Arms] = {
     "adjusts_for_anchors": Row(
         {"adjusts_for_anchors": True}, OPTION | {REPORT}, {"anchor_examples": 1}
     ),
-    "context_free_annotators": Keys({"context_free_annotators": 1}, {PLAN, METHODS}),
-    "confidence_share": Row({"confidence_share": 0.5}, OPTION),
+    "context_free_annotators": Keys({"context_free_annotators": 1}, STEPS),
+    "confidence_share": Row({"confidence_share": 0.5}, STEPS),
     "asks_reasons": Row({"asks_reasons": True}, STEPS, {"confidence_share": 0.5}),
     "max_screen_outs_in_a_row": Row({"max_screen_outs_in_a_row": 3}, {PLAN}, RULE),
     "decision_minutes": Row({"decision_minutes": 30}, STEPS, {"qualification": "researcher"}),

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.documents import report
+from analysis.documents import checklists, methods, preregistration, report, wording
 from analysis.documents.blocks import Grid, as_markdown
+from analysis.documents.checklists.facts import Facts
 from tests import factories
 from tests.analysis.scores.test_anchor_table import compared
 from tests.annotation.protocol import test_context_free as context_free
@@ -82,3 +83,48 @@ def test_other_designs_have_none_of_these_tables(researcher):
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
     assert not grids(study)
+
+
+def documents(study, **card) -> tuple[str, str, str]:
+    """Return preregistration, methods and checklist of a study with a changed card."""
+    record = Facts(study)
+    record.manifest["tasks"][0]["card"] |= card
+    opening = preregistration.Opening("", study.opened_at, 1, 0, wording.strata(study))
+    plan = as_markdown(preregistration.document(record.manifest, opening))
+    text = " ".join(part.text for part in methods.paragraphs(record, {}))
+    entries = checklists.for_study(record, {})["wei-2025"].entries
+    return plan, text, " ".join(entry.evidence for entry in entries)
+
+
+def test_documents_state_images_strata_and_the_plateau_of_designs_that_have_them(researcher):
+    tests = [
+        replace(row, stratum=("fiction", "travel")[index % 2])
+        for index, row in enumerate(factories.place_records("test", 6))
+    ]
+    study = factories.make_study(
+        researcher, factories.make_task(shots=(4,), test=tests), shots=[4], annotators=1
+    )
+    plain = factories.make_study(researcher, factories.make_task(name="other"), shots=[0, 2])
+    sentences = (
+        "The test examples of toy-places (2 strata) are grouped.",
+        "the point of no further gain",
+        "Examples of toy-places contain images with alternative texts",
+    )
+    with_all, without = documents(study, images=True), documents(plain)
+    for sentence in sentences:
+        assert [sentence in text for text in with_all] == [True] * 3
+        assert [sentence in text for text in without] == [False] * 3
+    assert "which annotators may enlarge" in with_all[0]
+    assert "which annotators could enlarge" in with_all[1]
+
+
+def test_the_checklist_states_question_alone_and_confidence(researcher):
+    task = context_free.make_task()
+    study = context_free.make_study(researcher, task, annotators=1, confidence_share=0.2)
+    plain = factories.make_study(researcher, task, shots=[0, 2], name="plain")
+    for sentence in (
+        "a further group of 3 annotators was given the test questions without their context",
+        "Annotators were asked how sure they were of 20 % of their answers.",
+    ):
+        assert sentence in documents(study)[2]
+        assert sentence not in documents(plain)[2]
