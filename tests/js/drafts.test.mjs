@@ -21,13 +21,13 @@ beforeEach(() => {
   globalThis.location = { pathname: "/work/secret-token/" };
 });
 
-test("a draft comes back for its own turn alone", () => {
+test("a draft is restored only for its own turn", () => {
   keepDraft("7", { v: 1, label: "positive" });
   assert.deepEqual(readDraft("7"), { v: 1, label: "positive" });
   assert.equal(readDraft("8"), null);
 });
 
-test("only the drafts of other turns are dropped", () => {
+test("clearing other drafts keeps the current one", () => {
   keepDraft("7", { v: 1 });
   keepDraft("8", { v: 2 });
   sessionStorage.setItem("another", "stays");
@@ -39,7 +39,7 @@ test("only the drafts of other turns are dropped", () => {
   assert.equal(readDraft("8"), null);
 });
 
-test("an answer on its way outlives the tab until another turn is shown", () => {
+test("an answer being sent is kept until another turn is shown", () => {
   keepDraft("7", { v: 1, label: "positive" });
   hold("7");
   globalThis.sessionStorage = storage();
@@ -51,7 +51,7 @@ test("an answer on its way outlives the tab until another turn is shown", () => 
   assert.deepEqual(Object.keys(localStorage), []);
 });
 
-test("the browser gets no token, one answer at most, and none of another participation", () => {
+test("the browser stores one answer per participation, and no token", () => {
   keepDraft("7", { v: 1, label: "positive" });
   hold("7");
   globalThis.location = { pathname: "/work/another/" };
@@ -67,14 +67,14 @@ test("the browser gets no token, one answer at most, and none of another partici
   assert.deepEqual(readDraft("7"), { v: 1, label: "positive" });
 });
 
-test("drafts that are not continued are dropped after a week", () => {
+test("drafts expire after a week", () => {
   localStorage.setItem("unsent:1", JSON.stringify({ turn: "1", at: Date.now() - 8 * 24 * 3600 * 1000, draft: {} }));
   localStorage.setItem("unsent:2", JSON.stringify({ turn: "2", at: Date.now() - 6 * 24 * 3600 * 1000, draft: {} }));
   dropDrafts(null);
   assert.deepEqual(Object.keys(localStorage), ["unsent:2"]);
 });
 
-test("the newer of what the tab and the browser have is restored", () => {
+test("the newest draft of tab and browser is restored", () => {
   localStorage.setItem("another", "stays");
   keepDraft("7", { v: 1, label: "positive" });
   hold("7");
@@ -86,12 +86,12 @@ test("the newer of what the tab and the browser have is restored", () => {
   assert.deepEqual(Object.keys(localStorage), ["another"]);
 });
 
-test("what is no draft is none", () => {
+test("malformed drafts are ignored", () => {
   sessionStorage.setItem("draft:7", "{");
   assert.equal(readDraft("7"), null);
 });
 
-test("a browser that refuses storage has no drafts and no errors", () => {
+test("without storage there are no drafts and no errors", () => {
   const refuse = () => { throw new Error("forbidden"); };
   Object.defineProperty(globalThis, "sessionStorage", { get: refuse, configurable: true });
   keepDraft("7", { v: 1 });

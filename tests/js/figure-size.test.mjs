@@ -13,25 +13,25 @@ const figure = (panels, columns = 3) => ({
   spec: { mark: "line" },
 });
 
-test("panels share the width with their axis and the gaps between them", () => {
+test("panels share the width with the axis and gaps", () => {
   const { columns, spec } = fitted(figure(6), 1000);
   assert.equal(columns, 3);
   assert.equal(spec.width, Math.floor((1000 - 62 - 40) / 3));
   assert.equal(spec.mark, "line");
 });
 
-test("a narrow page has one panel in a row, a wide one no wider panels than are of use", () => {
+test("narrow pages have one panel per row, and panels on wide pages have a maximum width", () => {
   assert.equal(fitted(figure(6), 390).columns, 1);
   assert.equal(fitted(figure(6), 100).columns, 1);
   assert.equal(fitted(figure(1), 2000).spec.width, 580);
 });
 
-test("there are never more panels in a row than the data or the specification has", () => {
+test("a row has no more panels than the data or the specification", () => {
   assert.equal(fitted(figure(2), 5000).columns, 2);
   assert.equal(fitted(figure(6, 3), 5000).columns, 3);
 });
 
-test("the rows are equally full where they can be", () => {
+test("panels are spread evenly over rows", () => {
   assert.equal(fitted(figure(4), 1240).columns, 2);
   assert.equal(fitted(figure(5), 1240).columns, 3);
   assert.equal(fitted(figure(7), 1240).columns, 3);
@@ -42,13 +42,13 @@ test("two panels fill the widest page", () => {
   assert.ok(62 + 20 + 2 * spec.width > 1230);
 });
 
-test("a legend has two columns on a narrow page, so that it is not wider than the page", () => {
+test("a legend has two columns on a narrow page", () => {
   const given = { ...figure(1), config: { legend: { labelLimit: 240, orient: "top" } } };
   assert.deepEqual(fitted(given, 390).config.legend, { labelLimit: 155, orient: "top", columns: 2 });
   assert.deepEqual(fitted(given, 1240).config, given.config);
 });
 
-test("the specification itself is left as it is", () => {
+test("the specification is not modified", () => {
   const given = figure(4);
   fitted(given, 500);
   assert.deepEqual(given, figure(4));

@@ -25,7 +25,7 @@ function drawerOf(...titles) {
 const order = ({ shown }) => shown.map((each) => each.dataset.window);
 const current = ({ shown }) => shown.filter((each) => each.current).map((each) => each.dataset.window);
 
-test("the asked kind moves to the front and alone is marked, turn after turn", () => {
+test("each turn moves its kind of question to the front and marks only that one", () => {
   const drawer = drawerOf("people", "places", "teams");
   for (const asked of ["places", "teams", "people"]) {
     markAsked(drawer, asked);
@@ -35,7 +35,7 @@ test("the asked kind moves to the front and alone is marked, turn after turn", (
   assert.equal(order(drawer).length, 3);
 });
 
-test("where no kind is asked, nothing moves and nothing is marked", () => {
+test("without a kind of question, nothing moves or is marked", () => {
   const drawer = drawerOf("people", "places");
   markAsked(drawer, "people");
   markAsked(drawer, "");

@@ -5,7 +5,7 @@ import { nearest, wanted } from "../../static/js/labels.js";
 
 const NAMES = ["activate_my_card", "card_arrival", "card", "Café payment", "lost-or-stolen card", "قرض"];
 
-test("a name is found by all words that are typed, in any order, without case and accents", () => {
+test("search matches all words in any order, ignoring case and accents", () => {
   assert.deepEqual(wanted(NAMES, "CARD st"), ["lost-or-stolen card"]);
   assert.deepEqual(wanted(NAMES, "card my"), ["activate_my_card"]);
   assert.deepEqual(wanted(NAMES, "cafe"), ["Café payment"]);
@@ -14,11 +14,11 @@ test("a name is found by all words that are typed, in any order, without case an
   assert.deepEqual(wanted(NAMES, "loan"), []);
 });
 
-test("nothing typed leaves all", () => {
+test("an empty search matches every label", () => {
   assert.deepEqual(wanted(NAMES, "  "), NAMES);
 });
 
-test("the nearest is the name itself, else one that begins so, else the first", () => {
+test("the best match is the exact name, then a prefix, then the first label", () => {
   assert.equal(nearest(NAMES, "Card"), "card");
   assert.equal(nearest(NAMES, "card a"), "card_arrival");
   assert.equal(nearest(NAMES, "pay"), "Café payment");

@@ -8,7 +8,7 @@ import { earnedInWords, gettext, ngettext, speaker, timeInWords, together } from
 
 const WORDS = ["%(count)s word", "%(count)s words"];
 
-test("without a table the sentence itself is said, in English", () => {
+test("without a catalogue, sentences are in English", () => {
   assert.equal(gettext("No connection."), "No connection.");
   assert.equal(gettext("Use only %(text)s", { text: "“Oslo”" }), "Use only “Oslo”");
   assert.equal(ngettext(...WORDS, 1), "1 word");
@@ -17,7 +17,7 @@ test("without a table the sentence itself is said, in English", () => {
   assert.equal(together("One.", "Two.", "Three."), "One. Two. Three.");
 });
 
-test("what the table lacks falls back to English", () => {
+test("missing translations fall back to English", () => {
   const german = speaker({ "No connection.": "Keine Verbindung." }, "de");
   assert.equal(german.gettext("No connection."), "Keine Verbindung.");
   assert.equal(german.gettext("Undone."), "Undone.");
@@ -25,7 +25,7 @@ test("what the table lacks falls back to English", () => {
   assert.equal(german.ngettext(...WORDS, 2), "2 words");
 });
 
-test("Arabic takes its six forms by the number", () => {
+test("Arabic uses its six plural forms", () => {
   const forms = [["zero", 0], ["one", 1], ["two", 2], ["few", 3, 4, 5], ["many", 11, 20], ["other", 100]];
   const table = { [WORDS[0]]: forms.map(([name, ...numbers]) => [`${name} %(count)s`, ...numbers]) };
   const arabic = speaker(table, "ar", true);
@@ -36,24 +36,24 @@ test("Arabic takes its six forms by the number", () => {
   assert.deepEqual([0, 1, 2].map(said), ["zero 0", "one 1", "two 2"]);
 });
 
-test("a language with one form has it for every number", () => {
+test("a language with one plural form uses it for every number", () => {
   const chinese = speaker({ [WORDS[0]]: [["%(count)s 个词", 0, 1, 2]] }, "zh-Hans");
   assert.deepEqual([0, 1, 2, 5, 100].map((n) => chinese.ngettext(...WORDS, n)[0]), ["0", "1", "2", "5", "1"]);
 });
 
-test("a language puts the pieces of a sentence, and whole sentences, in its own order", () => {
+test("translations can reorder placeholders and sentences", () => {
   const table = { "%(a)s of %(b)s": "%(b)s's %(a)s", "%(first)s %(second)s": "%(first)s%(second)s" };
   const other = speaker(table, "zh-Hans");
   assert.equal(other.gettext("%(a)s of %(b)s", { a: "book", b: "Ann" }), "Ann's book");
   assert.equal(other.together("一。", "二。"), "一。二。");
 });
 
-test("what is put in is put in as it is", () => {
+test("inserted values are not interpreted", () => {
   const { gettext: say } = speaker({}, "en");
   assert.equal(say("“%(text)s” $& %(other)s", { text: "%(other)s $& $1" }), "“%(other)s $& $1” $& %(other)s");
 });
 
-test("numbers are written as the language writes them, in the digits of the server", () => {
+test("numbers use the format of the language and the digits of the server", () => {
   assert.equal(speaker({}, "de").gettext("%(n)s", { n: 1234.5 }), "1234,5");
   assert.equal(speaker({}, "ar").numeral(12), "12");
   assert.equal(speaker({}, "de").numeral(1234.5, { minimumFractionDigits: 2 }), "1234,50");
@@ -61,12 +61,12 @@ test("numbers are written as the language writes them, in the digits of the serv
   assert.equal(timeInWords(7260), "2 h 1 min");
 });
 
-test("on a page from right to left a text of the task is isolated", () => {
+test("task texts are isolated on right-to-left pages", () => {
   assert.equal(speaker({}, "ar", true).isolated("U.S."), "\u2068U.S.\u2069");
   assert.equal(speaker({}, "en").isolated("U.S."), "U.S.");
 });
 
-test("the numbers that the server sends a form for reach every plural category of every language", () => {
+test("the sample numbers cover every plural category of every language", () => {
   const server = readFileSync(new URL("../../annotation/web/wording.py", import.meta.url), "utf8");
   const samples = server.match(/^SAMPLES = \((.*)\)$/mu)[1].split(", ").map((n) => Number(n.replaceAll("_", "")));
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
@@ -79,12 +79,12 @@ test("the numbers that the server sends a form for reach every plural category o
   }
 });
 
-test("time is whole minutes, with hours from the first on", () => {
+test("times are in minutes, and in hours from one hour up", () => {
   const cases = { 0: "0 min", 59: "0 min", 60: "1 min", 3599: "59 min", 3600: "1 h 0 min", 7325: "2 h 2 min" };
   for (const [seconds, words] of Object.entries(cases)) assert.equal(timeInWords(Number(seconds)), words);
 });
 
-test("earnings are rounded down to cents and end with the paid time", () => {
+test("earnings are rounded down and stop at the paid time", () => {
   assert.equal(earnedInWords(3600, 12), "12.00");
   assert.equal(earnedInWords(35, 12), "0.11");
   assert.equal(earnedInWords(36, 12), "0.12");

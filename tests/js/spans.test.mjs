@@ -23,16 +23,16 @@ function box(text, field = "context", index = 0) {
 const words = ({ pieces }) => pieces.filter((p) => p.token >= 0).map((p) => p.text);
 const at = (b, word) => words(b).indexOf(word);
 
-test("a span has its first word first, whichever was chosen first", () => {
+test("the ends of a span are ordered", () => {
   assert.deepEqual(pure.span(0, 7, 3), { box: 0, first: 3, last: 7 });
 });
 
-test("spans are kept in the order of the text", () => {
+test("spans are sorted by position", () => {
   const { spans } = pure.addSpan([pure.span(1, 0, 0), pure.span(0, 5, 6)], pure.span(0, 1, 2));
   assert.deepEqual(spans, [pure.span(0, 1, 2), pure.span(0, 5, 6), pure.span(1, 0, 0)]);
 });
 
-test("a new span replaces those that it overlaps, and no others", () => {
+test("a new span replaces only those it overlaps", () => {
   const before = [pure.span(0, 1, 2), pure.span(0, 4, 5), pure.span(0, 6, 6), pure.span(1, 2, 4)];
   const { spans, replaced } = pure.addSpan(before, pure.span(0, 2, 4));
   assert.equal(replaced, 2);
@@ -40,18 +40,18 @@ test("a new span replaces those that it overlaps, and no others", () => {
   assert.equal(before.length, 4);
 });
 
-test("where one highlight is allowed, a new one takes its place", () => {
+test("if one highlight is allowed, a new one replaces it", () => {
   const { spans, replaced } = pure.addSpan([pure.span(0, 1, 1)], pure.span(0, 5, 5), 1);
   assert.deepEqual([spans, replaced], [[pure.span(0, 5, 5)], 1]);
 });
 
-test("beyond the most highlights that are allowed nothing is added", () => {
+test("no highlight is added beyond the maximum", () => {
   const two = [pure.span(0, 1, 1), pure.span(0, 3, 3)];
   assert.equal(pure.addSpan(two, pure.span(0, 5, 5), 2), null);
   assert.equal(pure.addSpan(two, pure.span(0, 3, 4), 2).spans.length, 2);
 });
 
-test("an end of a span moves by one token", () => {
+test("the end of a span moves by one token", () => {
   const spans = [pure.span(0, 3, 5)];
   const after = (how) => pure.adjustSpan(spans, 0, how, 10).spans[0];
   assert.deepEqual(after("start-earlier"), pure.span(0, 2, 5));
@@ -60,7 +60,7 @@ test("an end of a span moves by one token", () => {
   assert.deepEqual(after("end-later"), pure.span(0, 3, 6));
 });
 
-test("an end stops at the text's ends, at one word and at a neighbour, and says so", () => {
+test("an end stops at the text, at one word and at other spans, and reports why", () => {
   const stopped = (spans, how) => pure.adjustSpan(spans, 0, how, 4).stopped;
   assert.match(stopped([pure.span(0, 0, 3)], "start-earlier"), /first word/);
   assert.match(stopped([pure.span(0, 0, 3)], "end-later"), /last word/);
@@ -86,7 +86,7 @@ const rightwards = () => true;
 const drag = (rects, from, to, reads = rightwards) =>
   pure.dragged(rects, pure.sidesOf(rects, ...from, reads), ...to, reads);
 
-test("a drag takes the pressed word wherever it was pressed, and the words up to the pointer", () => {
+test("a drag selects from the pressed word to the pointer", () => {
   const rects = laidOut([40, 50, 60]);
   for (const x of [0, 1, 20, 39, 40]) {
     assert.deepEqual(drag(rects, [x, 10], [90, 10]), { first: 0, last: 1 }, `from ${x}`);
@@ -96,7 +96,7 @@ test("a drag takes the pressed word wherever it was pressed, and the words up to
   }
 });
 
-test("a word entered by less than six pixels is not taken yet, a narrow sign from its middle", () => {
+test("a word is selected six pixels in, and a narrow character from its middle", () => {
   const rects = laidOut([40, 50, 4]);
   assert.deepEqual(drag(rects, [5, 10], [50, 10]), { first: 0, last: 0 });
   assert.deepEqual(drag(rects, [5, 10], [51, 10]), { first: 0, last: 1 });
@@ -106,7 +106,7 @@ test("a word entered by less than six pixels is not taken yet, a narrow sign fro
   assert.deepEqual(drag(rects, [80, 10], [34, 10]), { first: 0, last: 1 });
 });
 
-test("an end of a highlight is under a mouse at its edge, and under a finger at its knob", () => {
+test("ends are grabbed at the edge by mouse, and at the knob by touch", () => {
   const rects = laidOut([40, 50, 60], [30]);
   const grip = (x, y, isTouched = false, span = { first: 0, last: 1 }, reads = rightwards) =>
     pure.endAt(rects, span, x, y, reads, isTouched)?.fixed ?? null;
@@ -121,7 +121,7 @@ test("an end of a highlight is under a mouse at its edge, and under a finger at 
   assert.deepEqual([93, 2].map((x) => grip(x, 10, false, { first: 1, last: 0 }, () => false)), [0, 1]);
 });
 
-test("a drag that begins in a gap or a margin takes the word that it goes to", () => {
+test("a drag from a gap or margin selects the first word it enters", () => {
   const rects = laidOut([40, 50], [60]);
   assert.deepEqual(drag(rects, [42, 10], [60, 10]), { first: 1, last: 1 });
   assert.deepEqual(drag(rects, [43, 10], [20, 10]), { first: 0, last: 0 });
@@ -130,7 +130,7 @@ test("a drag that begins in a gap or a margin takes the word that it goes to", (
   assert.equal(drag(rects, [200, 10], [300, 10]), null);
 });
 
-test("a drag over lines ends with the line before where the next is not entered", () => {
+test("a drag does not select a line that it has not entered", () => {
   const rects = laidOut([40, 50], [60, 30], [20]);
   assert.deepEqual(drag(rects, [50, 10], [-9, 40]), { first: 1, last: 1 });
   assert.deepEqual(drag(rects, [50, 10], [30, 40]), { first: 1, last: 2 });
@@ -138,27 +138,27 @@ test("a drag over lines ends with the line before where the next is not entered"
   assert.deepEqual(drag(rects, [10, 70], [400, 10]), { first: 2, last: 4 });
 });
 
-test("a word that goes on in the next line is one word", () => {
+test("a word broken over two lines is one word", () => {
   const line = { token: 1, left: 0, right: 70, top: 30, bottom: 50 };
   const rects = [...laidOut([40, 50]), line];
   assert.deepEqual(drag(rects, [5, 10], [1, 40]), { first: 0, last: 1 });
   assert.deepEqual(drag(rects, [69, 40], [20, 10]), { first: 0, last: 1 });
 });
 
-test("in text that reads leftwards a word is entered from its right", () => {
+test("in right-to-left text, words are entered from the right", () => {
   const rects = laidOut([40, 50, 60]).reverse().map((rect, token) => ({ ...rect, token }));
   const leftwards = () => false;
   assert.deepEqual(drag(rects, [150, 10], [92, 10], leftwards), { first: 0, last: 0 });
   assert.deepEqual(drag(rects, [150, 10], [60, 10], leftwards), { first: 0, last: 1 });
 });
 
-test("the text of a span keeps its gaps", () => {
+test("the text of a span keeps its white space", () => {
   const b = box("a  b\nc");
   assert.equal(pure.textOf(b.pieces, 0, 2), "a  b\nc");
   assert.equal(pure.textOf(b.pieces, 1, 1), "b");
 });
 
-test("a typed text is found at its first place between word boundaries", () => {
+test("typed text is found at its first whole-word match", () => {
   const b = box("Lagoon and Mar-a-Lago , Lago");
   assert.deepEqual(pure.findText(b.pieces, "Lago"), { first: 6, last: 6 });
   assert.deepEqual(pure.findText(b.pieces, "Mar-a-Lago ,"), { first: 2, last: 7 });
@@ -167,13 +167,13 @@ test("a typed text is found at its first place between word boundaries", () => {
   assert.equal(pure.findText(b.pieces, ""), null);
 });
 
-test("a typed text that differs in case, apostrophes or spaces is recognised", () => {
+test("typed text may differ in case, apostrophes or spaces", () => {
   const b = box("In St. Mary’s  Church");
   const found = pure.findText(b.pieces, "st. mary's church", pure.simplified);
   assert.equal(pure.textOf(b.pieces, found.first, found.last), "St. Mary’s  Church");
 });
 
-test("the payload holds code points, not UTF-16 units", () => {
+test("the payload counts code points, not UTF-16 units", () => {
   const b = box("😀 Lago  e\u0301\n(x_1) <b>&amp;");
   const payload = pure.toPayload([pure.span(0, at(b, "Lago"), at(b, "Lago"))], false, [b]);
   assert.deepEqual(payload, {
@@ -190,7 +190,7 @@ test("a span of the question has no index", () => {
   assert.deepEqual(spans[1], { field: "context", index: 0, start: 0, end: 3 });
 });
 
-test("a draft comes back as it was", () => {
+test("a draft is restored unchanged", () => {
   const boxes = [box("Who ?", "question"), box("Ann met Bo"), box("Cy left", "context", 1)];
   const spans = [pure.span(0, 0, 1), pure.span(1, 0, 2), pure.span(2, 1, 1)];
   const draft = JSON.parse(JSON.stringify(pure.toPayload(spans, false, boxes)));
@@ -201,7 +201,7 @@ test("a draft comes back as it was", () => {
   });
 });
 
-test("a draft that does not fit these tokens is dropped whole", () => {
+test("a draft that does not fit the tokens is discarded", () => {
   const boxes = [box("Ann met Bo")];
   const draft = (...spans) => ({ v: 1, no_answer: false, spans });
   const good = { field: "context", index: 0, start: 0, end: 3 };
@@ -214,7 +214,7 @@ test("a draft that does not fit these tokens is dropped whole", () => {
   assert.equal(pure.fromPayload({ label: "neutral" }, boxes), null);
 });
 
-test("typing ahead finds the next word, and goes round", () => {
+test("typing ahead finds the next word and wraps around", () => {
   const texts = ["Lago", "at", "Lake", "é", "!", "Élan"];
   assert.equal(pure.typeAhead(texts, 0, "l"), 2);
   assert.equal(pure.typeAhead(texts, 2, "l"), 0);
@@ -227,7 +227,7 @@ test("typing ahead finds the next word, and goes round", () => {
   assert.equal(pure.typeAhead(texts, 0, "\u0301"), -1);
 });
 
-test("typing ahead goes over tokens that touch, as characters do", () => {
+test("typing ahead matches across adjacent tokens", () => {
   const pieces = [..."ไปสยาม และสมชายมา"].map((text) => ({ text, token: text === " " ? -1 : 0 }));
   const jump = (typed) => pure.typeAhead(pure.textsFrom(pieces, [...typed].length), 0, typed);
   assert.equal(jump("ส"), 2);
@@ -249,26 +249,26 @@ const rects = [0, 1].flatMap((line) =>
   })),
 );
 
-test("up and down go to the nearest word of the next line, and stop at the ends", () => {
+test("up and down move to the nearest word in the next line", () => {
   assert.equal(pure.onNextLine(rects, 0, 1, 27), 4);
   assert.equal(pure.onNextLine(rects, 5, -1, 45), 2);
   assert.equal(pure.onNextLine(rects, 1, -1, 25), 1);
   assert.equal(pure.onNextLine(rects, 4, 1, 25), 4);
 });
 
-test("home and end are those of the visual line", () => {
+test("Home and End use the visual line", () => {
   assert.equal(pure.endOfLine(rects, 4, -1), 3);
   assert.equal(pure.endOfLine(rects, 1, 1), 2);
 });
 
-test("a tap beside a word means that word, a tap far away means none", () => {
+test("a tap near a word selects it, a tap far away selects nothing", () => {
   assert.equal(pure.nearest(rects, 13, 10, 16), 0);
   assert.equal(pure.nearest(rects, 17, 10, 16), 1);
   assert.equal(pure.nearest(rects, 45, 60, 16), 5);
   assert.equal(pure.nearest(rects, 45, 90, 16), -1);
 });
 
-test("the name of a word is the run of capitalised words around it", () => {
+test("a name is the run of capitalised words around a word", () => {
   const b = box("Yesterday, Rodrigo Duterte met Ana Maria Paz of Mar-a-Lago. Rome\nBerlin won.");
   const name = (word) => {
     const { first, last } = pure.nameAt(b.pieces, at(b, word));
@@ -282,7 +282,7 @@ test("the name of a word is the run of capitalised words around it", () => {
   assert.equal(name("Berlin"), "Berlin"); // on another line
 });
 
-test("the first word of a sentence belongs to a name only if it was chosen", () => {
+test("the first word of a sentence is part of a name only if chosen", () => {
   const b = box("In Rio Ada went. “Bo Lee came”");
   const name = (word) => pure.nameAt(b.pieces, at(b, word));
   assert.deepEqual(name("Ada"), { first: 1, last: 2 });
@@ -290,7 +290,7 @@ test("the first word of a sentence belongs to a name only if it was chosen", () 
   assert.deepEqual(name("Bo"), { first: at(b, "Bo"), last: at(b, "Lee") });
 });
 
-test("words in capitals are no part of a name", () => {
+test("words in capitals are not part of a name", () => {
   const b = box("JAPAN GET LUCKY WIN");
   assert.deepEqual(pure.nameAt(b.pieces, 1), { first: 1, last: 1 });
 });

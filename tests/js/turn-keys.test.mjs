@@ -7,23 +7,23 @@ const question = { place: "turn", isReveal: false, choices: 0, noAnswer: true, t
 const labels = { ...question, choices: 3, noAnswer: false, typing: "" };
 const press = (key, situation = question, more = {}) => meaningOf({ key, ...more }, situation);
 
-test("digits choose a label, as far as there are labels", () => {
+test("digits choose labels", () => {
   assert.equal(press("2", labels), 2);
   assert.equal(press("4", labels), null);
   assert.equal(press("0", labels), null);
 });
 
-test("no digit chooses among more than nine labels", () => {
+test("digits do nothing if there are more than nine labels", () => {
   assert.equal(press("1", { ...labels, choices: 10 }), null);
   assert.equal(press("9", { ...labels, choices: 9 }), 9);
 });
 
-test("0 is no answer where there can be none", () => {
+test('0 chooses "no answer" if allowed', () => {
   assert.equal(press("0"), "none");
   assert.equal(press("0", { ...question, noAnswer: false }), null);
 });
 
-test("a letter of any script goes to a word, where there are words to mark", () => {
+test("letters of any script jump to a word if there are words to highlight", () => {
   for (const letter of ["s", "S", "é", "ж", "ع"]) assert.equal(press(letter), "typed");
   for (const other of ["5", "-", " ", "Tab", "F1"]) assert.equal(press(other), null);
   assert.equal(press("s", labels), null);
@@ -31,7 +31,7 @@ test("a letter of any script goes to a word, where there are words to mark", () 
   for (const place of ["typing", "control", "elsewhere"]) assert.equal(press("s", { ...question, place }), null);
 });
 
-test("what is typed outside the field of a typed answer goes into it", () => {
+test("typing outside the answer field fills it", () => {
   const number = { ...question, typing: "digits" };
   for (const key of ["0", "7", ".", "-"]) assert.equal(press(key, number), "typed");
   assert.equal(press("a", number), null);
@@ -40,7 +40,7 @@ test("what is typed outside the field of a typed answer goes into it", () => {
   for (const key of [" ", "?", "Tab"]) assert.notEqual(press(key, text), "typed");
 });
 
-test("Enter submits and continues in the turn, and keeps its function elsewhere", () => {
+test("Enter submits and continues, except on other controls", () => {
   assert.equal(press("Enter"), "go");
   assert.equal(press("Enter", { ...question, isReveal: true }), "go");
   for (const place of ["passage", "typing", "control", "elsewhere"]) {
@@ -48,20 +48,20 @@ test("Enter submits and continues in the turn, and keeps its function elsewhere"
   }
 });
 
-test("Ctrl+Enter submits from everywhere, also where single keys are off", () => {
+test("Ctrl+Enter always submits", () => {
   for (const place of ["passage", "typing", "control", "turn", "elsewhere"]) {
     assert.equal(press("Enter", { ...question, place, single: false }, { ctrlKey: true }), "go");
     assert.equal(press("Enter", { ...question, place }, { metaKey: true }), "go");
   }
 });
 
-test("in text fields single keys are letters", () => {
+test("shortcuts are off in text fields", () => {
   for (const key of ["0", "1", "?", "a"]) {
     assert.equal(press(key, { ...labels, noAnswer: true, place: "typing" }), null);
   }
 });
 
-test("in the passage 0 and ? mean what the panel says, and other keys are the highlighter's", () => {
+test("in the passage, only 0 and ? are shortcuts", () => {
   const passage = { ...question, place: "passage" };
   assert.equal(press("0", passage), "none");
   assert.equal(press("?", passage), "help");
@@ -71,25 +71,25 @@ test("in the passage 0 and ? mean what the panel says, and other keys are the hi
   for (const key of ["1", "a", "Enter"]) assert.equal(press(key, passage), null);
 });
 
-test("? shows the keys, from a button or a link too", () => {
+test("? shows the shortcuts, also from buttons and links", () => {
   assert.equal(press("?"), "help");
   assert.equal(press("?", { ...question, place: "control" }), "help");
 });
 
-test("0 is no answer from a button or a link too, and other keys are theirs", () => {
+test("0 also works on buttons and links, other keys do not", () => {
   const control = { ...question, place: "control" };
   assert.equal(press("0", control), "none");
   assert.equal(press("0", { ...control, noAnswer: false }), null);
   for (const key of ["1", "a", "Enter"]) assert.equal(press(key, control), null);
 });
 
-test("single keys can be switched off, and a reveal has none but Enter and ?", () => {
+test("shortcuts can be switched off, and a reveal has only Enter and ?", () => {
   for (const key of ["0", "1", "Enter", "?"]) assert.equal(press(key, { ...labels, single: false }), null);
   assert.equal(press("0", { ...question, isReveal: true }), null);
   assert.equal(press("1", { ...labels, isReveal: true }), null);
 });
 
-test("a key that is held down means nothing more, nor one with Alt", () => {
+test("repeated keys and Alt are ignored", () => {
   assert.equal(press("Enter", question, { repeat: true }), null);
   assert.equal(press("1", labels, { altKey: true }), null);
 });
