@@ -48,4 +48,4 @@ class AnnotationConfig(AppConfig):
         }
         receivers = {"webhooks": periodic.Part(webhooks.collect_and_send)}
         periodic.LAST = ask_others | periodic.LAST | receivers
-        jobs.MODULES["simulate"] = "annotation.simulation.rehearsal_job"
+        jobs.MODULES["simulate"] = "annotation.simulation.simulated_annotators"

@@ -13,8 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.models import Kind, Status, Study
-from annotation.simulation import rehearsal_job
-from annotation.simulation.simulated_annotators import POLICIES
+from annotation.simulation import simulated_annotators
+from annotation.simulation.policies import POLICIES
 from annotation.study.design import DesignError
 from annotation.web import form_bodies, jobs
 from annotation.web.access import ResearcherRequest, job_of, signed_in, study_of
@@ -53,31 +53,30 @@ class SimulationForm(PageForm):
 
     def start(self, study: Study, by: User) -> Job:
         """Start the job. Raises NoRehearsal, and ValueError for an unknown policy."""
-        data = self.cleaned_data
-        return rehearsal_job.start(study, data["policy"], data["number"], data["seed"] or 0, by)
+        return simulated_annotators.start(study, by, **self.cleaned_data)
 
 
 @signed_in("GET", "POST")
 def rehearse(request: ResearcherRequest, name: str) -> HttpResponse:
     study = study_of(request, name, right_to("rehearsal"))
-    earlier = rehearsal_job.jobs_of(study)
+    earlier = simulated_annotators.jobs_of(study)
     first = {"policy": earlier[0].parameters["policy"]} if earlier else {}
     form = SimulationForm(request.POST or None, initial=first)
     if request.method == "POST" and not is_shown_again(request) and form.is_valid():
         try:
             with transaction.atomic():  # no rehearsal without annotators
                 if not study.rehearsal:
-                    study = rehearsal_job.rehearsal_of(study, request.user)
+                    study = simulated_annotators.rehearsal_of(study, request.user)
                 form.start(study, request.user)
             return redirect("rehearsal", study.name)
-        except (rehearsal_job.NoRehearsal, DesignError) as error:
+        except (simulated_annotators.NoRehearsal, DesignError) as error:
             form.add_error(None, str(error))
         except ValueError as error:
             form.add_error("policy", str(error))
     status = 422 if form.is_bound and form.errors else 200
     context: dict[str, Any] = {
-        "study": study, "form": form, "free": rehearsal_job.free_seats(study),
-        "jobs": earlier, "admitted": rehearsal_job.admitted(study),
+        "study": study, "form": form, "free": simulated_annotators.free_seats(study),
+        "jobs": earlier, "admitted": simulated_annotators.admitted(study),
         "waiting": study.participations.filter(kind=Kind.SIMULATED, status=Status.WAITING).count(),
     }  # fmt: skip
     return render(request, "simulation/simulated_annotators.html", context, status=status)
@@ -87,7 +86,7 @@ def rehearse(request: ResearcherRequest, name: str) -> HttpResponse:
 def simulation_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     study = study_of(request, name, right_to("rehearsal_run"))
     job = job_of(request, pk)
-    if job.kind != rehearsal_job.KIND or job.parameters["study"] != study.pk:
+    if job.kind != simulated_annotators.KIND or job.parameters["study"] != study.pk:
         raise Http404
     reply = poll(request, job, reverse("rehearsal", args=[study.name]))
     waits = study.participations.filter(kind=Kind.SIMULATED, status=Status.WAITING).exists()
@@ -111,7 +110,7 @@ class Simulate(ApiView):
         form_bodies.check(form)
         try:
             job = form.start(study, request.user)
-        except rehearsal_job.NoRehearsal as error:
+        except simulated_annotators.NoRehearsal as error:
             raise Conflict(str(error)) from None
         except ValueError as error:
             raise Unprocessable({"policy": [str(error)]}) from None

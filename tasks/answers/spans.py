@@ -35,7 +35,7 @@ class Spans(Kind):
     """Highlighted spans. Without JavaScript, `typed` and `no_answer` replace `answer`.
 
     The form field `answer` contains the highlighter's payload. Answers are simulated in
-    annotation/simulation/simulated_annotators.py.
+    annotation/simulation/policies.py.
     """
 
     name = SPANS

@@ -23,7 +23,8 @@ from annotation.models import Answer, LedgerEntry, Participation, Study
 from annotation.pay import ledger
 from annotation.prolific import sync
 from annotation.recruitment import identities
-from annotation.simulation.simulated_annotators import Knowledge, OverHTTP, walk
+from annotation.simulation.policies import Knowledge
+from annotation.simulation.simulated_annotators import OverHTTP, walk
 from tests import factories
 from tests.annotation.prolific.fixtures import pay_all
 from tests.prolific_double.site import Server

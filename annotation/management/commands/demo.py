@@ -17,7 +17,7 @@ from django.db import connection
 from django.urls import reverse
 
 from annotation.models import Study
-from annotation.simulation.rehearsal_job import free_seats
+from annotation.simulation.simulated_annotators import free_seats
 
 TASKS = ("sentiment", "inference", "entities", "questions")
 

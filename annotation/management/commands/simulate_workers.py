@@ -11,14 +11,8 @@ from django.urls import reverse
 from tqdm import tqdm
 
 from annotation.models import Study
-from annotation.simulation.rehearsal_job import NoRehearsal, to_run
-from annotation.simulation.simulated_annotators import (
-    POLICIES,
-    InProcess,
-    Knowledge,
-    OverHTTP,
-    walk,
-)
+from annotation.simulation import simulated_annotators
+from annotation.simulation.policies import POLICIES, Knowledge
 
 
 class Command(BaseCommand):
@@ -36,14 +30,15 @@ class Command(BaseCommand):
         study = Study.objects.filter(name=options["study"]).first()
         if study is None:
             raise CommandError(f"The study {options['study']!r} does not exist.")
+        policy = options["policy"]
         try:
-            waited, number = to_run(study, options["policy"], options["number"])
-        except (NoRehearsal, ValueError) as error:
+            waited, number = simulated_annotators.to_run(study, policy, options["number"])
+        except (simulated_annotators.NoRehearsal, ValueError) as error:
             raise CommandError(str(error)) from None
         resumed = [reverse("work", args=[participation.token]) for participation in waited]
         landing = reverse("landing", args=[study.simulated_link_code])
         jobs = [
-            (study.pk, options["policy"], f"{options['seed']}:{index}", options["url"], address)
+            (study.pk, policy, f"{options['seed']}:{index}", options["url"], address)
             for index, address in enumerate([*resumed, *[landing] * number])
         ]
         answers = self._run(jobs, options["processes"], show=options["verbosity"] > 0)
@@ -67,6 +62,6 @@ def one_walk(job: tuple[int, str, str, str | None, str]) -> int:
     study = Study.objects.get(pk=study_id)
     if study.manifest_hash not in _knowledge:
         _knowledge[study.manifest_hash] = Knowledge(study)
-    site = OverHTTP(url) if url else InProcess()
+    site = simulated_annotators.OverHTTP(url) if url else simulated_annotators.InProcess()
     knowledge = _knowledge[study.manifest_hash]
-    return sum(1 for _ in walk(site, address, policy, knowledge, seed))
+    return sum(1 for _ in simulated_annotators.walk(site, address, policy, knowledge, seed))

@@ -14,7 +14,8 @@ from analysis.planning import planned_power
 from analysis.stats import arg
 from analysis.stats.significance import holm
 from annotation.models import Answer, Kind, Participation
-from annotation.simulation.simulated_annotators import InProcess, Knowledge, policy_of, walk
+from annotation.simulation.policies import Knowledge, policy_of
+from annotation.simulation.simulated_annotators import InProcess, walk
 from annotation.study import lifecycle
 from tasks.predictions import store
 from tests.analysis.cross_task.test_model_gains import first_right
@@ -174,7 +175,7 @@ def test_simulated_annotators_have_a_known_gain_at_each_k(researcher, db):
              done.values_list(*place).annotate(Avg("s1")).order_by()}  # fmt: skip
     assert (means["upstream", 2], means["upstream", 4]) == (1, 0)
     assert len(means) == 6
-    with pytest.raises(ValueError, match="the study has no arm dose"):
+    with pytest.raises(ValueError, match="The study has no arm dose"):
         policy_of("transfer:0.5:dose@2=0.1", knowledge, None)
 
 

@@ -9,7 +9,7 @@ from sklearn.metrics import brier_score_loss
 from analysis.scores.confidence import CHANCES, by_unit, measures
 from analysis.stats import learning
 from analysis.stats.uncertainty import estimate, sums_and_resamples, t_interval
-from annotation.simulation.simulated_annotators import confidence_of
+from annotation.simulation.policies import confidence_of
 
 
 def test_measures_of_a_few_answers():

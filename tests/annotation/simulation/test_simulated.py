@@ -2,10 +2,12 @@
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import Avg
 
-from analysis.scores import overlap
+from analysis.scores import frames, means, overlap
+from analysis.stats import learning
 from annotation.models import Answer, AnswerSpan, Kind, Participation, Status
-from annotation.simulation.simulated_annotators import Knowledge
+from annotation.simulation.policies import Knowledge
 from tasks.formats import Record
 from tests import factories
 
@@ -143,6 +145,9 @@ def test_a_mixed_crowd_copies_in_part_and_is_found(researcher):
     [
         ("noisy:2", "unknown policy"), ("best", "unknown policy"),
         ("copier:T5:2", "unknown policy"), ("mixed:T5:0.8", "unknown policy"),
+        ("learning:0.5:0.6:10", "unknown policy"), ("learning:0.5:0.1", "unknown policy"),
+        ("strata:0.5", "unknown policy"), ("strata:0.5:a=0.6", "unknown policy"),
+        ("strata:0.5:fiction=0.1", "no stratum fiction"),
         ("copier:T5:0.8", "not compared with a model named 'T5'"),
     ],
 )  # fmt: skip
@@ -166,3 +171,61 @@ def test_simulation_over_http_leaves_the_same_answers(study, live_server):
     simulate(study, "gold", url=live_server.url)
     assert Participation.objects.filter(status="completed").count() == 8
     assert mean("toy-places") == mean("toy-moods") == 1
+
+
+def labelled(prefix: str, number: int, strata: tuple[str, ...] = ("",)) -> list[Record]:
+    records = []
+    for index in range(number):
+        label, stratum = factories.LABELS[index % 2]["name"], strata[index % len(strata)]
+        text = f"It was {prefix} number {index}."
+        records.append(Record(f"{prefix}{index}", (text,), "", (label,), None, stratum=stratum))
+    return records
+
+
+def test_the_difference_between_strata_is_that_of_the_policy(researcher):
+    records = labelled("test", 120, ("easy", "easy", "hard"))
+    task = factories.make_task(test=records, shots=[], labels=factories.LABELS)
+    study = factories.make_study(researcher, task, shots=[0], annotators=8, rehearsal=True)
+    simulate(study, "strata:0.9:hard=-0.4", seed=2)
+    easy, hard = means.by_stratum(study, Kind.SIMULATED)
+    assert (easy.stratum, easy.examples, hard.stratum, hard.examples) == ("easy", 80, "hard", 40)
+    assert hard.low < -40 < hard.high
+    assert hard.difference == pytest.approx(-40, abs=8)  # an SE of 3
+    assert easy.mean == pytest.approx(90, abs=4)
+
+
+def test_the_learning_curve_and_its_plateau_are_those_of_the_policy(researcher):
+    task = factories.make_task(
+        train={20: labelled("train", 20)}, test=labelled("test", 40), labels=factories.LABELS
+    )
+    study = factories.make_study(researcher, task, shots=[0, 20], annotators=12, rehearsal=True)
+    simulate(study, "learning:0.4:0.5:8", seed=2)
+    (row,) = learning.plateau_rows(frames.answers_in_order(study, Kind.SIMULATED, "training"), 7)
+    assert (row.n, row.examples) == (12, 20)
+    _point, low, high, _why_not = row.point
+    assert low <= 8 <= high < 19
+    gain, low, high, _why_not = row.gain
+    assert low <= 50 <= high
+    assert gain == pytest.approx(50, abs=20)
+    answers = Answer.objects.filter(turn__step="annotation")
+    by_shots = dict(
+        answers.order_by().values_list("turn__participation__scenario__shots").annotate(Avg("s1"))
+    )
+    assert by_shots[0] == pytest.approx(0.4, abs=0.07)  # an SE of .023
+    assert by_shots[20] == pytest.approx(0.9, abs=0.05)
+
+
+def test_only_training_examples_advance_the_learning_curve(researcher):
+    task = factories.make_task(
+        train={2: labelled("train", 2), 6: labelled("train", 6)}, test=labelled("test", 10),
+        labels=factories.LABELS,
+    )  # fmt: skip
+    study = factories.make_study(
+        researcher, task, shots=[0, 2], annotators=1, anchor_examples=2, rehearsal=True
+    )
+    simulate(study, "learning:0:1:2")
+    answers = Answer.objects.exclude(turn__step="training").order_by()
+    means = answers.values_list("turn__step", "turn__participation__scenario__shots")
+    assert set(means.annotate(Avg("s1"))) == {
+        ("anchor", 0, 0.0), ("anchor", 2, 0.0), ("annotation", 0, 0.0), ("annotation", 2, 1.0)
+    }  # fmt: skip

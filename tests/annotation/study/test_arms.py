@@ -11,7 +11,8 @@ from django.urls import reverse
 from analysis.export.files import write_export
 from annotation.models import Answer, ArmTaken, Exposure, Study
 from annotation.participation import landing
-from annotation.simulation.simulated_annotators import InProcess, Knowledge, policy_of, walk
+from annotation.simulation.policies import Knowledge, policy_of
+from annotation.simulation.simulated_annotators import InProcess, walk
 from annotation.study import design, lifecycle
 from annotation.study.forms import StudyForm
 from tests import factories
@@ -219,5 +220,5 @@ def test_simulated_annotators_have_a_known_gain_in_each_arm(researcher, db):
     means = dict(rows)
     assert means["dose-1"] == 0
     assert means["mix.b"] == 1
-    with pytest.raises(ValueError, match="the study has no arm dose-2"):
+    with pytest.raises(ValueError, match="The study has no arm dose-2"):
         policy_of("transfer:0.5:dose-2=0.1", knowledge, None)

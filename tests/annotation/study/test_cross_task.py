@@ -20,7 +20,8 @@ from annotation.protocol import training_step
 from annotation.recruitment import consent, seats
 from annotation.recruitment.identities import worker_key
 from annotation.recruitment.join_errors import RecruitmentError, refusal
-from annotation.simulation.simulated_annotators import InProcess, Knowledge, walk
+from annotation.simulation.policies import Knowledge
+from annotation.simulation.simulated_annotators import InProcess, walk
 from annotation.study import cross_task, design, lifecycle, minutes
 from tasks.formats import Record
 from tests import factories

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.models import Kind, Participation, Study
 from annotation.protocol import qualification
-from annotation.simulation import rehearsal_job
+from annotation.simulation import simulated_annotators
 from annotation.study import design, design_file, lifecycle
 from tasks import teams
 from tasks.models import Job, LanguageModel
@@ -81,7 +81,7 @@ def test_an_analyst_clones_into_their_account(client, study, other_researcher):
 
 
 def rehearse(client, study) -> Study:
-    return rehearsal_job.rehearsal_of(study, study.owner)
+    return simulated_annotators.rehearsal_of(study, study.owner)
 
 
 def test_one_click_clones_opens_and_runs_a_rehearsal(ada, study):

@@ -14,7 +14,7 @@ from django.urls import URLPattern, get_resolver, reverse
 from analysis.export import bundle_job
 from annotation.models import Member, Panel, Role, Study
 from annotation.payout import batches
-from annotation.simulation import rehearsal_job
+from annotation.simulation import simulated_annotators
 from annotation.study import team
 from annotation.web.rights import POSTS
 from tasks.models import Job
@@ -602,7 +602,7 @@ def test_an_analyst_cannot_run_simulated_annotators_as_a_job(world, scopes):
     alice, bob = world.people["alice"], world.people["bob"]
     rehearsal = factories.make_study(alice, world.task, rehearsal=True)
     team.add(rehearsal, "bob", Role.ANALYST, alice)
-    job = rehearsal_job.start(rehearsal, "gold", 1, 0, alice)
+    job = simulated_annotators.start(rehearsal, alice, "gold", 1, 0)
     visitor = Client(headers=factories.bearer(bob, *scopes) if scopes else None)
     if not scopes:
         visitor.force_login(bob)
