@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 
 from analysis.scores.anchors import ANCHORS
 from analysis.scores.columns import as_csv
-from analysis.scores.confidence import CONFIDENCE
+from analysis.scores.confidence import CALIBRATION, CONFIDENCE
 from analysis.scores.performance import performance
 from analysis.scores.rendering import as_markdown
 from annotation.models import Kind, Study
@@ -19,11 +19,14 @@ from tasks.management.commands.import_clues import owner_of
 
 
 class Command(BaseCommand):
-    help = "Run 6 tasks x 0, 10, 20, 30 shots x 3 simulated annotators, and print their table."
+    help = "Run simulated annotators through all of CLUES, or a part of it, and print their table."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("path", type=Path, help="the folder that contains SST-2, MNLI, ...")
-        parser.add_argument("--policy", default="gold")
+        parser.add_argument("--tasks", nargs="+", choices=list(CLUES), default=list(CLUES))
+        parser.add_argument("--shots", nargs="+", type=int, default=[0, 10, 20, 30])
+        parser.add_argument("--annotators", type=int, default=3, help="of each scenario (3)")
+        parser.add_argument("--policy", default="noisy:0.8:0.1", help="(noisy:0.8:0.1)")
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--name", help="name of the study (default: clues-POLICY)")
         parser.add_argument("--owner", help="user name of the researcher")
@@ -36,10 +39,10 @@ class Command(BaseCommand):
         letters = options["policy"].replace(":", "-").replace(".", "").replace("+", "-")
         name = options["name"] or f"clues-{letters}"
         owner = owner_of(options["owner"])
-        call_command("import_clues", str(options["path"]), rechain=True)
+        call_command("import_clues", str(options["path"]), task=options["tasks"], rechain=True)
         call_command(
-            "create_study", name, tasks=list(CLUES), shots=[0, 10, 20, 30], annotators=3,
-            seed=options["seed"], owner=owner, open=True, rehearsal=True,
+            "create_study", name, owner=owner, open=True, rehearsal=True,
+            **{key: options[key] for key in ("tasks", "shots", "annotators", "seed")},
             try_the_tool=False,  # not part of CLUES
             anchor_examples=options["anchors"], confidence_share=options["confidence"],
         )  # fmt: skip
@@ -49,8 +52,7 @@ class Command(BaseCommand):
         )  # fmt: skip
         study = Study.objects.get(name=name)
         self.stdout.write(as_markdown(performance(study, Kind.SIMULATED)))
-        for option, table in (("anchors", ANCHORS), ("confidence", CONFIDENCE)):
-            if options[option]:
-                rows = table.rows(study, Kind.SIMULATED)
+        for table in (ANCHORS, CONFIDENCE, CALIBRATION):
+            if rows := table.rows(study, Kind.SIMULATED):
                 self.stdout.write(as_csv(table.columns, rows))
         self.stdout.write(f"{monotonic() - started:.0f} s in total")

@@ -194,6 +194,24 @@ def test_one_command_rehearses_a_study_of_doses(db, tmp_path):
     assert "| p Holm |" in told
 
 
+@pytest.mark.real_data
+@pytest.mark.timeout(400)
+def test_every_arm_has_the_gain_of_the_default_policy(db, tmp_path):
+    (tmp_path / "doses.toml").write_text(DOSES)
+    call_command(
+        "replicate_crossfit", str(GYM), arms=tmp_path / "doses.toml", unseen=1, upstream=2,
+        annotators=4, processes=1, verbosity=0, stdout=io.StringIO(),
+    )  # fmt: skip
+    study = Study.objects.get(name="crossfit")
+    rows = {(row.new_arm, row.base_arm): row for row in upstream.arm_tests(study, Kind.SIMULATED)}
+    gains = {pair: 20 * (pair[0] != "sham" and pair[1] in ("sham", "direct")) for pair in rows}
+    assert gains["dose-1", "direct"] == gains["dose-2", "sham"] == 20
+    assert gains["dose-2", "dose-1"] == gains["sham", "direct"] == 0
+    for pair, gain in gains.items():
+        assert rows[pair].low < gain < rows[pair].high
+        assert rows[pair].gain == pytest.approx(gain, abs=20)  # an SE of 8 with 160 answers an arm
+
+
 def test_an_arm_with_a_task_outside_the_partition_is_refused(db, tmp_path):
     (tmp_path / "doses.toml").write_text('[[arms]]\nname = "a"\ntasks = ["glue-rte"]\n')
     with pytest.raises(CommandError, match="glue-rte"):
