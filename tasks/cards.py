@@ -186,6 +186,8 @@ class Card:
     help: tuple[Help, ...] = field(default=(), metadata=_key(_entries(Help), part=Help))
     # The domain of the texts, such as movie reviews, for tables of tasks.
     domain: str | None = field(default=None, metadata=_key(check_text))
+    # The default content warning of designs with this task.
+    content_warning: str | None = field(default=None, metadata=_key(check_text))
     # May segments be images (tasks/images.py)?
     images: bool = field(default=False, metadata=_key(check_flag))
     # For tasks of the Few-shot Gym: the category, such as cls/nli.

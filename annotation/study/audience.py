@@ -6,14 +6,16 @@ country or filter is checked when the study is created there (prolific/audience.
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 
+from annotation.models import Study
 from annotation.web.fields import WholeNumberField
 from tasks.formats import canonical
+from tasks.models import Task
 
 # Maps keys of the audience to a label and the format of the value.
 FIELDS = {
@@ -207,6 +209,13 @@ def as_text(key: str, value: Any) -> Any:
             for name, shares in value.items()
         )
     return json.dumps(value, ensure_ascii=False, indent=1) if key == "filters" else value
+
+
+def add_warning(study: Study, tasks: Iterable[Task | None]) -> None:
+    """If a draft has no content warning, use those on the cards of its tasks."""
+    texts = sorted({task.card.content_warning or "" for task in tasks if task} - {""})
+    if texts and isinstance(study.audience, dict) and not study.audience.get("content_warning"):
+        study.audience = study.audience | {"content_warning": " ".join(texts)}
 
 
 def as_rows(values: dict[str, Any]) -> list[tuple[str, Any]]:

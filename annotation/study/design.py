@@ -386,6 +386,7 @@ def save_draft(
     `made_from` is the `version` of the draft that was edited. Raises ValidationError with errors
     by field, DesignError if the study is now frozen, and StaleDesign if the draft has changed.
     """
+    audience.add_warning(study, [*tasks, *upstream, study.sham_task])
     check_design(study, tasks, upstream)
     with transaction.atomic():
         stored = None

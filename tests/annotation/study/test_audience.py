@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Study
-from annotation.study import design, design_file
+from annotation.study import design, design_file, lifecycle
 from tests import factories
 from tests.annotation.study.test_design import fields
 
@@ -162,3 +162,36 @@ def test_a_content_warning_is_shown_on_the_landing_page(researcher):
     assert "&lt;b&gt;insults&lt;/b&gt;" in page
     other = make_study(researcher, {})
     assert WARNED not in Client().get(reverse("landing", args=[other.link_code])).content.decode()
+
+
+def test_the_warnings_on_cards_are_the_default_of_a_design(ada):
+    rude = factories.make_task(content_warning="Some texts contain <b>insults</b>.")
+    polite = factories.make_task(name="toy-moods")
+    assert ada.post(reverse("study_new"), fields(polite)).status_code == 302
+    study = Study.objects.get()
+    assert study.audience == {}
+    assert "content_warning" not in polite.card.as_dict()
+    both = fields(polite, tasks=[polite.pk, rude.pk])
+    changed = both | {"version": design.version(study)}
+    assert ada.post(reverse("study_edit", args=[study.name]), changed).status_code == 302
+    study.refresh_from_db()
+    assert study.audience == {"content_warning": "Some texts contain <b>insults</b>."}
+    own = {"version": design.version(study), "audience_content_warning": "Rude words."}
+    ada.post(reverse("study_edit", args=[study.name]), both | own)
+    study.refresh_from_db()
+    assert study.audience == {"content_warning": "Rude words."}
+    lifecycle.change_status(study, "open")
+    page = Client().get(reverse("landing", args=[study.link_code])).content.decode()
+    assert WARNED in page
+    assert "Rude words." in page
+    assert json.loads(study.manifest)["audience"] == study.audience
+
+
+def test_warnings_of_several_cards_are_joined_up_to_the_longest(researcher):
+    long = factories.make_task(content_warning="x" * 300)
+    other = factories.make_task(name="toy-moods", content_warning="y" * 300)
+    study = Study(owner=researcher, name="s", title="s", shots=[0], annotators=1)
+    with pytest.raises(ValidationError, match="a text of at most 500"):
+        design.save_draft(study, [long, other])
+    design.save_draft(Study(owner=researcher, name="t", title="t", shots=[0], annotators=1), [long])
+    assert Study.objects.get().audience == {"content_warning": "x" * 300}
