@@ -75,6 +75,11 @@ class Participation(AbstractContextManager["Participation"]):
         """Answer with label, option, options, number, text, spans, typed, or no_answer=True."""
         return self._do("answer", turn=self.state["question"]["turn"], answer=answer)
 
+    def confidence(self, point: int | None = None, reason: str = "") -> Record:
+        """Say how sure the answer just given is, from 1 (0 % sure) to 5 (100 %), or skip (None)."""
+        turn = self.state["question"]["turn"]
+        return self._do("confidence", turn=turn, confidence=point, reason=reason)
+
     def go_on(self) -> Record:
         """Leave the displayed reveal, review or instructions."""
         return self._do("continue", leaving=self.step)

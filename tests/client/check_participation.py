@@ -58,6 +58,32 @@ def test_an_equal_answer_counts_once_and_another_is_refused(served, link):
         assert seat.withdraw()["step"] == "gone"
 
 
+def test_confidence_follows_an_answer_and_precedes_its_reveal(client):
+    design = {
+        "name": "how-sure", "tasks": ["demo-sentiment"], "shots": [10], "annotators": 1,
+        "splits": [1], "confidence_share": 1, "asks_reasons": True, "programs_as_people": True,
+        "estimated_minutes": 10,
+    }  # fmt: skip
+    study = client.studies.create(design).open()
+    with Participation.join(client.connection.server, study.link) as seat:
+        seat.consent()
+        seat.begin()
+        for rating in ({"point": 4, "reason": "A clear word."}, {"point": 1}, {}):
+            answered = seat.answer(label="positive")
+            assert seat.step == "confidence"
+            assert "reveal" not in answered
+            with pytest.raises(ApiError) as refused:
+                seat.confidence(6)
+            assert refused.value.status == 422
+            seat.state = answered
+            assert "reveal" in seat.confidence(**rating)
+            seat.state = answered  # a repeated call counts once
+            assert seat.confidence(**rating)["step"] == "reveal"
+            seat.go_on()
+    told = [(row["confidence"], row["reason"]) for row in study.answers() if row["confidence"]]
+    assert told == [(4, "A clear word."), (1, "")]
+
+
 def test_an_unknown_link_is_refused(served):
     with pytest.raises(ApiError) as refused:
         Participation.join(served[0], "unknown")
