@@ -4,7 +4,7 @@ Creating a study costs money, so only one of two simultaneous requests goes ahea
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -37,6 +37,7 @@ from tasks.clock import database_now
 
 SLOTS_PER_PLACE = 10  # paid screen-outs per place, after which Prolific pauses a study
 PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+VALUES = [field.name for field in ProlificStudy._meta.concrete_fields if not field.is_relation]
 LONGEST_CREATION = timedelta(minutes=2)
 
 
@@ -46,18 +47,28 @@ def publish(draft: ProlificStudy, root: str, by: User, agreed: str | None = None
     `agreed` is the amount that a person confirmed (`sum_in_words`), or None for a program. Raises
     PermissionDenied, BudgetError, and the errors of `create`.
     """
+
+    def check() -> None:
+        budget.check_publication(draft.study, rewards(draft))
+        if agreed is not None:
+            check_agreed(draft, agreed)
+
     budget.check_may_spend(by)
-    budget.check_publication(draft.study, rewards(draft))
-    if agreed is not None:
-        check_agreed(draft, agreed)
-    create(draft, root)
+    check()
+    create(draft, root, check=check)
 
 
-def create(draft: ProlificStudy, root: str, client: Client | None = None) -> None:
+def create(
+    draft: ProlificStudy,
+    root: str,
+    client: Client | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> None:
     """Create the study on Prolific and publish it. `root` is this server's base URL.
 
-    Another call continues where an earlier one stopped. Raises ProlificError, and PlanError if
-    Prolific doesn't allow the pay or currency, or while another request is creating the study.
+    `check` runs once the draft cannot change any more. Another call continues where an earlier one
+    stopped. Raises ProlificError, and PlanError if Prolific doesn't allow the pay or currency, or
+    while another request is creating the study.
     """
     client = client or client_of(draft)
     if draft.external_id:
@@ -65,6 +76,9 @@ def create(draft: ProlificStudy, root: str, client: Client | None = None) -> Non
     else:
         creation = _claim(draft)
         try:
+            # The draft may have changed since it was read. From now on it cannot.
+            draft.refresh_from_db(fields=VALUES)
+            check()
             created = _create(draft, root, client)
         except BaseException:
             _release(draft, creation, status=NOT_CREATED)

@@ -244,6 +244,57 @@ def test_control_without_the_condition_it_is_created_repeatedly(
 # A file is deleted while the study that compares it is closed ------------------------------------
 
 
+def publish_while_changing(study, researcher) -> tuple[list[object], int, int]:
+    """Return both results, and the reward in our database and in the request to Prolific.
+
+    The draft is read first, as by a request, and then changed and published simultaneously.
+    """
+    sent = []
+
+    class Recording(Prolific):
+        def create_study(self, fields):
+            sent.append(fields["reward"])
+            return super().create_study(fields)
+
+    (draft,) = drafts.plan(study, 0, researcher)
+    reward, agreed = draft.reward_cents + 100, prolific_studies.sum_in_words(draft)
+    changing, publishing = (ProlificStudy.objects.get(pk=draft.pk) for _request in range(2))
+    check = partial(prolific_studies.check_agreed, publishing, agreed)
+    results = race(
+        [
+            partial(drafts.change, changing, {"reward_cents": reward}),
+            partial(prolific_studies.create, publishing, "http://testserver", Recording(), check),
+        ]
+    )
+    stored = ProlificStudy.objects.get(pk=draft.pk).reward_cents
+    return results, stored, sent[0] if sent else stored
+
+
+def on_prolific_again(researcher, number: int) -> Study:
+    task = factories.make_task(name=f"toy-places-{number}")
+    return factories.make_study(researcher, task, shots=[0], annotators=1, currency="GBP")
+
+
+def test_a_draft_changed_while_it_is_published_is_not_published_as_it_was(researcher, fake):
+    for number in range(5):
+        study = on_prolific_again(researcher, number)
+        results, stored, sent = publish_while_changing(study, researcher)
+        assert stored == sent
+        assert [isinstance(result, drafts.PlanError) for result in results].count(True) == 1
+
+
+def test_control_without_reading_it_again_the_earlier_draft_is_published(
+    researcher, fake, monkeypatch
+):
+    monkeypatch.setattr(ProlificStudy, "refresh_from_db", lambda self, **_fields: None)
+    for number in range(20):
+        study = on_prolific_again(researcher, number)
+        _results, stored, sent = publish_while_changing(study, researcher)
+        if stored != sent:
+            return
+    pytest.fail("The race did not occur.")
+
+
 def delete_while_closing(researcher) -> tuple[object, object]:
     """Close a study while deleting predictions for its task; return both results."""
     task = factories.make_task(shots=[2])
