@@ -1,5 +1,6 @@
 """Pages for a study's files: the export and the release bundle."""
 
+import zipfile
 from datetime import datetime
 from typing import Any
 
@@ -64,7 +65,11 @@ def _release(
     }  # fmt: skip
     archive = bundle_job.archive_of(job)
     if job is not None and archive is not None:
+        with zipfile.ZipFile(archive) as bundle:
+            output = bundle.read(f"{study.name}/verify.txt").decode()
         context |= {
+            "verified": output,
+            "anchors": output.rpartition("Hashes: ")[2].partition("\n")[0],
             "size": archive.stat().st_size,
             "created_at": datetime.fromisoformat(job.result[0]["at"]),  # time of the snapshot
             "is_current": bundle_job.is_current(study, job),

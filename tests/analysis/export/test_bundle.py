@@ -3,7 +3,10 @@
 import io
 import json
 import os
+import re
 import shutil
+import subprocess
+import sys
 import time
 import zipfile
 
@@ -186,6 +189,25 @@ def test_each_poll_runs_a_part_and_shows_progress(ada, study, one_by_one):
     assert reverse("release_zip", args=[study.name]) in page
     assert "The study has not changed since then." in page
     assert "Prepare the bundle with different time rounding" in page
+
+
+def test_the_command_to_verify_the_bundle_finds_both_hashes(ada, study, tmp_path):
+    page = shown(ada, study)
+    assert f"python {study.name}/verify.py\n    --design {study.manifest_hash}" in page
+    assert "--sums" not in page
+    finish(ada, study)
+    page = shown(ada, study)
+    for name, content in downloaded(ada, study).items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    (command,) = re.findall(r"<code>python (\S+/verify.py [^<]+)</code>", page)
+    ran = subprocess.run(
+        [sys.executable, *command.split()], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert f"anchored to design {study.manifest_hash[:12]} and sums " in ran.stdout
+    assert "Consistent; not anchored" in page  # the stored output
 
 
 def test_viewing_writes_nothing(ada, study, var):
