@@ -1,48 +1,34 @@
 """Answers with their examples, for export to other tools.
 
-As in answers.csv, workers appear under pseudonyms with their kind. Withdrawn participations,
-attention checks, and upstream-step answers (which belong to other tasks) are excluded.
+As in answers.csv, workers appear under pseudonyms with their kind. Withdrawn participations, and
+all answers but those to test examples, are excluded.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import QuerySet
-
 from annotation.models import ANALYSED, Answer, Participation, Status, Step, Study
-
-STEPS = (Step.ANCHOR, Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
 
 
 class NothingAnswered(Exception):
     """Raised if a study has nothing to export. Users see the message."""
 
 
-def participations(study: Study) -> QuerySet[Participation]:
+def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
+    """Yield participations with their answers to test examples. Raises NothingAnswered."""
     people = study.participations.exclude(status=Status.WITHDRAWN)
-    people = people.filter(turns__answer__isnull=False, turns__step__in=STEPS).distinct()
+    people = people.filter(turns__answer__isnull=False, turns__step=Step.ANNOTATION).distinct()
     people = people.annotate(analysed=ANALYSED).select_related("scenario__task")
-    return people.order_by(
+    people = people.order_by(
         "scenario__task__name", "scenario__shots", "scenario__split_number", "scenario__arm",
         "pseudonym",
     )  # fmt: skip
-
-
-def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
-    """Yield participations with their answers to test examples. Raises NothingAnswered."""
-    is_empty = True
-    for participation in participations(study).iterator(chunk_size=500):
-        rows = [row for row in answers(participation) if row.turn.step == Step.ANNOTATION]
-        if rows:
-            is_empty = False
-            yield participation, rows
-    if is_empty:
+    if not people.exists():
         raise NothingAnswered("There are no answers to test examples yet.")
-
-
-def answers(participation: Participation) -> QuerySet[Answer]:
-    stored = Answer.objects.filter(turn__participation=participation, turn__step__in=STEPS)
-    return stored.select_related("turn__example").prefetch_related("spans").order_by("turn")
+    for participation in people.iterator(chunk_size=500):
+        own = Answer.objects.filter(turn__participation=participation, turn__step=Step.ANNOTATION)
+        rows = own.select_related("turn__example").prefetch_related("spans").order_by("turn")
+        yield participation, list(rows)
 
 
 def metadata(participation: Participation) -> dict[str, Any]:

@@ -1,9 +1,7 @@
-"""Readers for Parquet files and for folders saved by Hugging Face `datasets`, with pyarrow (extra).
+"""Reader for Parquet files, with pyarrow (extra).
 
-`Dataset.save_to_disk` writes state.json (Arrow file names), dataset_info.json (column
-types) and the data as Arrow streams. `DatasetDict.save_to_disk` writes dataset_dict.json
-(split names) and one such folder per split. These folders, and Parquet files written by
-`datasets`, may declare integers that encode names (ClassLabel), which are decoded here.
+Files written by Hugging Face `datasets` may declare integers that encode names (ClassLabel), which
+are decoded here.
 """
 
 import json
@@ -12,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tasks.datasets import texts
 from tasks.datasets.table import (
     MAX_BYTES,
     MAX_COLUMNS,
@@ -29,7 +26,6 @@ MISSING = (
     "requires pyarrow on the server (pip install pyarrow); install it, or save the data as CSV"
     " or JSON Lines"
 )
-INFO, STATE, SPLITS = "dataset_info.json", "state.json", "dataset_dict.json"
 
 
 def read_parquet(path: Path) -> Table:
@@ -42,27 +38,6 @@ def read_parquet(path: Path) -> Table:
         described = (table.schema.metadata or {}).get(b"huggingface", b"{}")
         data = strict_json(described.decode("utf-8", "replace"), path.name, None)
         return _table(path.name, table, _features(data, path.name))
-
-
-def read_folder(path: Path, *, part: str = "") -> Table:
-    """Read a `datasets` folder, or its split `part` if there are several. Raises FormatError."""
-    if (path / SPLITS).is_file():
-        path = path / _part(path, part)
-    for required in (STATE, INFO):
-        if not (path / required).is_file():
-            raise DatasetError(
-                path.name,
-                f"contains no {required}; expected a folder written by datasets' save_to_disk()",
-            )
-    features = _features(texts.document(path / INFO), INFO)
-    tables = []
-    for name in _data_files(path):
-        with _arrow_errors(f"{path.name}/{name}") as pyarrow:
-            _check_size(f"{path.name}/{name}", 0, (path / name).stat().st_size)
-            with pyarrow.OSFile(str(path / name)) as file, pyarrow.ipc.open_stream(file) as stream:
-                tables.append(stream.read_all())
-    with _arrow_errors(path.name) as pyarrow:
-        return _table(path.name, pyarrow.concat_tables(tables), features)
 
 
 @contextmanager
@@ -82,37 +57,6 @@ def _arrow_errors(name: str) -> Iterator[Any]:
         raise DatasetError(name, f"cannot be read ({reason}); save it again") from None
 
 
-def _part(path: Path, part: str) -> str:
-    splits = texts.document(path / SPLITS)
-    names = splits.get("splits") if isinstance(splits, dict) else None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise DatasetError(f"{path.name}/{SPLITS}", "expected a list of names", field="splits")
-    if part not in names:
-        problem = f"has no split {part!r}" if part else "has several splits"
-        raise DatasetError(path.name, f"{problem}: set --part to one of {', '.join(names)}")
-    if not _is_plain(part):
-        raise DatasetError(f"{path.name}/{SPLITS}", f"{part!r} is not a plain name", field="splits")
-    return part
-
-
-def _data_files(path: Path) -> list[str]:
-    state = texts.document(path / STATE)
-    entries = state.get("_data_files") if isinstance(state, dict) else None
-    listed = [entry.get("filename") for entry in entries or [] if isinstance(entry, dict)]
-    names = [name for name in listed if isinstance(name, str) and _is_plain(name)]
-    if not names or names != listed:
-        problem = "expected names of files in the same folder"
-        raise DatasetError(f"{path.name}/{STATE}", problem, field="_data_files")
-    if state.get("_indices_data_files"):
-        problem = "another file selects its rows: call flatten_indices(), save again"
-        raise DatasetError(path.name, problem)
-    return names
-
-
-def _is_plain(name: str) -> bool:
-    return name not in ("", ".", "..") and not set(name) & set("/\\:")
-
-
 def _check_size(name: str, rows: int, size: int) -> None:
     if rows > MAX_ROWS:
         raise too_many_rows(name)
@@ -122,10 +66,9 @@ def _check_size(name: str, rows: int, size: int) -> None:
 
 
 def _features(data: Any, file: str) -> dict[str, Any]:
-    """Return `features` from dataset_info.json, or from a Parquet file's metadata."""
-    if isinstance(data, dict) and isinstance(data.get("info"), dict):
-        data = data["info"]
-    features = data.get("features") if isinstance(data, dict) else None
+    """Return the column types that `datasets` wrote to the file's metadata."""
+    info = data.get("info") if isinstance(data, dict) else None
+    features = info.get("features") if isinstance(info, dict) else None
     if features is not None and not isinstance(features, dict):
         raise DatasetError(file, "expected an object", field="features")
     return features or {}

@@ -16,7 +16,6 @@ READERS: dict[str, Callable[..., Table]] = {
     "json": texts.read_json,
     "jsonl": texts.read_json_lines,
     "parquet": arrow.read_parquet,
-    "datasets": arrow.read_folder,
     "conll": tagged.read_conll,
     "doccano": tagged.read_doccano,
     "label-studio": tagged.read_label_studio,
@@ -40,7 +39,6 @@ class Reading:
     no_header: bool = False
     sheet: str = ""
     records: str = ""
-    part: str = ""
     filter: str = ""
 
 
@@ -51,8 +49,6 @@ def format_of(path: Path, name: str = "") -> str:
             problem = f"unknown format {name!r}; expected one of {', '.join(READERS)}"
             raise DatasetError(path.name, problem)
         return name
-    if path.is_dir():
-        return "datasets"
     if path.name.startswith("samples_") and path.suffix == ".jsonl":
         return "lm-eval"
     try:
@@ -61,19 +57,20 @@ def format_of(path: Path, name: str = "") -> str:
         raise DatasetError(
             path.name,
             f"the ending {path.suffix or '(none)'} does not identify the format; set --format to"
-            f" one of {', '.join(name for name in READERS if name != 'datasets')}",
+            f" one of {', '.join(READERS)}",
         ) from None
 
 
 def read(path: Path, reading: Reading) -> Table:
-    """Read rows from a file or folder. Raises FormatError, also for unsupported options."""
+    """Read rows from a file. Raises FormatError, also for unsupported options."""
+    if path.is_dir():
+        raise DatasetError(
+            path.name, "expected a file; save a Hugging Face dataset with to_parquet()"
+        )
     name = format_of(path, reading.format)
     if not path.exists():
         raise DatasetError(path.name, "file not found")
-    if path.is_dir() != (name == "datasets"):
-        expected = "a folder" if name == "datasets" else "a file"
-        raise DatasetError(path.name, f"expected {expected} in the format {name}")
-    if path.is_file() and path.stat().st_size > MAX_BYTES:
+    if path.stat().st_size > MAX_BYTES:
         raise DatasetError(path.name, f"larger than {MAX_BYTES // 10**6} MB, the limit; use a part")
     reader = READERS[name]
     parameters = inspect.signature(reader).parameters

@@ -1,11 +1,10 @@
 """Round trips of answers through the formats and libraries of other tools."""
 
 import json
-import os
 from io import StringIO
 
 import pytest
-from datasets import load_from_disk
+from datasets import Dataset
 from django.core.management import CommandError, call_command
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
@@ -17,7 +16,7 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import get_file_task_name
 
-from analysis.export import answered
+from analysis.export import answered, files
 from annotation.models import Answer, Kind
 from tasks.formats import Record
 from tasks.models import Prediction, PredictionFile
@@ -199,28 +198,10 @@ def test_exported_samples_have_the_format_of_the_harness(study, tmp_path, monkey
 # Hugging Face datasets --------------------------------------------------------------------------
 
 
-def test_datasets_loads_the_folder_offline(study, tmp_path, monkeypatch):
+def test_datasets_reads_the_parquet_files(study, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    folder = export(study, tmp_path / "out", "hf")
-    opened = load_from_disk(str(folder))
-    assert set(opened) == {"training", "annotation"}
-    rows = {(row["annotator"], row["example"]): row for step in opened.values() for row in step}
-    assert len(rows) == Answer.objects.count()
-    for participation, own in answered.tested(study):
-        for row in own:
-            there = rows[participation.pseudonym, row.turn.example.source_id]
-            assert there["answer"] == row.as_given().texts
-            assert there["gold"] == row.turn.example.gold
-            assert there["kind"] == participation.kind
-            assert there["submitted_at"] == row.submitted_at
-            assert [span["text"] for span in there["spans"]] == [
-                s.text for s in row.as_given().spans
-            ]
-            for span in there["spans"]:
-                text = there["segments"][span["segment"]]
-                assert text[span["start"] : span["end"]] == span["text"]
-    kept = opened["annotation"].filter(lambda row: row["kind"] == "person")
-    kept.save_to_disk(str(tmp_path / "again"))
-    again = load_from_disk(str(tmp_path / "again"))
-    assert again.features == opened["annotation"].features
-    assert os.path.exists(folder / "README.md")
+    call_command("export_study", study.name, str(tmp_path / "out"), stdout=StringIO())
+    files.write_parquet(tmp_path / "out" / "answers.csv", tmp_path / "answers.parquet")
+    rows = Dataset.from_parquet(str(tmp_path / "answers.parquet"), cache_dir=str(tmp_path))
+    assert sorted(rows["s1"]) == sorted(Answer.objects.values_list("s1", flat=True))
+    assert set(rows["kind"]) == {"person", "simulated"}

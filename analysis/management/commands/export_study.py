@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.export import files, harness_samples, hugging_face, inspect_logs
+from analysis.export import files, harness_samples, inspect_logs
 from analysis.export.answered import NothingAnswered
 from annotation.models import Study
 from annotation.protocol import blinding
@@ -16,7 +16,6 @@ from annotation.protocol import blinding
 FORMATS = {
     "inspect": (inspect_logs.write, "inspect-ai"),
     "lm-eval": (harness_samples.write, ""),
-    "hf": (hugging_face.write, "pyarrow"),
 }
 
 

@@ -45,8 +45,8 @@ def pairs(values: list[str], option: str) -> dict[str, str]:
 
 
 class Command(BaseCommand):
-    help = "Create a task from FILE: CSV, TSV, XLSX, JSON, JSON Lines, Parquet, a Hugging Face"
-    help += " datasets folder, CoNLL, doccano, Label Studio or lm-evaluation-harness samples."
+    help = "Create a task from FILE: CSV, TSV, XLSX, JSON, JSON Lines, Parquet, CoNLL, doccano,"
+    help += " Label Studio or lm-evaluation-harness samples."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
@@ -119,7 +119,6 @@ class Command(BaseCommand):
         group.add_argument("--no-header", action="store_true", help="name the columns 1, 2, 3")
         group.add_argument("--sheet", default="", help="spreadsheet sheet")
         group.add_argument("--records", default="", help="JSON field that contains the examples")
-        group.add_argument("--part", default="", help="dataset split, such as train")
         group.add_argument("--filter", default="", help="lm-evaluation-harness filter")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:

@@ -5,17 +5,14 @@ In `make test-tools`, the tools' own libraries read them.
 
 import importlib.util
 import json
-import sys
 from io import StringIO
 
 import pytest
-import yaml
 from django.core.management import CommandError, call_command
 
 from analysis.export import answered
 from annotation.models import Answer, Kind, Study
-from annotation.protocol import exclusion
-from tasks.datasets import arrow, harness
+from tasks.datasets import harness
 from tasks.formats import Record
 from tasks.models import Prediction, PredictionFile
 from tests import factories
@@ -106,9 +103,6 @@ def test_every_kind_of_answer_is_written_in_every_format(researcher, tmp_path, k
     factories.work_through(factories.seat(study.scenarios.get()))
     ((participation, rows),) = people(study)
     wanted = {row.turn.example.source_id: row.as_given().texts for row in rows}
-    folder = export(study, tmp_path / "hf", "hf")
-    table = arrow.read_folder(folder, part="annotation")
-    assert {row.values["example"]: row.values["answer"] for row in table.rows} == wanted
     samples = export(study, tmp_path / "lm", "lm-eval")
     own = samples / f"person_{participation.pseudonym}"
     call_command("import_predictions", "echo", str(own), by="ada", stdout=StringIO())
@@ -116,36 +110,8 @@ def test_every_kind_of_answer_is_written_in_every_format(researcher, tmp_path, k
     assert dict(stored) == wanted
 
 
-def test_the_hf_folder_has_a_split_for_each_step_and_a_card(study, tmp_path):
-    left = study.participations.filter(kind=Kind.PERSON).first()
-    exclusion.decide(left, False, "too fast", study.owner)
-    folder = export(study, tmp_path / "out", "hf")
-    steps = json.loads((folder / "dataset_dict.json").read_text())["splits"]
-    assert set(steps) == {"training", "annotation"}
-    rows = arrow.read_folder(folder, part="annotation").rows
-    assert len(rows) == Answer.objects.filter(turn__step="annotation").count()
-    outside = {row.values["annotator"] for row in rows if not row.values["in_analysis"]}
-    assert left.pseudonym in outside
-    card = (folder / "README.md").read_text()
-    assert study.manifest_hash in card
-    assert "person: " in card
-    assert "simulated: " in card
-    assert "This folder contains the gold answers of the test examples" in card
-
-
-@pytest.mark.django_db
-# Python 3.11's version of Unicode lacks the character in the second title.
-@pytest.mark.parametrize("title", ['Ünter \U0001f642: # | "a" \\b', "\U0001fae8"])
-def test_the_card_keeps_every_character_of_the_title(researcher, tmp_path, title):
-    study = factories.make_study(researcher, factories.make_task(), shots=[0], title=title)
-    factories.work_through(factories.seat(study.scenarios.get()))
-    head = (export(study, tmp_path / "hf", "hf") / "README.md").read_text().split("---\n")[1]
-    assert yaml.safe_load(head)["pretty_name"] == title
-
-
-@pytest.mark.parametrize("form", ["lm-eval", "hf"])
-def test_no_secret_is_in_any_format(study, tmp_path, form):
-    folder = export(study, tmp_path / "out", form)
+def test_no_secret_is_in_the_samples(study, tmp_path):
+    folder = export(study, tmp_path / "out", "lm-eval")
     written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file()).decode(
         errors="replace"
     )
@@ -155,18 +121,10 @@ def test_no_secret_is_in_any_format(study, tmp_path, form):
         assert participation.completion_code not in written
 
 
-@pytest.mark.parametrize("form", ["lm-eval", "hf"])
-def test_nothing_is_written_before_the_first_answer(researcher, tmp_path, form):
+def test_nothing_is_written_before_the_first_answer(researcher, tmp_path):
     study = factories.make_study(researcher, factories.make_task())
     with pytest.raises(CommandError, match="There are no answers"):
-        export(study, tmp_path / "out", form)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_without_pyarrow_the_command_says_what_to_install(study, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
-    with pytest.raises(CommandError, match="--as hf needs pyarrow: pip install pyarrow"):
-        export(study, tmp_path / "out", "hf")
+        export(study, tmp_path / "out", "lm-eval")
     assert list(tmp_path.iterdir()) == []
 
 

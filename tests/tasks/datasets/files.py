@@ -7,7 +7,7 @@ from typing import Any
 
 import openpyxl
 import pyarrow
-from pyarrow import ipc, parquet
+from pyarrow import parquet
 
 Rows = list[dict[str, Any]]
 ROWS: Rows = [
@@ -52,30 +52,10 @@ def write_parquet(path: Path, rows: Rows, features: dict[str, Any] | None = None
     return path
 
 
-def write_datasets(path: Path, rows: Rows, features: dict[str, Any] | None = None) -> Path:
-    """Write what `Dataset.save_to_disk` writes, in two files."""
-    path.mkdir(parents=True)
-    names = [f"data-{number:05}-of-00002.arrow" for number in range(2)]
-    half = len(rows) // 2
-    schema = pyarrow.Table.from_pylist(rows).schema
-    for name, part in zip(names, (rows[:half], rows[half:]), strict=True):
-        table = pyarrow.Table.from_pylist(part, schema=schema)
-        with ipc.new_stream(path / name, table.schema) as stream:
-            stream.write_table(table)
-    state = {"_data_files": [{"filename": name} for name in names], "_split": "train"}
-    (path / "state.json").write_text(json.dumps(state))
-    info = {"features": features or {key: {"_type": "Value"} for key in rows[0]}}
-    (path / "dataset_info.json").write_text(json.dumps(info))
-    return path
-
-
 def write_all(folder: Path, rows: Rows) -> dict[str, Path]:
     """Write the rows in every format; return format -> path."""
     folder.mkdir(exist_ok=True)
     (folder / "rows.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    (folder / "all").mkdir()
-    (folder / "all" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
-    write_datasets(folder / "all" / "test", rows)
     return {
         "csv": write_csv(folder / "rows.csv", rows),
         "excel's csv": write_csv(folder / "mark.csv", rows, ";", "utf-8-sig"),
@@ -86,13 +66,10 @@ def write_all(folder: Path, rows: Rows) -> dict[str, Path]:
         "crlf": write_jsonl(folder / "crlf.jsonl", rows, "\r\n"),
         "xlsx": write_xlsx(folder / "rows.xlsx", rows),
         "parquet": write_parquet(folder / "rows.parquet", rows),
-        "datasets": write_datasets(folder / "rows", rows),
-        "a part of datasets": folder / "all",
     }
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "excel's csv": {"delimiter": "semicolon"},
     "tsv": {"quoted": True},
-    "a part of datasets": {"part": "test"},
 }

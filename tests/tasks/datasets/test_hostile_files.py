@@ -62,8 +62,7 @@ def test_any_bytes_give_rows_or_an_error_with_the_file_name(ending, content):
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     paths = files.write_all(folder / "f", files.ROWS)
-    arrow = paths["datasets"] / "data-00000-of-00002.arrow"
-    return {"xlsx": paths["xlsx"], "parquet": paths["parquet"], "arrow": arrow}
+    return {"xlsx": paths["xlsx"], "parquet": paths["parquet"]}
 
 
 @FEW

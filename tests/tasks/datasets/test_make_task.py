@@ -89,7 +89,7 @@ def test_the_same_file_and_seed_give_the_same_task(moods, db, tmp_path):
     assert make(moods, seed=8).version == 3
 
 
-@pytest.mark.parametrize("case", ["csv", "jsonl", "xlsx", "parquet", "datasets"])
+@pytest.mark.parametrize("case", ["csv", "jsonl", "xlsx", "parquet"])
 def test_every_format_makes_the_same_task(tmp_path, db, case):
     path = files.write_all(tmp_path / "f", MOODS)[case]
     task = make(path, source="the same")
@@ -176,8 +176,8 @@ def test_class_label_tags_and_conll_make_the_same_questions(tmp_path, db):
     names = ["O", "B-PER", "I-PER", "B-LOC"]
     tags = {"feature": {"names": names, "_type": "ClassLabel"}, "_type": "Sequence"}
     rows = [{"tokens": tokens, "ner_tags": ids} for tokens, ids in sentences]
-    folder = files.write_datasets(
-        tmp_path / "ner", rows, {"tokens": {"_type": "Sequence"}, "ner_tags": tags}
+    table = files.write_parquet(
+        tmp_path / "ner.parquet", rows, {"tokens": {"_type": "Sequence"}, "ner_tags": tags}
     )
     conll = tmp_path / "ner.conll"
     conll.write_text(
@@ -186,7 +186,7 @@ def test_class_label_tags_and_conll_make_the_same_questions(tmp_path, db):
             for tokens, ids in sentences
         )
     )
-    first = make(folder, kind="spans", text=["tokens"], gold=["ner_tags"], name="a")
+    first = make(table, kind="spans", text=["tokens"], gold=["ner_tags"], name="a")
     second = make(conll, kind="spans", gold=["entities"], name="b")
     golds = [
         sorted((e.context[0], e.question, e.gold) for e in task.test_split.examples.all())

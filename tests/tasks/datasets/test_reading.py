@@ -2,16 +2,14 @@
 
 import io
 import json
-import re
 import sys
 import zipfile
 from datetime import date, datetime, time
-from pathlib import Path
 
 import openpyxl
 import pyarrow
 import pytest
-from pyarrow import ipc, parquet
+from pyarrow import parquet
 
 from tasks.cards import load_card
 from tasks.datasets import table, tagged
@@ -21,8 +19,7 @@ from tasks.importing import CARDS
 from tests.tasks.datasets import files
 
 CASES = [
-    "csv", "excel's csv", "utf-16", "tsv", "json", "jsonl", "crlf", "xlsx", "parquet", "datasets",
-    "a part of datasets",
+    "csv", "excel's csv", "utf-16", "tsv", "json", "jsonl", "crlf", "xlsx", "parquet",
 ]  # fmt: skip
 
 
@@ -226,8 +223,7 @@ def test_a_spreadsheet_with_entities_or_too_large_is_refused(tmp_path, monkeypat
 NAMES = {"names": ["bad", "good"], "_type": "ClassLabel"}
 
 
-@pytest.mark.parametrize("write", [files.write_parquet, files.write_datasets])
-def test_the_integers_of_a_class_label_become_its_names(tmp_path, write):
+def test_the_integers_of_a_class_label_become_its_names(tmp_path):
     features = {
         "text": {"dtype": "string", "_type": "Value"},
         "label": NAMES,
@@ -238,15 +234,14 @@ def test_the_integers_of_a_class_label_become_its_names(tmp_path, write):
         {"text": "a", "label": 1, "tags": [0, 1], "inner": [{"tag": 0}]},
         {"text": "b", "label": -1, "tags": [], "inner": []},
     ]
-    path = write(tmp_path / "x.parquet", rows, features)
-    how = Reading(format="datasets") if write is files.write_datasets else Reading()
-    first, second = read(path, how).rows
+    path = files.write_parquet(tmp_path / "x.parquet", rows, features)
+    first, second = read(path, Reading()).rows
     assert first.values == {
         "text": "a", "label": "good", "tags": ["bad", "good"], "inner": [{"tag": "bad"}],
     }  # fmt: skip
     assert second.values["label"] is None
-    wrong = write(tmp_path / "y.parquet", [{**rows[0], "label": 2}] * 2, features)
-    assert "row 1, column label: no label has the number 2" in refusal(wrong, format=how.format)
+    wrong = files.write_parquet(tmp_path / "y.parquet", [{**rows[0], "label": 2}] * 2, features)
+    assert "row 1, column label: no label has the number 2" in refusal(wrong)
 
 
 def test_binary_columns_are_skipped_and_named_on_request(tmp_path):
@@ -270,47 +265,15 @@ def test_invalid_utf_8_is_refused_and_timestamps_become_text(tmp_path):
     assert row.values["at"].startswith("2023-11-14 22:13:20")
 
 
-def test_a_folder_cannot_refer_to_files_outside(tmp_path):
-    path = files.write_datasets(tmp_path / "d", files.ROWS)
-    state = json.loads((path / "state.json").read_text())
-    for name in ("../secret", "/etc/passwd", "..", 3):
-        state["_data_files"] = [{"filename": name}]
-        (path / "state.json").write_text(json.dumps(state))
-        assert "expected names of files in the same folder" in refusal(path)
-    (path / "state.json").unlink()
-    assert "contains no state.json" in refusal(path)
-    (tmp_path / "x.csv").write_text("a\n1\n")
-    assert "expected a folder" in refusal(tmp_path / "x.csv", format="datasets")
-    assert "expected a file" in refusal(path, format="csv")
+def test_a_folder_is_refused_with_what_to_do(tmp_path):
+    assert "expected a file; save a Hugging Face dataset with to_parquet()" in refusal(tmp_path)
 
 
-def test_a_folder_with_several_parts_needs_a_named_part(tmp_path):
-    path = files.write_all(tmp_path / "f", files.ROWS)["a part of datasets"]
-    assert "has several splits: set --part to one of train, test" in refusal(path)
-    assert "has no split 'dev'" in refusal(path, part="dev")
-
-
-def test_a_broken_arrow_file_is_refused(tmp_path):
-    path = files.write_datasets(tmp_path / "d", files.ROWS)
-    (path / "data-00001-of-00002.arrow").write_bytes(b"\xff" * 64)
-    assert "d/data-00001-of-00002.arrow: cannot be read" in refusal(path)
-    other = pyarrow.table({"other": [1]})
-    with ipc.new_stream(path / "data-00001-of-00002.arrow", other.schema) as stream:
-        stream.write_table(other)
-    assert "d: cannot be read (" in refusal(path)
-
-
-def test_the_core_install_reads_spreadsheets_and_lacks_pyarrow():
-    lock = (Path(__file__).parents[3] / "requirements.lock").read_text()
-    assert {"openpyxl", "pyarrow"} & set(re.findall(r"^([\w-]+)==", lock, re.M)) == {"openpyxl"}
-
-
-@pytest.mark.parametrize("case", ["parquet", "datasets", "a part of datasets"])
-def test_without_pyarrow_the_error_says_what_to_install(tmp_path, monkeypatch, case):
-    path = files.write_all(tmp_path / "f", files.ROWS)[case]
+def test_without_pyarrow_the_error_says_what_to_install(tmp_path, monkeypatch):
+    path = files.write_parquet(tmp_path / "rows.parquet", files.ROWS)
     monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
-    message = refusal(path, **files.OPTIONS.get(case, {}))
-    assert re.match(r"(rows|test)[./].*: requires pyarrow", message)
+    message = refusal(path)
+    assert "rows.parquet: requires pyarrow" in message
     assert "pip install pyarrow" in message
     assert "save the data as CSV" in message
 
