@@ -51,8 +51,8 @@ def for_study(study: Study) -> blocks.Document | None:
 def document(manifest: Manifest, opening: Opening) -> blocks.Document:
     hypotheses = _quoted(manifest, "hypotheses", "As written before opening")
     questions = screening.parse(manifest["comprehension_questions"])
-    context = _context(manifest, questions, opening.strata)
-    texts = markup.rendered("preregistration", context)
+    design = wording.design(manifest, strata=opening.strata)
+    texts = markup.rendered("preregistration", _context(manifest, questions), design=design)
     procedure = [*markup.texts(texts, "procedure_"), *wording.options(manifest), texts["tokeniser"]]
     pay = Bullets(markup.texts(wording.pay(manifest)))
     rules: list[Block] = [Bullets(markup.texts(texts, "rules_"))]
@@ -75,14 +75,11 @@ def document(manifest: Manifest, opening: Opening) -> blocks.Document:
     )
 
 
-def _context(
-    manifest: Manifest, questions: list[screening.Question], strata: Sequence[str]
-) -> dict[str, Any]:
+def _context(manifest: Manifest, questions: list[screening.Question]) -> dict[str, Any]:
     is_screened = manifest["qualification"]["rule"] != Qualification.NONE
     return {
         **wording.context(manifest),
         **planned_analysis.context(manifest),
-        "design": wording.design(manifest, strata=strata),
         "questions": questions,
         "pauses": is_screened or manifest["comprehension_questions"].strip(),
         "seats": sum(scenario["seats"] for scenario in manifest["scenarios"]),

@@ -108,23 +108,18 @@ def people_minus_models(record: StudyRecord) -> Iterator[Block]:
 # Report sections on parts of a design: anchors, annotators without contexts, strata and confidence.
 
 
-def tables_of(*tables: Table, with_models: bool = False) -> Callable[[StudyRecord], Iterator[Grid]]:
-    """Return a part of the report with those of these tables that have rows."""
-    kinds = [Kind.PERSON, Kind.MODEL] if with_models else [Kind.PERSON]
-
-    def blocks(record: StudyRecord) -> Iterator[Grid]:
-        for table in tables:
-            if rows := [row for kind in kinds for row in table.rows(record.study, kind)]:
-                columns = _filled(table.columns, rows)
-                yield _grid(table.title, columns, rows, [table.intro, meanings(columns)])
-
-    return blocks
+def _tables(record: StudyRecord, *tables: Table, kinds: Sequence[Kind] = ()) -> Iterator[Grid]:
+    """Yield those of these tables that have rows, by default of people alone."""
+    for table in tables:
+        if rows := [r for kind in kinds or [Kind.PERSON] for r in table.rows(record.study, kind)]:
+            columns = _filled(table.columns, rows)
+            yield _grid(table.title, columns, rows, [table.intro, meanings(columns)])
 
 
 def calibration(record: StudyRecord) -> Iterator[Block]:
-    tables = list(tables_of(CONFIDENCE, CALIBRATION, with_models=True)(record))
-    yield from tables
-    if tables:
+    kinds = [Kind.PERSON, Kind.MODEL]
+    if tables := list(_tables(record, CONFIDENCE, CALIBRATION, kinds=kinds)):
+        yield from tables
         yield _drawn(figure_data.figure(record.study, Kind.PERSON, figure_data.CALIBRATION))
 
 
@@ -238,9 +233,9 @@ VERSION = 8  # increase this when the output of a part changes
 
 PARTS: dict[str, Callable[[StudyRecord], Iterable[Block]]] = {
     "uncertainty": uncertainty,
-    "groups": tables_of(ANCHORS, QUESTION_ALONE, STRATA),
+    "groups": lambda record: _tables(record, ANCHORS, QUESTION_ALONE, STRATA),
     "confidence": calibration,
-    "training": tables_of(PLATEAU),
+    "training": lambda record: _tables(record, PLATEAU),
     "criteria": recruitment.sensitivity_to_criteria,
     "agreement": agreement,
     "ceilings": among_people,

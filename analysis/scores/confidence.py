@@ -13,7 +13,7 @@ from analysis.heavy import np, pd
 from analysis.scores import frames
 from analysis.scores.columns import CELL, Table, estimated
 from analysis.stats.learning import by_cell
-from analysis.stats.uncertainty import ROUNDING, Estimate, estimate, sums_and_resamples
+from analysis.stats.uncertainty import Estimate, estimate, sums_and_resamples
 from annotation.models import Confidence, Kind, Step, Study
 from annotation.protocol.confidence import POINTS, percent
 from tasks.columns import Column
@@ -47,14 +47,6 @@ def measures(counts: np.ndarray) -> np.ndarray:
     sums = np.stack([part.sum(-1) for part in (expected, right, gaps, errors)])
     with np.errstate(invalid="ignore"):  # a resample of contexts may have no rated answer
         return sums / answers.sum(-1)
-
-
-def _estimate(values: np.ndarray, number: int, unit: str) -> Estimate:
-    """Return the estimate, without an interval if all resamples agree, as if all are right."""
-    value, low, high, why_not = estimate(values, number, unit)
-    if high - low <= 100 * ROUNDING:
-        return value, math.nan, math.nan, f"{unit} tie"
-    return value, low, high, why_not
 
 
 def _cells(study: Study, kind: str, is_pooled: bool = False) -> Iterator[SimpleNamespace]:
@@ -99,7 +91,7 @@ def _cells(study: Study, kind: str, is_pooled: bool = False) -> Iterator[SimpleN
                 who=who, task=task, shots=shots, n=rated["seat"].nunique(), size=size,
                 skipped=len(given) - len(rated),
                 sums=sums_and_resamples(group, study.seed + (0 if len(units) else shots)),
-                estimate=partial(_estimate, number=size, unit=PLURALS[unit]),
+                estimate=partial(estimate, number=size, unit=PLURALS[unit], can_tie=True),
             )  # fmt: skip
 
 

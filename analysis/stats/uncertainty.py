@@ -137,10 +137,13 @@ def draws(size: int, number: int, seed: int) -> np.ndarray:
     return _times_drawn(np.random.default_rng(seed), size, number, is_drawn=True)
 
 
-def estimate(values: np.ndarray, number: int, unit: str = "annotators") -> Estimate:
+def estimate(
+    values: np.ndarray, number: int, unit: str = "annotators", can_tie: bool = False
+) -> Estimate:
     """Return the first value with an interval from percentiles of the others (its resamples).
 
-    `number` counts the resampled units, whose plural is `unit`. The percentiles are those of a t
+    `number` counts the resampled units, whose plural is `unit`. With `can_tie`, there is no
+    interval if all resamples agree, as when all answers are right. The percentiles are those of a t
     interval with the SD of a sample (Hesterberg 2015, 3.3).
     """
     resamples = values[1:][np.isfinite(values[1:])]
@@ -148,6 +151,8 @@ def estimate(values: np.ndarray, number: int, unit: str = "annotators") -> Estim
         return float(values[0]), math.nan, math.nan, f"fewer than {FEWEST_FOR_BOOTSTRAP} {unit}"
     reach = math.sqrt(number / (number - 1)) * t_quantile(TAIL, number - 1)
     low, high = np.quantile(resamples, normal_cdf(np.array([-reach, reach])))
+    if can_tie and high - low <= 100 * ROUNDING:
+        return float(values[0]), math.nan, math.nan, f"{unit} tie"
     return float(values[0]), float(low), float(high), ""
 
 

@@ -157,7 +157,7 @@ def test_each_seated_model_has_its_own_calibration(ada, researcher):
     assert "a/right" in page.partition('id="calibration"')[2]
     person = factories.seat(study.scenarios.get(shots=0))
     factories.work_through(person, rate=lambda turn: sure)
-    (shown,) = results.tables_of(CONFIDENCE, with_models=True)(StudyRecord(study))
+    shown, *_others = results.calibration(StudyRecord(study))
     names = [row[2].split()[0] for row in shown.rows]
     assert names == ["People", *("a/right",) * 2, *("b/wrong",) * 2, *("c/half",) * 2]
 
