@@ -1,9 +1,10 @@
 """Measure how often rehearsals of the papers' open questions recover their known effects.
 
-`python benchmarks/rehearsals.py` simulates studies (two minutes on one processor, without a
+`python benchmarks/rehearsals.py` simulates studies (five minutes on one processor, without a
 database) and prints the table of docs/statistics.md#known-effects. Simulated annotators have known
 gains, anchor scores and confidence, as in `replicate_crossfit --arms`, `replicate_clues --anchors`
-and `--confidence`. Their answers are drawn as arrays, and analysed by the functions of the product.
+and `--confidence`, and known learning curves and strata, as with the policies `learning` and
+`strata`. Their answers are drawn as arrays, and analysed by the functions of the product.
 """
 
 import argparse
@@ -21,7 +22,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()  # models are imported, but no database is used
 
 from analysis.scores.confidence import CHANCES, measures  # noqa: E402
-from analysis.stats import arg, uncertainty  # noqa: E402
+from analysis.stats import arg, learning, uncertainty  # noqa: E402
 from analysis.stats.significance import ancova, holm  # noqa: E402
 
 STUDIES = 2000
@@ -30,6 +31,7 @@ DOSES = {"dose-1": 0.05, "dose-2": 0.1, "dose-4": 0.2}  # gains of the upstream 
 EXAMPLES = 100  # in each test
 SD = 0.06  # between annotators
 RIGHT = 0.7  # probability of a right answer of the annotators who state their confidence
+POINT = "point of no further gain"  # a whole number, so its interval is wider than it has to be
 SIZE = "false alarm: "  # of tests that should be positive in at most .05 of the studies
 Found = Iterator[tuple[str, bool]]  # what is true of a study, and whether it is
 
@@ -106,10 +108,11 @@ def confidence(draw: np.random.Generator, people: int, answers: int = 60) -> Fou
         sums = uncertainty.sums_and_resamples(group, int(draw.integers(2**31)), 1000)
         found.append(measures(sums))
         truths.append(truth(shift))
-    (sure, right, _ece, brier), (later, *_rest) = found
-    (true_sure, true_right, _true_ece, true_brier), (true_later, *_true) = truths
+    (sure, right, ece, brier), (later, *_rest) = found
+    (true_sure, true_right, true_ece, true_brier), (true_later, *_true) = truths
     for name, values, expected in (
         ("overconfidence", sure - right, true_sure - true_right),
+        ("ECE", ece, true_ece),
         ("Brier score", brier, true_brier),
         ("change of confidence with more shots", later - sure, true_later - true_sure),
     ):
@@ -142,11 +145,58 @@ def truth(shift: int) -> np.ndarray:
     return measures(expected)
 
 
+def plateau(draw: np.random.Generator, people: int, examples: int = 30) -> Found:
+    """Yield results for learning that stops after ten examples of the training step."""
+    for start, rise, point in ((0.4, 0.5, 10), (0.6, 0.3, 10)):
+        chances = start + rise * np.minimum(np.arange(examples), point) / point
+        right = (draw.random((people, examples)) < chances).astype(float)
+        sums = uncertainty.sums_and_resamples(right, int(draw.integers(2**31)))
+        points, gains = learning.plateaus(sums / people)
+        for name, values, truth in (
+            (f"{POINT} ({point} examples", points, point),
+            (f"gain until that point ({rise:+.0%}", gains, rise),
+        ):
+            _value, low, high, _why = uncertainty.estimate(values, people)
+            yield f"{name}, from {start:.0%}), {people} people", low <= truth <= high
+
+
+def strata(draw: np.random.Generator, people: int, examples: int = 50) -> Found:
+    """Yield results for the difference of a stratum of the test from the three others."""
+    for gap in (-0.2, 0.0):
+        chances = np.clip(draw.normal(RIGHT, SD, people), 0, 1)
+        own = draw.binomial(examples, np.clip(chances + gap, 0, 1)) / examples
+        others = draw.binomial(3 * examples, chances) / (3 * examples)
+        interval = uncertainty.t_interval(own - others)
+        held = interval.low <= gap <= interval.high
+        if gap:
+            yield f"difference of a stratum of {100 * gap:+.0f} points, {people} people", held
+        else:
+            yield f"{SIZE}difference of a stratum, {people} people", not held
+
+
+def learners(draw: np.random.Generator, unseen: int, correlation: float = 0.66) -> Found:
+    """Yield results for two learners' gains on unseen tasks, whose rank correlation is known."""
+    linear = 2 * np.sin(np.pi * correlation / 6)  # of normal values with this rank correlation
+    gains = draw.multivariate_normal((0, 0), ((1, linear), (linear, 1)), unseen).T
+    found = arg.spearman(*gains)
+    yield f"Spearman's correlation ({correlation}), {unseen} tasks", (
+        found.low <= correlation <= found.high
+    )  # fmt: skip
+    shares = {"above": 0.5147, "within": 0.3593, "below": 0.126}  # as in the paper
+    drawn = draw.choice((0.1, 0, -0.1), unseen, p=list(shares.values()))
+    for name, (_share, low, high) in arg.bands(list(drawn)).items():
+        held = low <= shares[name] <= high
+        yield f"tasks {name} the band of ±5% ({shares[name]:.1%}), {unseen} tasks", held
+
+
 def recovered(studies: int, seed: int) -> dict[str, float]:
     """Return the share of studies in which each thing is true."""
     draw, counts = np.random.default_rng(seed), defaultdict[str, int](int)
     for _study in range(studies):
-        for of, sizes in ((arms, (3, 10)), (shots, (3, 10)), (anchors, (10,)), (confidence, (20,))):
+        for of, sizes in (
+            (arms, (3, 10)), (shots, (3, 10)), (anchors, (3, 10)), (confidence, (20,)),
+            (plateau, (20, 40)), (strata, (3, 10)), (learners, (20,)),
+        ):  # fmt: skip
             for people in sizes:
                 for name, is_true in of(draw, people):
                     counts[name] += is_true
