@@ -15,11 +15,14 @@ from annotation.privacy import withdrawal
 from annotation.prolific import drafts
 from annotation.protocol import qualification
 from annotation.recruitment import consent as consent_step
+from annotation.recruitment.links import make_links
+from annotation.study import lifecycle
 from tasks import jobs, upload_jobs, uploads
 from tasks.models import Job, TaskMember, TaskUpload
 from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
 from tests import factories
+from tests.annotation.study.test_cross_task import make_cross_task
 from tests.browser.conftest import Desk, answer_within, settle
 from tests.tasks.test_importing import card_text, line
 
@@ -387,6 +390,34 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
         page.wait_for_load_state("networkidle")
         page.eval_on_selector_all(".design-part", "parts => parts.map(part => part.open = true)")
         is_accessible(page, address)
+
+
+def test_axe_finds_nothing_on_searches_comparisons_and_payments(page, researcher):
+    study, crossed = compared(researcher), make_cross_task(researcher)
+    lifecycle.change_status(crossed, "open")
+    for scenario in crossed.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    make_links(study, "Ida")
+    name, seat = study.name, study.participations.first()
+    signed_in(page, "/studies/")
+    for address in (
+        "/search/", f"/search/?q={seat.pseudonym}", "/search/?q=nothing-like-this",
+        "/models/toy/", f"/studies/{name}/models/?show=differences",
+        f"/studies/{name}/models/?show=overlap",
+        f"/studies/{crossed.name}/analysis/?show=cross_task",
+        f"/studies/{name}/recruit/?show=links", f"/studies/{name}/human-performance/?kind=person",
+        f"/studies/{name}/pay/?q=nothing-like-this", f"/studies/{name}/people/?sort=-mean_s1",
+    ):  # fmt: skip
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        folded = "main details:not(.export)"
+        page.eval_on_selector_all(folded, "parts => parts.map(part => part.open = true)")
+        is_accessible(page, address)
+    page.locator("input[name=annotators]").first.check()
+    page.get_by_label("Reason").fill("asked by mail")
+    page.get_by_role("button", name="Withdraw on request").click()
+    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+    is_accessible(page, "people, to confirm")
 
 
 @pytest.mark.parametrize("state", ["spans_at_work", "revealed", "labels"])
