@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -23,9 +24,10 @@ from analysis.scores import (
 )
 from analysis.scores import sensitivity as rules
 from analysis.stats import two_way
-from annotation.models import Study
+from annotation.models import Kind, Study
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import signed_in, study_of
+from annotation.study import lifecycle
+from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.rights import right_to
 from tasks import columns as table_columns
 from tasks.columns import Column
@@ -69,11 +71,24 @@ def csv_file(
 FORMATS = {"md": rendering.as_markdown, "tex": rendering.as_latex}
 
 
+def _rehearsed(study: Study, user: User) -> performance.PerformanceTable | None:
+    """Return the simulated annotators' table in the latest rehearsal of this design, if any."""
+    rehearsals = Study.objects.visible_to(user, "read").filter(
+        rehearsal=True, name__startswith=lifecycle.ended(study, "rehearsal"), shots=study.shots
+    )
+    for rehearsal in rehearsals.order_by("-pk"):
+        if {*rehearsal.tasks.all()} == {*study.tasks.all()}:
+            return performance.performance(rehearsal, Kind.SIMULATED, frames.annotators(rehearsal))
+    return None
+
+
 @signed_in("GET")
-def human_performance(request: HttpRequest, name: str) -> HttpResponse:
+def human_performance(request: ResearcherRequest, name: str) -> HttpResponse:
     study, kind, context = study_and_kind(request, name)
+    tables = performance.versions(study, kind, frames.annotators(study))
     context |= {
-        "tables": performance.versions(study, kind, frames.annotators(study)),
+        "tables": tables,
+        "rehearsed": None if tables[0].has_scores else _rehearsed(study, request.user),
         "strata": means.STRATA.page(study, kind),
     }
     return render(request, "scores/human_performance.html", context)

@@ -89,6 +89,39 @@ def test_the_scores_of_one_kind_have_their_shot_curve(ada, study):
     assert ada.get(f"{address}?kind=model").status_code == 404
 
 
+def test_a_rehearsal_fills_the_table_until_there_are_results(ada, researcher):
+    task = factories.make_task()
+    real = factories.make_study(researcher, task, shots=[0], annotators=1, name="real")
+    address = reverse("human_performance", args=["real"])
+    page = ada.get(address).content.decode()
+    assert "press <em>Rehearse</em>" in page
+    others = {"name": "real-rehearsal", "rehearsal": True, "annotators": 1}
+    rehearsal = factories.make_study(researcher, task, shots=[0], **others)
+    factories.work_through(factories.seat(rehearsal.scenarios.get(), kind="simulated"))
+    page = ada.get(address).content.decode()
+    grey = page[page.index('class="scores-rehearsed"') :]
+    assert "100.0" in grey
+    assert "100.0" not in page[: page.index('class="scores-rehearsed"')]
+    assert "Simulated: the table below" in page
+    for other in ("human_performance_file", "api_human_performance", "report"):
+        args = ["real", "csv"] if other.endswith("file") else ["real"]
+        assert b"real-rehearsal" not in ada.get(reverse(other, args=args)).content
+    factories.work_through(factories.seat(real.scenarios.get()))
+    assert "scores-rehearsed" not in ada.get(address).content.decode()
+
+
+def test_a_rehearsal_of_another_design_or_team_is_not_shown(ada, researcher, other_researcher):
+    task = factories.make_task()
+    factories.make_study(researcher, task, shots=[0], annotators=1, name="real")
+    for owner, shots, name in ((researcher, [2], ""), (other_researcher, [0], "-2")):
+        rehearsal = factories.make_study(
+            owner, task, shots=shots, annotators=1, name=f"real-rehearsal{name}", rehearsal=True
+        )
+        factories.work_through(factories.seat(rehearsal.scenarios.get(), kind="simulated"))
+    page = ada.get(reverse("human_performance", args=["real"])).content.decode()
+    assert "scores-rehearsed" not in page
+
+
 @pytest.mark.long
 def test_kinds_have_one_order_if_people_worked_in_arms_outside_the_table_only(researcher):
     study = make_cross_task(researcher)
