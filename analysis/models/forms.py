@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from annotation.web.fields import FilesField, WholeNumberField, row_field
+from annotation.web.fields import FilesField, WholeNumberField, optional_text, row_field
 from tasks import checking
 from tasks.formats import FormatError
 from tasks.models import Job, LanguageModel, Task
@@ -21,8 +21,7 @@ def _stated(label: str, choices: Any, help_text: str) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, choices=choices, required=False, help_text=help_text)
 
 
-def _text(label: str, longest: int, help_text: str) -> forms.CharField:
-    return forms.CharField(label=label, max_length=longest, required=False, help_text=help_text)
+OF_ONE_FILE = "Only with a task: the names of several files state it."
 
 
 class UploadForm(forms.Form):
@@ -33,8 +32,8 @@ class UploadForm(forms.Form):
         max_length=60,
         help_text="A new model or one of yours: letters, digits, dots, hyphens, underscores.",
     )
-    title = _text("Description", 200, "Optional: one line of text.")
-    link = _text("Link", 500, "Optional: URL of its paper or code.")
+    title = optional_text("Description", 200, "Optional: one line of text.")
+    link = optional_text("Link", 500, "Optional: URL of its paper or code.")
     parameters = WholeNumberField(
         label="Number of parameters", min_value=1, max_value=2**62, required=False,
         help_text="Optional, such as 770000000.",
@@ -59,18 +58,14 @@ class UploadForm(forms.Form):
         "Could the model have seen the test set?", Seen, "In its training data or its prompt."
     )
     arm = forms.RegexField(
-        ARM_NAME,
-        label="Arm of a cross-task study",
-        required=False,
+        ARM_NAME, label="Arm of a cross-task study", required=False,
         help_text="Such as upstream, sham or direct.",
-    )
+    )  # fmt: skip
     predicted_on = forms.DateField(
         label="Date of the run", required=False, help_text="Such as 2026-05-31."
     )
-    revision = _text(
-        "Revision",
-        100,
-        "Revision of the model or its weights: a version, a commit or a service date.",
+    revision = optional_text(
+        "Revision", 100, "Of the model or its weights: a version, a commit or a service date."
     )
     method = _stated("Method", Method, "How the model was adapted to the task.")
     tuning = _stated(
@@ -92,9 +87,11 @@ class UploadForm(forms.Form):
         Task.objects.none(), label="Task", required=False, empty_label="From the file names",
         help_text="Choose a task only for a single file with a different name.",
     )  # fmt: skip
-    shots = WholeNumberField(label="Shots", min_value=0, max_value=99999, required=False)
+    shots = WholeNumberField(
+        label="Shots", min_value=0, max_value=99999, required=False, help_text=OF_ONE_FILE
+    )
     split_number = WholeNumberField(
-        label="Split number", min_value=1, max_value=9999, required=False
+        label="Split number", min_value=1, max_value=9999, required=False, help_text=OF_ONE_FILE
     )
 
     def __init__(self, *args: Any, **kwargs: Any):

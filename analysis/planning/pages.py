@@ -59,13 +59,15 @@ def _number(label: str, initial: float, low: Any, high: Any, help_text: str = ""
 
 
 class PlannerForm(forms.Form):
-    source = forms.ChoiceField(label="Numbers from")
+    source = forms.ChoiceField(
+        label="Numbers from", help_text="A study or table with the SDs that are assumed."
+    )
     half_width = _number(
         "Target interval: ± points", 3.0, 0.5, 50,
         "Half-width of the 95 % confidence interval, in points of S1 x 100.",
     )  # fmt: skip
-    annotators = _number("Annotators per scenario", 3, 2, 1000)
-    examples = _number("Test examples", 200, 2, 100_000)
+    annotators = _number("Annotators per scenario", 3, 2, 1000, "For one task and number of shots.")
+    examples = _number("Test examples", 200, 2, 100_000, "Each annotator answers all of them.")
     difference = _number(
         "Difference to detect: points", 5.0, 0.1, 100,
         "Between two numbers of shots, in points of S1 x 100.",

@@ -83,11 +83,10 @@ class TimeZoneForm(forms.ModelForm):
 
 class AddressForm(forms.Form):
     email = forms.EmailField(
-        label="Email",
-        required=False,
-        max_length=254,
+        label="Email", required=False, max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
-    )
+        help_text="Used to reset a forgotten password.",
+    )  # fmt: skip
 
     def clean_email(self) -> str:
         """Return the email address in lower case, as lookups expect."""

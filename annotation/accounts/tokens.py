@@ -24,7 +24,7 @@ from annotation.models import ApiToken, ProlificAccount, Study
 from annotation.prolific.accounts import set_token
 from annotation.prolific.errors import ProlificError
 from annotation.web.access import ResearcherRequest, signed_in
-from annotation.web.fields import PageForm, RowField, by_key, row_field
+from annotation.web.fields import PageForm, RowField, by_key, optional_text, row_field
 from annotation.web.posts import View
 from tasks import mail
 from tasks.clock import database_now
@@ -43,21 +43,18 @@ class TokenForm(PageForm):
         max_length=60, help_text="Where the token is used, such as a script or machine."
     )
     scopes = forms.MultipleChoiceField(
-        label="Scopes",
-        choices=SCOPES,
-        initial=["read"],
-        widget=forms.CheckboxSelectMultiple,
+        label="Scopes", choices=SCOPES, initial=["read"], widget=forms.CheckboxSelectMultiple,
+        help_text="What a script with this token may do.",
         error_messages={"required": "Choose at least one scope."},
-    )
+    )  # fmt: skip
     study = RowField(
-        Study.objects.none(),
-        required=False,
-        empty_label="all studies you can access",
+        Study.objects.none(), required=False, empty_label="all studies you can access",
         help_text="A token never grants more access than your role in a study.",
-    )
+    )  # fmt: skip
     days = forms.TypedChoiceField(
-        label="Valid for", choices=DAYS, initial=90, coerce=int, empty_value=None
-    )
+        label="Valid for", choices=DAYS, initial=90, coerce=int, empty_value=None,
+        help_text="After that, scripts need a new token.",
+    )  # fmt: skip
 
     def __init__(self, owner: User, *args: Any):
         super().__init__(*args)
@@ -80,25 +77,17 @@ class ProlificTokenForm(PageForm):
 
     key = "prolific"
     token = forms.CharField(
-        label="API token",
-        min_length=8,
-        max_length=500,
+        label="API token", min_length=8, max_length=500,
         widget=forms.PasswordInput({"autocomplete": "off"}),
         help_text="On Prolific, choose Settings, then “Go to API token page”.",
         # Otherwise, requests would fail with an error message that contains the header.
         validators=[RegexValidator(r"\A[!-~]+\Z", "Enter only the token, without spaces.")],
+    )  # fmt: skip
+    workspace = optional_text(
+        "Workspace", 40, "Workspace id. Needed only if the token has access to several workspaces."
     )
-    workspace = forms.CharField(
-        label="Workspace",
-        max_length=40,
-        required=False,
-        help_text="Workspace id. Needed only if the token has access to several workspaces.",
-    )
-    project = forms.CharField(
-        label="Project",
-        max_length=40,
-        required=False,
-        help_text="Project id. Needed only if the workspace has several projects.",
+    project = optional_text(
+        "Project", 40, "Project id. Needed only if the workspace has several projects."
     )
 
 

@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 
 from annotation.participation.question import Question
 from annotation.web.access import ResearcherRequest, signed_in, upload_of
-from annotation.web.fields import PageForm, TextField, WholeNumberField
+from annotation.web.fields import PageForm, TextField, WholeNumberField, optional_text
 from tasks import dataset_uploads, disk, uploads
 from tasks.answers import KINDS
 from tasks.cards import parse_card
@@ -43,36 +43,32 @@ FORMATS = [("", "Detect from the file name")] + [
 ]
 KIND_NAMES = {kind.argument: kind.title for kind in KINDS.values()}
 GOLD_NAMES = {
-    "text": "its text",
-    "index": "its position, from 0",
-    "number": "its position, from 1",
+    "text": "its text", "index": "its position, from 0", "number": "its position, from 1",
     "letter": "its letter",
-}
+}  # fmt: skip
 
 
 class ReadingForm(PageForm):
     """Form that defines how to read a dataset (reading.Reading). The file name sets defaults."""
 
     key = "reading"
-    format = forms.ChoiceField(label="Format", choices=FORMATS, required=False)
-    encoding = forms.CharField(
-        label="Encoding", required=False, max_length=40, help_text="Such as windows-1252."
+    format = forms.ChoiceField(
+        label="Format", choices=FORMATS, required=False, help_text="Choose it if it is not found."
     )
-    delimiter = forms.CharField(
-        label="Separator",
-        required=False,
-        max_length=9,
-        help_text="Tab, comma, semicolon, bar or another character.",
+    encoding = optional_text("Encoding", 40, "Such as windows-1252.")
+    delimiter = optional_text("Separator", 9, "Tab, comma, semicolon, bar or another character.")
+    sheet = optional_text("Sheet", 100, "Name of the sheet, if an XLSX file has several.")
+    records = optional_text(
+        "JSON field that contains the examples", 100, "Such as data, if the file is not a list."
     )
-    sheet = forms.CharField(label="Sheet", required=False, max_length=100)
-    records = forms.CharField(
-        label="JSON field that contains the examples", required=False, max_length=100
+    filter = optional_text("lm-evaluation-harness filter", 100, "If answers have several filters.")
+    quoted = forms.BooleanField(
+        label="TSV fields are quoted", required=False, help_text="As in CSV files."
     )
-    filter = forms.CharField(label="lm-evaluation-harness filter", required=False, max_length=100)
-    quoted = forms.BooleanField(label="TSV fields are quoted", required=False)
     no_header = forms.BooleanField(
-        label="The file has no header line; name the columns 1, 2, 3", required=False
-    )
+        label="The file has no header line; name the columns 1, 2, 3", required=False,
+        help_text="Otherwise, the first line has the names of the columns.",
+    )  # fmt: skip
 
     @property
     def reading(self) -> Reading:
@@ -84,6 +80,7 @@ ROLES = {"text": "Text", "question": "Question", "gold": "Answer", "options": "O
          "stratum": "Stratum"}  # fmt: skip
 RARE = "Details of answers"  # a group of fields, collapsed unless used
 NO_COLUMN = {"required": "Choose a column for this role."}
+NO_LIMIT = "Answers beyond it are refused. Empty: no limit."
 
 
 def proposed(columns: ColumnSamples) -> dict[str, Any]:
@@ -131,64 +128,78 @@ class ColumnsForm(PageForm):
     """Form for column roles, sampling, and the card."""
 
     key = "columns"
-    name = forms.CharField(label="Task name", max_length=60)
-    kind = forms.ChoiceField(label="Kind of answer", widget=forms.RadioSelect)
+    name = forms.CharField(
+        label="Task name", max_length=60,
+        help_text="A task of yours with this name gets a new version.",
+    )  # fmt: skip
+    kind = forms.ChoiceField(
+        label="Kind of answer", widget=forms.RadioSelect, help_text="Proposed from the answers."
+    )
     text = forms.MultipleChoiceField(label=ROLES["text"], error_messages=NO_COLUMN)
     gold = forms.ChoiceField(label=ROLES["gold"], error_messages=NO_COLUMN)
     labels = TextField(
-        label="Labels",
-        required=False,
-        max_length=10_000,
+        label="Labels", required=False, max_length=10_000, widget=forms.Textarea({"rows": 3}),
         help_text="Optional. One per line: value | name shown to annotators | meaning. Default: all"
         " values in alphabetical order.",
-        widget=forms.Textarea({"rows": 3}),
-    )
+    )  # fmt: skip
     question = forms.ChoiceField(label=ROLES["question"], required=False)
-    ask = forms.CharField(label="One question for all rows", required=False, max_length=500)
-    separator = forms.CharField(
-        label="Separator between multiple correct answers or options in a cell",
-        required=False,
-        max_length=10,
-    )
+    ask = optional_text("One question for all rows", 500, "Shown above each text.")
+    separator = optional_text(
+        "Separator between multiple correct answers or options in a cell", 10,
+        "Such as | or a semicolon. If empty, a cell is one answer.",
+    )  # fmt: skip
     options = forms.MultipleChoiceField(label=ROLES["options"], required=False)
     gold_is = forms.ChoiceField(
-        label="The correct option is given as",
+        label="The correct option is given as", required=False,
         choices=[(name, GOLD_NAMES[name]) for name in GOLD_IS],
-        required=False,
-    )
+        help_text="In the column with the answers, if there are options.",
+    )  # fmt: skip
     typed = forms.BooleanField(
         label="Spans can also be typed, because some correct answers are not in the text",
-        required=False,
+        required=False, help_text="Annotators get a field for an answer in their own words.",
+    )  # fmt: skip
+    lowest = forms.FloatField(label="Lowest number", required=False, help_text=NO_LIMIT)
+    highest = forms.FloatField(label="Highest number", required=False, help_text=NO_LIMIT)
+    step = forms.FloatField(
+        label="Step between numbers", required=False, help_text="Such as 0.5. Empty: any number."
     )
-    lowest = forms.FloatField(label="Lowest number", required=False)
-    highest = forms.FloatField(label="Highest number", required=False)
-    step = forms.FloatField(label="Step between numbers", required=False)
-    unit = forms.CharField(label="Unit of the numbers", required=False, max_length=30)
-    no_answer = forms.BooleanField(label="“No answer” can be correct", required=False)
-    skip_unlabelled = forms.BooleanField(label="Skip rows without a label", required=False)
+    unit = optional_text("Unit of the numbers", 30, "Shown after the field, such as km.")
+    no_answer = forms.BooleanField(
+        label="“No answer” can be correct", required=False,
+        help_text="Annotators get a button for it; it is correct in rows with an empty answer.",
+    )  # fmt: skip
+    skip_unlabelled = forms.BooleanField(
+        label="Skip rows without a label", required=False, help_text="Otherwise, they are errors."
+    )
     id = forms.ChoiceField(label=ROLES["id"], required=False)
     stratum = forms.ChoiceField(label=ROLES["stratum"], required=False)
     shots = forms.RegexField(
         r"\A\s*[0-9]{1,5}(\s+[0-9]{1,5})*\s*\Z",
         label="Training set sizes",
+        help_text="The numbers of shots that studies can use. Larger sets contain smaller ones.",
         error_messages={"invalid": "Enter numbers separated by spaces, such as 10 20 30."},
     )
-    splits = WholeNumberField(label="Training sets per size", min_value=1, max_value=100)
-    test = WholeNumberField(label="Test examples", min_value=1, max_value=100_000)
+    splits = WholeNumberField(
+        label="Training sets per size", min_value=1, max_value=100,
+        help_text="Different samples, so that results do not depend on one of them.",
+    )  # fmt: skip
+    test = WholeNumberField(
+        label="Test examples", min_value=1, max_value=100_000,
+        help_text="Each annotator answers all of them. None is in a training set.",
+    )  # fmt: skip
     seed = WholeNumberField(
         label="Seed", min_value=0, help_text="The same file and seed always give the same task."
     )
-    title = forms.CharField(label="Title", required=False, max_length=200)
-    description = forms.CharField(label="Short description", required=False, max_length=500)
-    instructions = TextField(label="Instructions", required=False, max_length=10_000)
-    language = forms.CharField(
-        label="Language", required=False, max_length=20, help_text="Code (en)"
-    )
-    domain = forms.CharField(
-        label="Domain", required=False, max_length=200, help_text="Such as movie reviews."
-    )
-    source = forms.CharField(label="Source", required=False, max_length=500)
-    licence = forms.CharField(label="Licence", required=False, max_length=500)
+    title = optional_text("Title", 200, "Annotators see it above their work.")
+    description = optional_text("Short description", 500, "One sentence on what annotators do.")
+    instructions = TextField(
+        label="Instructions", required=False, max_length=10_000,
+        help_text="Annotators read them before the first example, and can open them later.",
+    )  # fmt: skip
+    language = optional_text("Language", 20, "Code of the texts, such as en.")
+    domain = optional_text("Domain", 200, "Such as movie reviews.")
+    source = optional_text("Source", 500, "Where the texts come from; reports cite it.")
+    licence = optional_text("Licence", 500, "Of the texts, such as CC BY 4.0; bundles state it.")
 
     groups = (
         ("Answers", ("kind", "labels", "ask")),
@@ -279,13 +290,11 @@ class ColumnsForm(PageForm):
         keys = ("title", "description", "instructions", "language", "domain", "source", "licence",
                 "unit", "typed", "lowest", "highest", "step")  # fmt: skip
         return TaskSpec(
-            data["name"],
-            columns,
-            Plan(data["shots"], data["splits"], data["test"], data["seed"]),
+            data["name"], columns, Plan(data["shots"], data["splits"], data["test"], data["seed"]),
             reading,
             {key: data[key] for key in keys if data[key] or type(data[key]) is float},  # keep 0
             {name or value: meaning for value, name, meaning in labels if meaning},
-        )
+        )  # fmt: skip
 
 
 # Maps options of make_task, which messages of tasks/datasets name, to form fields.

@@ -36,7 +36,10 @@ class GymTasksForm(PageForm):
         label="Test examples per task", min_value=1, max_value=100_000, required=False,
         help_text="Empty: all. Otherwise, a simple random sample, also for scoring models.",
     )  # fmt: skip
-    seed = WholeNumberField(label="Sampling seed", min_value=0, max_value=2**63 - 1)
+    seed = WholeNumberField(
+        label="Sampling seed", min_value=0, max_value=2**63 - 1,
+        help_text="The same files and seed always give the same sample.",
+    )  # fmt: skip
 
     def __init__(self, tasks: list[dict[str, Any]], *args: Any, **kwargs: Any):
         super().__init__(*args, initial={"seed": secrets.randbelow(2**31)}, **kwargs)
@@ -51,11 +54,9 @@ class GymTasksForm(PageForm):
                 label="Import", required=False, initial=can_import
             )
             self.fields[f"kind-{task['name']}"] = forms.ChoiceField(
-                label=f"Kind of answer for {task['name']}",
-                choices=choices,
-                required=False,
+                label=f"Kind of answer for {task['name']}", choices=choices, required=False,
                 initial=task["kind"] if can_import else "",
-            )
+            )  # fmt: skip
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

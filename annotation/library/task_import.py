@@ -55,18 +55,15 @@ class RemoveForm(forms.Form):
 class AddForm(CardForm, PartitionForm, ReadingForm):
     key = "add"
     upload = FilesField(
-        label="Files",
-        required=False,
-        allow_empty_file=True,
+        label="Files", required=False, allow_empty_file=True,
         help_text="Drop one file, several files, a folder or a ZIP here, at most 200 MB in total.",
         widget=FilesInput({"hx-preserve": True}),
-    )
+    )  # fmt: skip
     folder = FilesField(
-        label="Or all files of a folder",
-        required=False,
-        allow_empty_file=True,
+        label="Or all files of a folder", required=False, allow_empty_file=True,
         widget=FilesInput({"webkitdirectory": True, "hx-preserve": True}),
-    )
+        help_text="The files of its folders are included.",
+    )  # fmt: skip
 
     @property
     def all_files(self) -> list[UploadedFile]:
@@ -176,34 +173,27 @@ def _page(
     is_check = job is not None and job.kind == uploads.CHECK
     parts = {part["file"]: part for part in upload_jobs.parts(upload) if "file" in part}
     context: dict[str, Any] = {
-        "upload": upload,
-        "job": None if job is None or job.is_done else job,
-        "is_check": is_check,
+        "upload": upload, "job": None if job is None or job.is_done else job, "is_check": is_check,
         "may_change": upload_jobs.may_change(upload),
         "files": [{"file": name, **parts.get(name, {})} for name in uploads.names(upload)],
-        "problems": upload_jobs.problems(upload),
-        "not_taken": upload.refused,
-        "refused": refused,
+        "problems": upload_jobs.problems(upload), "not_taken": upload.refused, "refused": refused,
         "form": form or CardForm(initial={"card": upload.card_name}),
-        "max_bytes": uploads.MAX_BYTES,
-        "dataset": dataset_uploads.path_of(upload),
+        "max_bytes": uploads.MAX_BYTES, "dataset": dataset_uploads.path_of(upload),
         "origin": dataset_uploads.origin(upload),
-    }
+    }  # fmt: skip
     if check:
         card = upload_jobs.card_of(upload)
         stored = Task.objects.filter(name=card.name).order_by("-version")
         context |= {
-            "card": card,
-            "warnings": data_report.warnings(check["report"]),
+            "card": card, "warnings": data_report.warnings(check["report"]),
             "counts": data_report.counts(check["report"]),
             "may_rechain": bool(check["report"]["renumbering"]),
             "stored": stored.filter(content_hash=check["hash"]).first(),
             "not_yours": (
                 "" if teams.may_change(card.name, upload.owner) else teams.NotInTeam(card.name)
             ),
-            "newest": stored.first(),
-            "examples": check["shown"],
-        }
+            "newest": stored.first(), "examples": check["shown"],
+        }  # fmt: skip
     template = "library/import_upload.html"
     return render(request, template, context, status=status if refused or form else 200)
 
@@ -307,8 +297,7 @@ def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> Ht
     example, last = examples[number - 1], number == len(examples)
     of_step = [place for place, item in enumerate(examples, 1) if item["step"] == example["step"]]
     page = TurnPage(
-        card=upload_jobs.card_of(upload),
-        example=Example(**{key: example[key] for key in SHOWN}),
+        card=upload_jobs.card_of(upload), example=Example(**{key: example[key] for key in SHOWN}),
         place=Place(
             example["step"],
             number=of_step.index(number) + 1,
@@ -318,9 +307,8 @@ def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> Ht
         key=f"preview-{upload.pk}-{upload.revision}-{number}",
         answer_url=_example_address(upload, number),
         continue_url=url_of(upload) if last else _example_address(upload, number + 1),
-        shows_examples=True,
-        back_url=url_of(upload),
-    )
+        shows_examples=True, back_url=url_of(upload),
+    )  # fmt: skip
     return show(request, page)
 
 

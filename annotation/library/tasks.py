@@ -46,10 +46,10 @@ MAX_NAME = 200  # bytes; file systems allow 255
 class ChecksForm(PageForm):
     key = "checks"
     checks = forms.FileField(
-        label="JSON Lines file",
-        widget=forms.ClearableFileInput({"accept": ".jsonl"}),
+        label="JSON Lines file", widget=forms.ClearableFileInput({"accept": ".jsonl"}),
+        help_text="One example per line, at most 1 MB.",
         error_messages={"required": "Choose a file of at most 1 MB."},
-    )
+    )  # fmt: skip
 
     def clean_checks(self) -> UploadedFile:
         file = self.cleaned_data["checks"]
@@ -165,19 +165,15 @@ def _task_page(
     status: int = 422,
 ) -> HttpResponse:
     context = {
-        "task": task,
-        "sent": form,
-        "problem": problem,
+        "task": task, "sent": form, "problem": problem,
         "splits": task.splits.annotate(size=Count("examples")),
-        "warnings": data_report.warnings(task.report),
-        "counts": data_report.counts(task.report),
-        "card": task.card,
-        "has_checks": task.splits.filter(kind=Split.Kind.CHECK).exists(),
+        "warnings": data_report.warnings(task.report), "counts": data_report.counts(task.report),
+        "card": task.card, "has_checks": task.splits.filter(kind=Split.Kind.CHECK).exists(),
         "versions": Task.objects.filter(name=task.name).exclude(pk=task.pk),
         "owner": teams.owner(task.name),
         "members": TaskMember.objects.filter(task_name=task.name).select_related("user"),
         "may_change": teams.may_change(task.name, request.user),
-    }
+    }  # fmt: skip
     context |= by_key(TaskMemberForm(), ChecksForm(), sent=form)
     status = status if form or problem else 200
     return render(request, "library/task.html", context, status=status)

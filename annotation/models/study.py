@@ -83,12 +83,9 @@ RIGHTS = {
 def money(help_text: str, default: Decimal = Decimal(0)) -> models.DecimalField:
     """Return a model field for a non-negative amount in the study's currency."""
     return models.DecimalField(
-        max_digits=7,
-        decimal_places=2,
-        default=default,
-        help_text=help_text,
+        max_digits=7, decimal_places=2, default=default, help_text=help_text,
         validators=[MinValueValidator(Decimal(0))],
-    )
+    )  # fmt: skip
 
 
 class StudyQuerySet(models.QuerySet["Study"]):
@@ -151,41 +148,35 @@ class Study(StudyOptions, Row):
         " scenario with separate seats.",
     )
     upstream_tasks = models.ManyToManyField(
-        Task,
-        related_name="upstream_in",
-        blank=True,
+        Task, related_name="upstream_in", blank=True,
         help_text="Cross-task studies only: tasks on which the upstream arm trains, with feedback,"
         " before the unseen task. The tasks above are then the unseen tasks.",
-    )
+    )  # fmt: skip
     sham_task = models.ForeignKey(
-        Task,
-        null=True,
-        blank=True,
-        on_delete=models.PROTECT,
-        related_name="sham_in",
+        Task, null=True, blank=True, on_delete=models.PROTECT, related_name="sham_in",
         help_text="Cross-task studies only: a neutral task. The sham arm answers the same number of"
         " its examples.",
-    )
+    )  # fmt: skip
     upstream_examples = models.PositiveIntegerField(
-        "examples of each upstream task",
-        null=True,
-        blank=True,
+        "examples of each upstream task", null=True, blank=True,
         help_text="Cross-task studies only. Leave empty for an ordinary study.",
         validators=[MinValueValidator(1), MaxValueValidator(200)],
-    )
+    )  # fmt: skip
     partition = models.CharField(
-        "CrossFit partition",
-        max_length=80,
-        blank=True,
+        "CrossFit partition", max_length=80, blank=True,
         help_text="Cross-task studies only: restricts the unseen and upstream tasks to this"
         " published partition.",
-    )
+    )  # fmt: skip
     annotators = models.PositiveIntegerField(
         "annotators per scenario",
         default=3,
         validators=[MinValueValidator(1), MaxValueValidator(1000)],
+        help_text="Seats for each task and number of shots.",
     )
-    tasks_per_worker = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
+    tasks_per_worker = models.PositiveIntegerField(
+        default=1, validators=[MinValueValidator(1)],
+        help_text="How many tasks of the study one person can do, one after the other.",
+    )  # fmt: skip
     hourly_rate = money(
         default=Decimal("12.00"),
         help_text="All annotators earn at least this rate for the time worked, even if they stop"
@@ -195,6 +186,7 @@ class Study(StudyOptions, Row):
         max_length=3,
         default="USD",
         validators=[RegexValidator(r"\A[A-Z]{3}\Z", "Use a three-letter code, such as USD.")],
+        help_text="Of the rate and the budget, as a three-letter code.",
     )
     idle_limit_hours = models.PositiveIntegerField(
         "idle limit (hours)",
@@ -205,43 +197,31 @@ class Study(StudyOptions, Row):
     base_reward = money(help_text="Minimum earnings for annotators who complete the study.")
     minimum_pay = money(help_text="Minimum earnings for annotators who have seen an example.")
     max_paid_hours = models.DecimalField(
-        "maximum paid hours",
-        max_digits=5,
-        decimal_places=1,
-        null=True,
-        blank=True,
+        "maximum paid hours", max_digits=5, decimal_places=1, null=True, blank=True,
         help_text="Caps each annotator's earnings, including waiting time and top-ups. Shown to"
         " annotators. Required to open a study that pays by the hour.",
         validators=[MinValueValidator(Decimal("0.1"))],
-    )
+    )  # fmt: skip
     budget = models.DecimalField(
-        "study budget",
-        max_digits=9,
-        decimal_places=2,
-        null=True,
-        blank=True,
+        "study budget", max_digits=9, decimal_places=2, null=True, blank=True,
         help_text="A seat is assigned only if the budget covers the cap for all seated annotators"
         " plus one. Required to open a paid study. Platform fees are not included.",
         validators=[MinValueValidator(Decimal(0))],
-    )
+    )  # fmt: skip
     consent_text = models.TextField(
         default=DEFAULT_CONSENT, help_text="Markdown. Changing the text creates a new version."
     )
     qualification = models.CharField(
-        "screening after training",
-        max_length=12,
-        choices=Qualification,
+        "screening after training", max_length=12, choices=Qualification,
         default=Qualification.NONE,
         help_text="Set before the study opens. Annotators who are screened out are paid for"
         " their time.",
-    )
+    )  # fmt: skip
     qualification_threshold = models.FloatField(
-        "screening threshold",
-        null=True,
-        blank=True,
+        "screening threshold", null=True, blank=True,
         help_text="; ".join(f"{rule.label}: {words}" for rule, (_max, words) in SCALES.items()),
         validators=[MinValueValidator(0)],
-    )
+    )  # fmt: skip
     screening_examples = models.PositiveIntegerField(
         "screening examples at zero shots",
         default=0,
@@ -293,13 +273,20 @@ class Study(StudyOptions, Row):
     )
     link_code = models.CharField(max_length=40, unique=True, default=new_code)
     # Not part of the frozen design: these may change in a running study, and changes are logged.
-    open_link_on = models.BooleanField("Anyone can join through the open link", default=True)
+    open_link_on = models.BooleanField(
+        "Anyone can join through the open link",
+        default=True,
+        help_text="If it is off, people need a personal link or come from a platform.",
+    )
     shared_computers = models.BooleanField(
-        "Several people may take part from one browser", default=False
+        "Several people may take part from one browser",
+        default=False,
+        help_text="The browser does not identify people, so one person can take part again.",
     )
     shared_address = models.BooleanField(
-        "Many people may start from one IP address, such as a class", default=False
-    )
+        "Many people may start from one IP address, such as a class", default=False,
+        help_text="Otherwise, the number of starts from an address within an hour is limited.",
+    )  # fmt: skip
     # IDs, or the study and its answers, are deleted after these days. If null, only manually.
     identities_until = models.DateField("delete identities after", null=True, blank=True)
     answers_until = models.DateField("delete the study after", null=True, blank=True)

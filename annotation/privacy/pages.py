@@ -81,11 +81,10 @@ class Retention(StudyPost):
 class EraseForm(PageForm):
     key = "erase"
     typed = forms.CharField(
-        label="Study name",
-        max_length=200,
+        label="Study name", max_length=200, help_text="As in its address, to confirm.",
         widget=forms.TextInput({"autocomplete": "off", "autocapitalize": "none"}),
         error_messages={"required": "Type the name of the study to delete it."},
-    )
+    )  # fmt: skip
 
 
 class Erase(StudyPost):

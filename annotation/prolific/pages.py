@@ -58,8 +58,16 @@ class PanelForm(OnPage, forms.ModelForm):
             "turned_away_code": "Code if not started (empty: none)",
         }
         help_texts: ClassVar[dict[str, str]] = {
+            "name": "Your name for it, which tables of sources show.",
+            "id_parameter": "As in the address with which people arrive, such as PROLIFIC_PID.",
+            "submission_parameter": "Needed only if a return URL contains {submission}.",
             "completed_url": "{id}, {submission} and {code} are filled in. Leave empty to show"
-            " only a code."
+            " only a code.",
+            **dict.fromkeys(("other_url", "turned_away_url"), "As above, with the same values."),
+            **dict.fromkeys(
+                ("completed_code", "other_code", "turned_away_code"),
+                "The last page shows it, and {code} in the URL is replaced by it.",
+            ),
         }
 
     def _post_clean(self) -> None:
@@ -98,10 +106,8 @@ class NewPanel(StudyPost):
 class PlanForm(PageForm):
     key = "plan"
     annotation_parts = forms.TypedChoiceField(
-        label="Sessions",
-        coerce=int,
-        initial=0,
-        widget=forms.RadioSelect,
+        label="Sessions", coerce=int, initial=0, widget=forms.RadioSelect,
+        help_text="For each part, people come back on Prolific and get another reward.",
         choices=[
             (0, "In one session; screened-out annotators receive a smaller fixed reward"),
             (1, "In two parts: the training step, then the annotation step for qualified"
@@ -125,27 +131,34 @@ class Plan(StudyPost):
 
 class DraftForm(PageForm):
     key = "draft"
-    name = forms.CharField(label="Name shown to participants", max_length=120)
-    reward = AmountField(max_digits=7, decimal_places=2, widget=forms.TextInput(DECIMAL))
+    name = forms.CharField(
+        label="Name shown to participants", max_length=120, help_text="Prolific lists it."
+    )
+    reward = AmountField(
+        max_digits=7, decimal_places=2, widget=forms.TextInput(DECIMAL),
+        help_text="Prolific pays it to people who complete the study; a bonus adds the rest.",
+    )  # fmt: skip
     screen_out = AmountField(
-        label="Reward after screen-out (0: paid as a bonus)",
-        min_value=0,
-        max_digits=7,
-        decimal_places=2,
-        widget=forms.TextInput(DECIMAL),
-    )
+        label="Reward after screen-out (0: paid as a bonus)", min_value=0,
+        max_digits=7, decimal_places=2, widget=forms.TextInput(DECIMAL),
+        help_text="For people whom the training step screens out.",
+    )  # fmt: skip
     minutes = WholeNumberField(
-        label="Estimated minutes", max_value=10**6, widget=forms.TextInput(NUMERIC)
-    )
+        label="Estimated minutes", max_value=10**6, widget=forms.TextInput(NUMERIC),
+        help_text="Prolific shows them, and the rate per hour that follows.",
+    )  # fmt: skip
     max_minutes = WholeNumberField(
-        label="Maximum time in minutes", max_value=10**6, widget=forms.TextInput(NUMERIC)
-    )
-    places = WholeNumberField(min_value=0, max_value=10**6, widget=forms.TextInput(NUMERIC))
+        label="Maximum time in minutes", max_value=10**6, widget=forms.TextInput(NUMERIC),
+        help_text="After that, Prolific gives the place to another person.",
+    )  # fmt: skip
+    places = WholeNumberField(
+        min_value=0, max_value=10**6, widget=forms.TextInput(NUMERIC),
+        help_text="How many people Prolific lets in.",
+    )  # fmt: skip
     signed = forms.BooleanField(
-        label="Ask Prolific to sign the URL (only in some workspaces; otherwise each arrival"
-        " is confirmed afterwards)",
-        required=False,
-    )
+        label="Ask Prolific to sign the URL", required=False,
+        help_text="Only in some workspaces. Otherwise, each arrival is confirmed afterwards.",
+    )  # fmt: skip
 
     def __init__(self, draft: ProlificStudy, *args: Any):
         initial = {name: getattr(draft, name, None) for name in self.base_fields}
@@ -182,9 +195,7 @@ def _page(
     forecasts = _forecasts(request, study)
     proposed = {name: getattr(preset, name) for name in panel.PRESET_FIELDS}
     context = {
-        "study": study,
-        "sent": bound,
-        "problem": problem,
+        "study": study, "sent": bound, "problem": problem,
         "links": [
             (label, join_url(request, code), note)
             for adapter in ADAPTERS
@@ -194,21 +205,19 @@ def _page(
             (row, join_url(request, row.code), panel.visit(row, tried.get(str(row.pk))))
             for row in study.panels.all()
         ],
-        "presets": panel.PRESETS,
-        "preset": preset,
+        "presets": panel.PRESETS, "preset": preset,
         "on_prolific": [
             _prolific_row(draft, forms.get(draft.pk) or DraftForm(draft), forecasts)
             for draft in study.prolific_studies.all()
         ],
         "to_publish": request.GET.get("publish", ""),
-        "token": token_of(first.account) if first else of_drafts,
-        "token_of_drafts": of_drafts,
+        "token": token_of(first.account) if first else of_drafts, "token_of_drafts": of_drafts,
         "may_draft": study.status == "open"
         and not study.prolific_studies.exclude(external_id=None).exists(),
         "costs": drafts.costs(study),
         **forecasts,
         "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
-    }
+    }  # fmt: skip
     context |= by_key(PanelForm(initial=proposed | {"name": preset.title}), PlanForm(), sent=bound)
     status = status if bound or problem else 200
     return render(request, "prolific/platforms.html", context, status=status)
@@ -227,19 +236,16 @@ def _prolific_row(draft: ProlificStudy, form: OnPage, forecasts: dict[str, Any])
     submissions = draft.submissions
     costs = {forecast.draft.pk: forecast.cost_in_words for forecast in forecasts.get("asked", [])}
     return {
-        "study": draft,
-        "form": form,
-        "scenarios": list(draft.scenarios.select_related("task")),
+        "study": draft, "form": form, "scenarios": list(draft.scenarios.select_related("task")),
         "reward": ledger.in_currency(draft.reward_cents),
         "screen_out": ledger.in_currency(draft.screen_out_cents),
         "sum": studies.sum_in_words(draft),
         "may_publish": not draft.external_id or draft.status == "UNPUBLISHED",
-        "with_fees": costs.get(draft.pk),
-        "submissions": submissions.count(),
+        "with_fees": costs.get(draft.pk), "submissions": submissions.count(),
         "free": studies.free_seats(draft),
         "not_confirmed": submissions.filter(verified=False).select_related("participation"),
         "not_asked": submissions.filter(verified=None).count(),
-    }
+    }  # fmt: skip
 
 
 @signed_in("GET")

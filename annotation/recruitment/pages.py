@@ -39,22 +39,21 @@ UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
 class RuleForm(PageForm):
     key = "rule"
     effect = forms.ChoiceField(
-        label="Rule",
-        choices=AccessRule.Effect.choices,
-        initial=AccessRule.Effect.DENY,
-        error_messages=UNCHOSEN,
-    )
+        label="Rule", choices=AccessRule.Effect.choices, initial=AccessRule.Effect.DENY,
+        error_messages=UNCHOSEN, help_text="It holds for people who arrive from now on.",
+    )  # fmt: skip
     criterion = forms.ChoiceField(
-        label="Annotators", choices=AccessRule.Criterion.choices, error_messages=UNCHOSEN
+        label="Annotators", choices=AccessRule.Criterion.choices, error_messages=UNCHOSEN,
+        help_text="The people whom the rule is about.",
+    )  # fmt: skip
+    platform = forms.ChoiceField(
+        label="Platform that issued the ids", required=False, help_text="Needed only for ids."
     )
-    platform = forms.ChoiceField(label="Platform that issued the ids", required=False)
     value = forms.CharField(
-        label="Task, study or ids",
-        required=False,
-        widget=forms.Textarea({"rows": 3}),
+        label="Task, study or ids", required=False, widget=forms.Textarea({"rows": 3}),
         help_text="Ids, one per line. Only keyed hashes are stored. Annotators with a seat keep"
         " it; annotators who gave it up cannot return.",
-    )
+    )  # fmt: skip
 
     def __init__(self, study: Study, *args: Any):
         super().__init__(*args)
@@ -117,13 +116,14 @@ class Switches(StudyPost):
 
 class SeatsForm(PageForm):
     key = "seats"
-    scenario = RowField(Scenario.objects.none(), empty_label=None)
-    number = WholeNumberField(
-        label="Seats to add",
-        initial=1,
-        widget=forms.TextInput({"inputmode": "numeric"}),
-        error_messages={"required": "Enter the number of seats to add."},
+    scenario = RowField(
+        Scenario.objects.none(), empty_label=None, help_text="It gets the new seats."
     )
+    number = WholeNumberField(
+        label="Seats to add", initial=1, widget=forms.TextInput({"inputmode": "numeric"}),
+        help_text="They are free at once, and cannot be removed.",
+        error_messages={"required": "Enter the number of seats to add."},
+    )  # fmt: skip
     confirmed = forms.BooleanField(
         label="Add the seats although results are visible",
         required=False,
@@ -157,8 +157,9 @@ class Seats(StudyPost):
 class BudgetForm(PageForm):
     key = "budget"
     amount = AmountField(
-        max_digits=9, decimal_places=2, widget=forms.TextInput({"inputmode": "decimal"})
-    )
+        max_digits=9, decimal_places=2, widget=forms.TextInput({"inputmode": "decimal"}),
+        help_text="The new total, not the difference. It cannot be lowered.",
+    )  # fmt: skip
 
     def __init__(self, study: Study, *args: Any):
         super().__init__(*args)
@@ -184,13 +185,11 @@ class Budget(StudyPost):
 def sections(study: Study, bound_form: OnPage | None = None) -> dict[str, Any]:
     spent, reserved = budget.spent(study), budget.reserved(study)
     context = {
-        "sent": bound_form,
-        "rules": study.access_rules.select_related("made_by", "ended_by"),
+        "sent": bound_form, "rules": study.access_rules.select_related("made_by", "ended_by"),
         "active_rules": study.access_rules.filter(ended_at=None).count(),
-        "spent": ledger.in_currency(spent),
-        "reserved": ledger.in_currency(reserved),
+        "spent": ledger.in_currency(spent), "reserved": ledger.in_currency(reserved),
         "room": budget.room(study, spent + reserved),
-    }
+    }  # fmt: skip
     blank = (RuleForm(study), SwitchesForm(instance=study), SeatsForm(study), BudgetForm(study))
     return context | by_key(*blank, sent=bound_form)
 
@@ -198,10 +197,10 @@ def sections(study: Study, bound_form: OnPage | None = None) -> dict[str, Any]:
 class LinksForm(PageForm):
     key = "links"
     names = forms.CharField(
-        label="Names, one per line",
-        widget=forms.Textarea({"rows": 6}),
+        label="Names, one per line", widget=forms.Textarea({"rows": 6}),
+        help_text="Each name gets one link. Annotators and exports never show names.",
         error_messages={"required": "Enter one name per line, such as 1, 2, 3 or people's names."},
-    )
+    )  # fmt: skip
 
 
 class Links(StudyPost):

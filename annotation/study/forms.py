@@ -92,19 +92,18 @@ class Section:
 class StudyForm(forms.ModelForm, audience.AudienceForm):
     """Form for everything that opening freezes. `version` detects a draft changed by others."""
 
-    tasks = RowsField(Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False)
+    tasks = RowsField(
+        Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False,
+        help_text="Each is combined with each number of shots.",
+    )  # fmt: skip
     upstream_tasks = RowsField(
-        Task.objects.none(),
-        widget=forms.CheckboxSelectMultiple,
-        required=False,
+        Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False,
         help_text=Study._meta.get_field("upstream_tasks").help_text,
-    )
+    )  # fmt: skip
     partition = forms.ChoiceField(
-        label="CrossFit partition",
-        required=False,
-        choices=partitions,
+        label="CrossFit partition", required=False, choices=partitions,
         help_text=Study._meta.get_field("partition").help_text,
-    )
+    )  # fmt: skip
     arms = ArmsField(label="Upstream arms", required=False, help_text=OPTIONS["arms"].help_text)
     shots = forms.CharField(help_text=Study._meta.get_field("shots").help_text)
     splits = forms.CharField(

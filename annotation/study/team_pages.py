@@ -19,24 +19,23 @@ from annotation.web.posts import StudyPost, View, page
 from annotation.web.rights import right_to
 
 NO_ROLE = "Choose a role: owner, analyst or payer."
+WHAT_ROLES_DO = "Owners can change everything, analysts read results, payers pay annotators."
 NO_WEBHOOK = "This webhook has already ended."
 
 
 def _username() -> forms.CharField:
     return forms.CharField(
-        label="User name",
-        max_length=150,
+        label="User name", max_length=150, help_text="Of an account on this server.",
         widget=forms.TextInput({"autocomplete": "off", "autocapitalize": "none"}),
         error_messages={"required": "Enter the user name."},
-    )
+    )  # fmt: skip
 
 
-def _role() -> forms.ChoiceField:
+def _role(help_text: str = WHAT_ROLES_DO) -> forms.ChoiceField:
     return forms.ChoiceField(
-        choices=Role.choices,
-        initial=Role.ANALYST,
+        choices=Role.choices, initial=Role.ANALYST, help_text=help_text,
         error_messages={"required": NO_ROLE, "invalid_choice": NO_ROLE},
-    )
+    )  # fmt: skip
 
 
 class TaskMemberForm(PageForm):
@@ -76,7 +75,7 @@ class RoleForm(RemovalForm):
 
     key = "role"
     was = forms.CharField(widget=forms.HiddenInput, required=False)
-    role = _role()
+    role = _role(help_text="")  # in a row of a table
 
     def in_row(self, member: Member) -> "RoleForm":
         """Return the form for a member's row, with the current role if it has been sent."""

@@ -64,6 +64,10 @@ class TextField(forms.CharField):
         return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
+def optional_text(label: str, longest: int, help_text: str) -> forms.CharField:
+    return forms.CharField(label=label, max_length=longest, required=False, help_text=help_text)
+
+
 class FilesInput(forms.ClearableFileInput):
     allow_multiple_selected = True
 
