@@ -108,12 +108,13 @@ export function listenToPointer(answer, on) {
     const range = isDragging ? rangeOf(made, x, y) : null;
     const token = lines.tokenAt(made.x, made.y);
     if (isDragging) answer.previewed = null;
+    // Focus the word first: the browser would have to lay out the new highlight before it could.
+    const reached = range ? range.last : token;
+    if (reached >= 0) answer.focusToken(number, reached, true);
     if (range) answer.commit(number, range.first, range.last);
     else if (token < 0) answer.preview(null);
     else if (isDragging) answer.commit(number, token, token);
     else answer.choose(number, token, event.shiftKey);
-    const reached = range ? range.last : token;
-    if (reached >= 0) answer.focusToken(number, reached, true);
     return undefined;
   });
 
