@@ -61,14 +61,13 @@ def sweep() -> int:
 
 def expire_idle(study: Study, now: datetime | None = None) -> int:
     """Free seats beyond the idle limit, which `holding_seats` counts as free. Return the number."""
-    idle = study.participations.idle(now or database_now(), study)
+    idle = study.participations.idle(now or database_now(), study).values_list("pk", flat=True)
+    if not (found := list(idle)):
+        return 0
     with transaction.atomic():
         # An annotator who is answering right now holds the lock, so check again under the lock.
-        candidates = Participation.objects.filter(
-            pk__in=[participation.pk for participation in idle]
-        )
-        locked = [participation.pk for participation in candidates.select_for_update(no_key=True)]
-        still = [participation.pk for participation in idle.all().filter(pk__in=locked)]
-        return Participation.objects.filter(pk__in=still).update(
+        candidates = Participation.objects.filter(pk__in=found).select_for_update(no_key=True)
+        still = idle.filter(pk__in=[participation.pk for participation in candidates])
+        return Participation.objects.filter(pk__in=list(still)).update(
             status=Status.EXPIRED, seat_number=None
         )

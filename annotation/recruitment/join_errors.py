@@ -103,14 +103,10 @@ def joinable(
     scenarios = study.scenarios.exclude(task__name__in=seen).annotate(taken=taken).order_by("pk")
     if among is not None:
         scenarios = scenarios.filter(pk__in=among)
-    declined = (
-        DeclinedOffer.objects.filter(scenario__in=scenarios)
-        .fresh(database_now())
-        .filter(study=study, worker_key=key)
-    )
-    if declined.exists():
-        scenarios = scenarios.filter(pk__in=declined.values("scenario"))
-    return [scenario for scenario in scenarios if scenario.taken < scenario.seats_for(kind)]
+    declined = DeclinedOffer.objects.fresh(database_now()).filter(study=study, worker_key=key)
+    offered = set(declined.values_list("scenario", flat=True))
+    found = [scenario for scenario in scenarios if scenario.pk in offered] or scenarios
+    return [scenario for scenario in found if scenario.taken < scenario.seats_for(kind)]
 
 
 def refusal(
