@@ -261,8 +261,9 @@ def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
 
     Data: task, shots, what (mean or annotator), annotator, block (from 0), first and last (numbers
     of its examples, from 1), middle (of these), s1, n (annotators in a mean, or an annotator's
-    examples), low and high (only for means: the t interval over annotators). S1 is multiplied by 100. `shots` lists all shots of the study, so that groups look
-    the same in every figure. Source: CLUES (2021), appendix A.3 (means over whole sets).
+    examples), low and high (only for means: the t interval over annotators). S1 is multiplied by
+    100. `shots` lists all shots of the study, so that groups look the same in every figure. Source:
+    CLUES (2021), appendix A.3 (means over whole sets).
     """
     x = _step_axis("middle:Q", "Training example (mean of each block)")
     names = {"first:Q": "Examples from", "last:Q": "to"}

@@ -50,14 +50,12 @@ def for_study(study: Study, of_kind: str = "") -> SimpleNamespace | None:
     lowest = min(80, STEP * math.floor(min(numbers, default=0) / STEP))
     panels = [_panel(table, lines, lowest) for lines in all_lines]
     return SimpleNamespace(
-        kind=kinds[0],
-        are_people=kinds[0] == Kind.PERSON,
+        kind=kinds[0], are_people=kinds[0] == Kind.PERSON,
         panels=[panel for panel in panels if any(series.dots for series in panel.series)],
-        metrics=table.metrics,
-        has_bars=any(panel.bars for panel in panels),
+        metrics=table.metrics, has_bars=any(panel.bars for panel in panels),
         has_few=any(0 < n < FEWEST for lines in all_lines for n in lines.rows[0][3]),
         has_published=table.has_published,
-    )
+    )  # fmt: skip
 
 
 def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
@@ -97,8 +95,9 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
     """Return the panel with these lines, on a scale from `lowest` to 100.
 
     `counts` contains the number of annotators per score and is empty for models. `is_few` marks
-    means over fewer than FEWEST, `text` is what a dot shows on hover. `drawn` lists the series from back to front, with humans on top.
-    `bars` are the intervals (x, upper y, lower y), `band` has the points of their polygon, and `floor` is the trivial baseline's y position.
+    means over fewer than FEWEST, and a dot shows `text` on hover. `drawn` lists the series from
+    back to front, with humans on top. `bars` are the intervals (x, upper y, lower y), `band` the
+    points of their polygon, and `floor` is the trivial baseline's y position.
     """
 
     def place(index: int, score: float) -> tuple[float, float]:
@@ -110,7 +109,9 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
         places = {i: place(i, mean) for i, mean in enumerate(means) if not math.isnan(mean)}
         dots = [
             SimpleNamespace(
-                x=x, y=y, text=_text(lines, name, i, means[i], counts),
+                x=x,
+                y=y,
+                text=_text(lines, name, i, means[i], counts),
                 is_few=bool(counts) and counts[i] < FEWEST,
             )
             for i, (x, y) in places.items()
@@ -132,17 +133,14 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
     summary = "; ".join(f"{each.name} {', '.join(each.texts)}" for each in series)
     shots = ", ".join(map(str, table.shots))
     return SimpleNamespace(
-        task=task,
-        metric=metric,
+        task=task, metric=metric,
         shots=[(shots, place(index, 0)[0]) for index, shots in enumerate(table.shots)],
-        series=series,
-        drawn=series[::-1],
-        bars=bars,
+        series=series, drawn=series[::-1], bars=bars,
         band=_joined(edge) if len(intervals) > 1 else "",
         scale=[(value, place(0, value)[1]) for value in range(lowest, 101, STEP)],
         floor=None if math.isnan(lines.floor) else place(0, lines.floor)[1],
         description=f"{task}, {metric} x 100 at {shots_text(shots)}: {summary}",
-    )
+    )  # fmt: skip
 
 
 def _text(lines: SimpleNamespace, name: str, index: int, mean: float, counts: list[int]) -> str:

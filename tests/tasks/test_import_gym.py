@@ -53,7 +53,9 @@ def test_no_label_of_the_real_tasks_is_called_odd():
     assert (len(reports), len(labelled)) == (33, 20)
     assert not any(report["labels_not_in_question"] for report in labelled)
     counts = data_report.counts(reports["sick"])
-    assert "sick_train_16_1.jsonl: 48 examples: 16 contradiction, 16 entailment, 16 neutral" in counts
+    assert (
+        "sick_train_16_1.jsonl: 48 examples: 16 contradiction, 16 entailment, 16 neutral" in counts
+    )
     assert any(" and 37 more" in line for line in data_report.counts(reports["trec-finegrained"]))
 
 

@@ -111,10 +111,11 @@ def series(*names: str, scores: list[float], tasks: str = "a") -> dict:
     """Return the figure of these series, which have one score each at 0 and 2 shots."""
     row, nan = humans_models.SeriesRow, float("nan")
     rows = [
-        row(task, "S1", shots, name, "uploaded" if number else "study", "", score, nan, nan, 3, "", "")
+        row(task, "S1", shots, name, source, "", score, nan, nan, 3, "", "")
         for task in tasks
         for shots in (0, 2)
-        for number, (name, score) in enumerate(zip(names, scores, strict=True))
+        for name, score in zip(names, scores, strict=True)
+        for source in ["study" if name == "People" else "uploaded"]
     ]  # fmt: skip
     return figure_data.charts.humans_and_models(humans_models.frame(rows)).to_dict()
 

@@ -50,7 +50,9 @@ def test_the_panel_has_table_means_with_intervals_however_few_annotators(ada, st
     assert [dot.is_few for dot in people.dots] == [False, True]
     assert len(panel.bars) == 2
     assert len(panel.band.split()) == 4
-    assert all(high < dot.y < low for dot, (_x, high, low) in zip(people.dots, panel.bars, strict=True))
+    assert all(
+        high < dot.y < low for dot, (_x, high, low) in zip(people.dots, panel.bars, strict=True)
+    )
     shown = overview(ada, study)
     assert shown.count('class="result-bar"') == 2
     assert "Hollow points" in shown

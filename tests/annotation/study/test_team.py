@@ -391,10 +391,12 @@ def test_a_payer_is_offered_neither_previews_nor_the_open_link(client, world):
     assert "review" not in page
     assert world.study.link_code not in page
     assert reverse("recruit", args=[world.study.name], query={"show": "links"}) in page
+    design = reverse("study_design", args=[world.study.name])
+    assert "preview" not in client.get(design).content.decode()
     client.force_login(world.people["bob"])
     page = client.get(reverse("recruit", args=[world.study.name])).content.decode()
-    assert "A preview shows the annotators' pages" in page
     assert world.study.link_code in page
+    assert "A preview stores no data" in client.get(design).content.decode()
 
 
 def test_a_payer_reads_no_score_in_the_reason_of_a_decision(client, world):
