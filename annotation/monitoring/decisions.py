@@ -317,12 +317,10 @@ class BulkPay(BulkExclude):
         ProlificError: "annotators",
     }  # fmt: skip
     conflicts = (ProlificError,)
+    in_words = payments.Payments.in_words
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> Any:
         return payments.prepare(study, by, data["annotators"], data["confirmed"])
-
-    def in_words(self, result: list[str]) -> list[str]:
-        return result
 
 
 class BulkWithdrawForm(PayForm):

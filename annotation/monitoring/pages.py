@@ -151,7 +151,7 @@ def people_page(
     text = participants.text_for_payers if "pay" in study.rights else participants.text
     query = request.GET.copy()
     undo = query.pop("undo", [])  # offered once, so not in links to other pages of the list
-    needs_all = query.get("sort", "").removeprefix("-") in participants.WORK
+    needs_all = query.get("sort", "").removeprefix("-") in participants.IN_WORK
     if needs_all or listing.wants_csv(request.GET):
         participants.participation_rows(study, rows, findings)
     table = listing.listing(

@@ -2,8 +2,9 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.db.models import Avg, Count, Max, Q
@@ -39,44 +40,23 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-# Maps columns of `participation_rows` to the right that they need, heading, unit and meaning. To
-# sort by them or for the file, the rows of all pages are read at once.
-WORK = {
-    "trained": ("see", "Training", "n", "Number of answered training examples."),
-    "annotated": (
-        "see", "Annotation", "n", "Number of answered test examples, out of all test examples in"
-        " the task. Attention checks are excluded.",
-    ),
-    "mean_s1": (
-        "read", "Mean S1", "S1 x 100", "Mean over the answered test examples, x 100. Attention"
-        " checks and training examples are excluded.",
-    ),
-    "seconds": (
-        "pay", "Time", "s", "Active time plus paid waiting, once the annotator has finished."
-    ),
-    "earned": ("pay", "Earned", "money", "Sum of ledger entries, in the study's currency."),
-    "paid": ("pay", "Paid", "money", "The same, in paid batches."),
-    "last_active_at": ("see", "Last active", "", ""),
-    "flags": (
-        "read", "Flags", "flags", "Unusual behaviour in the answers of both steps, which has no"
-        " automatic effect. Too fast: under 1 s, under 0.3 times the annotator's median, or faster"
-        " than 12 words per second. Faster than others: the logarithm of the median is more than"
-        " 3 SDs (ddof 1) below the mean of at least 5 others in the scenario.",
-    ),
-    "flag_names": ("read", "", "", ""),
-}  # fmt: skip
-
-
-def _worked(name: str) -> Callable[[Any], Any]:
-    return lambda person: person.work[name]
+# Columns of `participation_rows`: name, heading, unit, and the right that they need. To sort by
+# them or for the file, the rows of all pages are read at once.
+WORK = (
+    ("trained", "Training", "n", "see"), ("annotated", "Annotation", "n", "see"),
+    ("mean_s1", "Mean S1", "S1 x 100", "read"), ("seconds", "Time", "s", "pay"),
+    ("earned", "Earned", "money", "pay"), ("paid", "Paid", "money", "pay"),
+    ("last_active_at", "Last active", "", "see"), ("flags", "Flags", "flags", "read"),
+    ("flag_names", "", "", "read"),
+)  # fmt: skip
+IN_WORK = {
+    name: Column(name, heading, unit=unit, get=partial(lambda name, p: p.work[name], name))
+    for name, heading, unit, _right in WORK
+}
 
 
 def columns(study: Study) -> list[Column]:
-    return COLUMNS + [
-        Column(name, heading, meaning, unit, get=_worked(name))
-        for name, (right, heading, unit, meaning) in WORK.items()
-        if right in study.rights
-    ]
+    return COLUMNS + [IN_WORK[name] for name, *_rest, right in WORK if right in study.rights]
 
 
 # Fields of all listed annotators. Other fields are large, or not needed in the list.

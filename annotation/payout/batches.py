@@ -85,47 +85,36 @@ def prepared_in_words(number: int) -> str:
     return "1 batch was prepared." if number == 1 else f"{number} batches were prepared."
 
 
-def _selected(
-    entries: list[LedgerEntry], pseudonyms: Collection[str], confirmed: str
-) -> list[LedgerEntry]:
+def _selected(entries: list[LedgerEntry], names: set[str], confirmed: str) -> list[LedgerEntry]:
     """Return these annotators' entries. Raises CannotDecide or NotConfirmed."""
-    due = grouped(
-        (entry.participation.pseudonym, entry) for entry in entries if payout_route(entry)[0]
+    due = [e for e in entries if e.participation.pseudonym in names and payout_route(e)[0]]
+    if missing := names - {entry.participation.pseudonym for entry in due}:
+        reason = "nothing can be paid now (no earnings, paid already, withheld or on hold)."
+        raise CannotDecide({name: f"{name}: {reason}" for name in sorted(missing)})
+    amount = ledger.in_currency(sum(entry.cents for entry in due))
+    NotConfirmed.check(
+        f"Annotators: {len(names)}. Payment: {amount} {due[0].currency}, prepared now, and then"
+        " sent or cancelled under Payments.",
+        confirmed,
     )
-    problems = {
-        name: f"{name}: nothing can be paid now (no earnings, paid already, withheld or on hold)."
-        for name in pseudonyms
-        if name not in due
-    }
-    if problems:
-        raise CannotDecide(problems)
-    chosen = [entry for name, rows in due.items() if name in pseudonyms for entry in rows]
-    amount = ledger.in_currency(sum(entry.cents for entry in chosen))
-    consequence = (
-        f"Annotators: {len(set(pseudonyms))}. Payment: {amount} {chosen[0].currency}, prepared now,"
-        " and then sent or cancelled under Payments."
-    )
-    if confirmed != consequence:
-        raise NotConfirmed(consequence)
-    return chosen
+    return due
 
 
 def prepare(
-    study: Study, by: User | None, pseudonyms: Collection[str] | None = None, confirmed: str = ""
+    study: Study, by: User | None, names: Collection[str] | None = None, confirmed: str = ""
 ) -> list[PaymentBatch]:
     """Settle ended participations, and put entries that are not in a batch into batches.
 
     Amounts that Prolific paid for an exit are recorded as paid; nothing else is paid here. Held
-    entries are excluded. If `pseudonyms` are given, only the entries of all these annotators are
-    paid, or none. Raises CannotDecide or NotConfirmed.
+    entries are excluded. With `names`, all these annotators are paid or none: see _selected.
     """
     ledger.settle_ended(study)
     with transaction.atomic():
         # If the button was clicked twice, the second request finds nothing to prepare.
         Study.objects.locked().get(pk=study.pk)
         entries = payable(study)
-        if pseudonyms is not None:
-            entries = _selected(entries, pseudonyms, confirmed)
+        if names is not None:
+            entries = _selected(entries, set(names), confirmed)
         groups = grouped((payout_route(entry), entry) for entry in entries)
         batches = []
         for method, prolific_study in sorted(groups, key=str):

@@ -1,8 +1,7 @@
 """Payments, as a page and in the API: earnings, batches, and what is due."""
 
-from collections.abc import Callable
-from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
@@ -116,41 +115,25 @@ def prepare(study: Study, by: User, *selection: Any) -> list[str]:
     return [batches.prepared_in_words(len(batches.prepare(study, by, *selection))), *warnings]
 
 
+def _amount(name: str, wage: ledger.Wage) -> Decimal | None:
+    return ledger.amount(getattr(wage, name))
+
+
 def _status(wage: ledger.Wage) -> str:
     status = str(wage.participation.get_status_display())
     return status if wage.participation.is_paid else f"{status}, not paid"
-
-
-def _amount(name: str) -> Callable[[ledger.Wage], Decimal | None]:
-    return lambda wage: ledger.amount(getattr(wage, name))
-
-
-def _shown(amount: Decimal | None) -> str:
-    return "" if amount is None else str(amount)
 
 
 WAGES = [
     Column("annotator", "Annotator", get="participation.pseudonym"),
     Column("scenario", "Scenario", get=lambda wage: str(wage.participation.scenario)),
     Column("status", "Status", get=_status),
-    Column(
-        "active_seconds", "Active time", "Time between activities plus paid waiting. Each gap"
-        " counts up to the study's cut-off.", "s",
-        show=lambda seconds: in_words(timedelta(seconds=seconds)),
-    ),
+    Column("active_seconds", "Active time", unit="s"),
     *(
-        Column(name, heading, meaning, "money", _shown, _amount(name))
-        for name, heading, meaning in (
-            ("earned", "Earned", "Sum of all ledger entries for this annotator."),
-            ("paid", "Paid", "Sum of this annotator's ledger entries in paid batches."),
-            ("per_active_hour", "Per active hour",
-             "Earnings divided by active time, including paid waiting."),
-            ("per_elapsed_hour", "Per elapsed hour", "Earnings divided by the time from arrival to"
-             " the end, including breaks. Prolific uses the median of this rate."),
-        )
+        Column(name, name.replace("_", " ").capitalize(), unit="money", get=partial(_amount, name))
+        for name in ("earned", "paid", "per_active_hour", "per_elapsed_hour")
     ),
-]  # fmt: skip
-SEARCHED = [column for column in WAGES if not column.unit]
+]
 
 
 def _page(
@@ -165,7 +148,7 @@ def _page(
     rate = ledger.cents(study.hourly_rate)
     on_hold = holds.holds(study)
     table = listing.listing(
-        request.GET, wages, WAGES, lambda wage: " ".join(column.text(wage) for column in SEARCHED)
+        request.GET, wages, WAGES, lambda w: " ".join(c.value(w) for c in WAGES[:3])
     )
     if listing.wants_csv(request.GET):
         return table.as_csv(f"{study.name}-earnings.csv")

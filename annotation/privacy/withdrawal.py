@@ -101,9 +101,8 @@ def withdraw_in_bulk(
         f"Annotators who asked for this: {len(set(pseudonyms))}. Answers to erase permanently:"
         f" {answers}. Earnings that they keep: {ledger.in_currency(cents)} {study.currency} so far."
     )
-    if confirmed != consequence:
-        raise NotConfirmed(consequence)
-    for_each(study, pseudonyms, lambda person: withdraw_on_request(person, reason, by), ValueError)
+    NotConfirmed.check(consequence, confirmed)
+    for_each(study, pseudonyms, lambda one: withdraw_on_request(one, reason, by), ValueError)
 
 
 def _erase_answers(participation: Participation, now: datetime) -> None:

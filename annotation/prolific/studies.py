@@ -4,7 +4,7 @@ Creating a study costs money, so only one of two simultaneous requests goes ahea
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -47,28 +47,24 @@ def publish(draft: ProlificStudy, root: str, by: User, agreed: str | None = None
     `agreed` is the amount that a person confirmed (`sum_in_words`), or None for a program. Raises
     PermissionDenied, BudgetError, and the errors of `create`.
     """
-
-    def check() -> None:
-        budget.check_publication(draft.study, rewards(draft))
-        if agreed is not None:
-            check_agreed(draft, agreed)
-
     budget.check_may_spend(by)
-    check()
-    create(draft, root, check=check)
+    _check(draft, agreed)
+    create(draft, root, agreed=agreed)
+
+
+def _check(draft: ProlificStudy, agreed: str | None) -> None:
+    budget.check_publication(draft.study, rewards(draft))
+    if agreed is not None:
+        check_agreed(draft, agreed)
 
 
 def create(
-    draft: ProlificStudy,
-    root: str,
-    client: Client | None = None,
-    check: Callable[[], None] = lambda: None,
+    draft: ProlificStudy, root: str, client: Client | None = None, agreed: str | None = None
 ) -> None:
     """Create the study on Prolific and publish it. `root` is this server's base URL.
 
-    `check` runs once the draft cannot change any more. Another call continues where an earlier one
-    stopped. Raises ProlificError, and PlanError if Prolific doesn't allow the pay or currency, or
-    while another request is creating the study.
+    Another call continues where an earlier one stopped. Raises ProlificError, and PlanError if
+    Prolific doesn't allow the pay or currency, or while another request is creating the study.
     """
     client = client or client_of(draft)
     if draft.external_id:
@@ -78,7 +74,7 @@ def create(
         try:
             # The draft may have changed since it was read. From now on it cannot.
             draft.refresh_from_db(fields=VALUES)
-            check()
+            _check(draft, agreed)
             created = _create(draft, root, client)
         except BaseException:
             _release(draft, creation, status=NOT_CREATED)

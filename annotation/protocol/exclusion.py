@@ -50,9 +50,7 @@ def decide_in_bulk(
     study: Study, pseudonyms: Iterable[str], in_analysis: bool, reason: str, by: User | None
 ) -> None:
     """Decide on all annotators or none, each with its own decision. Raises CannotDecide."""
-    for_each(
-        study, pseudonyms, lambda person: decide(person, in_analysis, reason, by), ExclusionError
-    )
+    for_each(study, pseudonyms, lambda p: decide(p, in_analysis, reason, by), ExclusionError)
 
 
 def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:

@@ -159,6 +159,11 @@ class CannotDecide(Exception):
 class NotConfirmed(Exception):
     """Raised unless a joint step's consequence, which is the message, was confirmed."""
 
+    @classmethod
+    def check(cls, consequence: str, confirmed: str) -> None:
+        if confirmed != consequence:
+            raise cls(consequence)
+
 
 def for_each(
     study: Study,

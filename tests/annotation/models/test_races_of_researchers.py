@@ -259,11 +259,10 @@ def publish_while_changing(study, researcher) -> tuple[list[object], int, int]:
     (draft,) = drafts.plan(study, 0, researcher)
     reward, agreed = draft.reward_cents + 100, prolific_studies.sum_in_words(draft)
     changing, publishing = (ProlificStudy.objects.get(pk=draft.pk) for _request in range(2))
-    check = partial(prolific_studies.check_agreed, publishing, agreed)
     results = race(
         [
             partial(drafts.change, changing, {"reward_cents": reward}),
-            partial(prolific_studies.create, publishing, "http://testserver", Recording(), check),
+            partial(prolific_studies.create, publishing, "http://testserver", Recording(), agreed),
         ]
     )
     stored = ProlificStudy.objects.get(pk=draft.pk).reward_cents
