@@ -372,6 +372,8 @@ def test_part_two_in_another_browser_continues_by_personal_link(fake, study, res
     factories.go_on(seat.token)
     seat.refresh_from_db()
     assert seat.status == "between"
+    page = Client().get(reverse("work", args=[seat.token])).content.decode()
+    assert "You are paid for this part through Prolific" in page
     fake.complete(session, first.codes["completed"])
     arrival = fake.arrive(second.external_id, IDA)
     address = urlsplit(arrival["url"])
