@@ -73,9 +73,9 @@ FORMATS = {"md": rendering.as_markdown, "tex": rendering.as_latex}
 
 def _rehearsed(study: Study, user: User) -> performance.PerformanceTable | None:
     """Return the simulated annotators' table in the latest rehearsal of this design, if any."""
-    rehearsals = Study.objects.visible_to(user, "read").filter(
-        rehearsal=True, name__startswith=lifecycle.ended(study, "rehearsal"), shots=study.shots
-    )
+    start = lifecycle.with_ending(study, "rehearsal")
+    rehearsals = Study.objects.visible_to(user, "read").filter(rehearsal=True, shots=study.shots)
+    rehearsals = rehearsals.filter(name__startswith=start)
     for rehearsal in rehearsals.order_by("-pk"):
         if {*rehearsal.tasks.all()} == {*study.tasks.all()}:
             return performance.performance(rehearsal, Kind.SIMULATED, frames.annotators(rehearsal))

@@ -256,16 +256,16 @@ def raise_budget(study: Study, amount: Decimal, by: User) -> None:
 LONGEST = 60  # characters in a name
 
 
-def ended(source: Study, ending: str) -> str:
+def with_ending(source: Study, ending: str) -> str:
     return f"{source.name[: LONGEST - len(ending) - 5]}-{ending}"
 
 
 def free_name(source: Study, ending: str) -> str:
     """Return NAME-ENDING, followed by a number if the name is taken."""
-    name, number = ended(source, ending), 1
+    name, number = with_ending(source, ending), 1
     while Study.objects.filter(name=name).exists():
         number += 1
-        name = f"{ended(source, ending)}-{number}"
+        name = f"{with_ending(source, ending)}-{number}"
     return name
 
 
