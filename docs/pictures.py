@@ -25,7 +25,7 @@ PAGES = {
     "study": ("/studies/demo/", "", 1000),
     "results": ("/studies/demo/human-performance/", "Simulated annotators (not people)", 420),
     "analysis": ("/studies/demo/analysis/?kind=simulated", "", 900),
-    "task": ("/tasks/demo-entities/1/", "", 830),
+    "task": ("/tasks/demo-sentiment/1/", "Data report", 700),
 }
 SENTENCE = "The Bank of Tonga has lent money to Pacific Tuna Inc. again."
 QUESTION = "Which organisations are named?"
@@ -134,8 +134,7 @@ def main() -> None:
         for name, (address, heading, height) in PAGES.items():
             researcher.goto(root + address)
             # The page of the analysis advances its job.
-            job = researcher.get_by_text("once the intervals have been computed")
-            job.first.wait_for(state="detached", timeout=PATIENCE * 1000)
+            researcher.locator("form.job").wait_for(state="detached", timeout=PATIENCE * 1000)
             take(researcher, name, height, heading)
         researcher.goto(f"{root}/studies/reveal/recruit/")
         link = researcher.locator("#study-link").input_value()
