@@ -78,10 +78,8 @@ def _people(study: Study) -> ParticipationQuerySet:
 
 def _idle(study: Study, now: datetime | None) -> list[int]:
     """Return idle participations. They do not reserve pay: the next arrival frees their seats."""
-    return [
-        participation.pk
-        for participation in study.participations.idle(now or database_now(), study)
-    ]
+    idle = study.participations.idle(now or database_now(), study)
+    return list(idle.values_list("pk", flat=True))
 
 
 def _left_unsettled(study: Study, idle: Iterable[int] = ()) -> ParticipationQuerySet:
