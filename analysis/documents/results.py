@@ -233,9 +233,11 @@ VERSION = 8  # increase this when the output of a part changes
 
 PARTS: dict[str, Callable[[StudyRecord], Iterable[Block]]] = {
     "uncertainty": uncertainty,
-    "groups": lambda record: _tables(record, ANCHORS, QUESTION_ALONE, STRATA),
+    "groups": lambda record: _tables(
+        record, ANCHORS, QUESTION_ALONE, *[STRATA] * bool(record.design["strata"])
+    ),
     "confidence": calibration,
-    "training": lambda record: _tables(record, PLATEAU),
+    "training": lambda record: _tables(record, *[PLATEAU] * bool(record.design["plateau"])),
     "criteria": recruitment.sensitivity_to_criteria,
     "agreement": agreement,
     "ceilings": among_people,
