@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 
-from annotation.models import Study
+from annotation.models import Scenario, Study
 from annotation.study import (
     audience,
     consequences,
@@ -76,7 +76,7 @@ def _edit(
     context: dict[str, Any] = {
         "form": form, "is_new": is_new, "has_tasks": Task.objects.exists(),
         "study": None if is_new else study, "draft": study, "source": source,
-        "scenarios": [] if is_new else study.scenarios.select_related("task"),
+        "scenarios": [] if is_new else _scenarios(study),
         "sources": _sources(request) if is_new else [],
         "left_out": _left_out(source) if source else [], **extra,
     }  # fmt: skip
@@ -126,15 +126,23 @@ def _page(request: ResearcherRequest, study: Study, status: int = 200, **more: A
     if study.is_draft and "own" in study.rights:
         return _edit(request, study, None, status=status, **more)
     tasks = list(study.tasks.with_reports().order_by("name"))
-    in_order = sorted(tasks, key=lambda task: place_in_results(task.card.family, task.name))
     context = {
-        "study": study, "tasks": in_order, "warnings": consequences.design_warnings(study, tasks),
+        "study": study, "tasks": sorted(tasks, key=_order),
+        "warnings": consequences.design_warnings(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
         "restrictions": consequences.restrictions(study),
         "audience": audience.as_rows(study.audience), "arms": cross_task.training(study),
-        "scenarios": study.scenarios.select_related("task"), **more,
+        "scenarios": _scenarios(study), **more,
     }  # fmt: skip
     return render(request, "study/study_design.html", context, status=status)
+
+
+def _order(task: Task) -> tuple[int, tuple[int, str]]:
+    return place_in_results(task.card.family, task.name)
+
+
+def _scenarios(study: Study) -> list[Scenario]:
+    return sorted(study.scenarios.select_related("task"), key=lambda row: _order(row.task))
 
 
 def _minutes(study: Study) -> list[str]:
