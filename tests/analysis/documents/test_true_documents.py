@@ -622,8 +622,8 @@ def test_the_table_of_seated_models_counts_model_runs(ada, five):
         text = rendering.as_markdown(performance(study, kind))
         assert right in text
         assert wrong not in text
-    page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
-    assert "model runs (ddof 1) of each model run's" in page
+    about = reverse("human_performance", args=[study.name], query={"kind": "model"})
+    assert "model runs (ddof 1) of each model run's" in ada.get(about).content.decode()
 
 
 def test_people_with_two_tasks_are_noted_as_counted_twice(documents):

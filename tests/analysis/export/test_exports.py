@@ -475,7 +475,8 @@ def test_splits_that_are_not_nested_give_no_number(researcher):
 @pytest.mark.long
 def test_the_pages_show_the_tables(client, researcher, study):
     client.force_login(researcher)
-    page = client.get(reverse("human_performance", args=[study.name])).content.decode()
+    about = reverse("human_performance", args=[study.name], query={"kind": "simulated"})
+    page = client.get(about).content.decode()
     assert "Simulated annotators (not people)" in page
     assert "s1|match:exact" in page
     for ext in ("csv", "md", "tex"):
