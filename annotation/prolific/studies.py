@@ -37,7 +37,11 @@ from tasks.clock import database_now
 
 SLOTS_PER_PLACE = 10  # paid screen-outs per place, after which Prolific pauses a study
 PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-VALUES = [field.name for field in ProlificStudy._meta.concrete_fields if not field.is_relation]
+VALUES = [
+    field.name
+    for field in ProlificStudy._meta.concrete_fields
+    if not field.is_relation and field.name not in ("creation", "creation_until")
+]
 LONGEST_CREATION = timedelta(minutes=2)
 
 

@@ -464,7 +464,7 @@ def test_the_preview_of_an_arm_includes_its_upstream_step(researcher, client, db
     scenario = study.scenarios.get(arm="upstream", task__name="unseen-a")
     address = reverse("scenario_preview", args=[study.name, scenario.pk, "upstream", 0])
     first = reverse("scenario_preview", args=[study.name, scenario.pk, "consent", 0])
-    assert first in client.get(reverse("recruit", args=[study.name])).content.decode()
+    assert first in client.get(reverse("study_design", args=[study.name])).content.decode()
     before = reverse("scenario_preview", args=[study.name, scenario.pk, "instructions", 0])
     assert address in client.get(before).content.decode()
     titles, label = [], {"turn": "x", "label": "positive"}
