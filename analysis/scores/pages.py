@@ -23,6 +23,7 @@ from analysis.scores import (
     training,
 )
 from analysis.scores import sensitivity as rules
+from analysis.scores.performance import PerformanceTable
 from analysis.stats import two_way
 from annotation.models import Kind, Study
 from annotation.protocol.blinding import scores_of
@@ -71,13 +72,12 @@ def csv_file(
 FORMATS = {"md": rendering.as_markdown, "tex": rendering.as_latex}
 
 
-def _rehearsed(study: Study, user: User) -> performance.PerformanceTable | None:
+def _rehearsed(table: PerformanceTable, user: User) -> PerformanceTable | None:
     """Return the simulated annotators' table in the latest rehearsal of this design, if any."""
-    start = lifecycle.with_ending(study, "rehearsal")
-    rehearsals = Study.objects.visible_to(user, "read").filter(rehearsal=True, shots=study.shots)
-    rehearsals = rehearsals.filter(name__startswith=start)
-    for rehearsal in rehearsals.order_by("-pk"):
-        if {*rehearsal.tasks.all()} == {*study.tasks.all()}:
+    start, shots = lifecycle.with_ending(table.study, "rehearsal"), table.study.shots
+    rehearsals = Study.objects.visible_to(user, "read").prefetch_related("tasks").order_by("-pk")
+    for rehearsal in rehearsals.filter(rehearsal=True, shots=shots, name__startswith=start):
+        if {*rehearsal.tasks.all()} == {*table.tasks}:
             return performance.performance(rehearsal, Kind.SIMULATED, frames.annotators(rehearsal))
     return None
 
@@ -88,7 +88,7 @@ def human_performance(request: ResearcherRequest, name: str) -> HttpResponse:
     tables = performance.versions(study, kind, frames.annotators(study))
     context |= {
         "tables": tables,
-        "rehearsed": None if tables[0].has_scores else _rehearsed(study, request.user),
+        "rehearsed": None if tables[0].has_scores else _rehearsed(tables[0], request.user),
         "strata": means.STRATA.page(study, kind),
     }
     return render(request, "scores/human_performance.html", context)

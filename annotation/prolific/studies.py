@@ -40,7 +40,7 @@ PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 VALUES = [
     field.name
     for field in ProlificStudy._meta.concrete_fields
-    if not field.is_relation and field.name not in ("creation", "creation_until")
+    if not (field.is_relation or field.name.startswith("creation"))
 ]
 LONGEST_CREATION = timedelta(minutes=2)
 
