@@ -174,6 +174,16 @@ def settle(page: Page) -> None:
     )
 
 
+def await_reveal(page: Page) -> None:
+    """Wait for the reveal, and for the frame in which the page focuses and folds it."""
+    page.wait_for_selector("[data-state=reveal]")
+    next_frame(page)
+
+
+def next_frame(page: Page) -> None:
+    page.evaluate("new Promise(requestAnimationFrame)")
+
+
 def answer_within(page: Page, promise: str, argument: Any = None, seconds: int = 60) -> Any:
     """Return the value of a promise in the page, or raise an error after `seconds`."""
     return page.evaluate(
@@ -274,7 +284,7 @@ class Desk:
 
     def reveal(self) -> None:
         self.submit()
-        self.page.wait_for_selector("[data-state=reveal]")
+        await_reveal(self.page)
 
     @property
     def stored(self) -> list[str]:
@@ -294,6 +304,7 @@ class Desk:
 
     @property
     def focused(self) -> str:
+        next_frame(self.page)
         return self.page.evaluate("document.activeElement.innerText")
 
     def nothing_is_stored(self) -> bool:

@@ -23,7 +23,7 @@ from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
 from tests import factories
 from tests.annotation.study.test_cross_task import make_cross_task
-from tests.browser.conftest import Desk, answer_within, settle
+from tests.browser.conftest import Desk, answer_within, await_reveal, settle
 from tests.tasks.test_importing import card_text, line
 
 AXE = Axe().axe_script
@@ -533,7 +533,7 @@ def test_a_training_example_is_spoken_from_question_to_next(page, put):
     assert "selected" in speech.focused
     assert "Highlighted “Rodrigo Duterte”. 1 in total." in highlighted
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     speech.after()
     spoken = " ".join(speech.focused.split())
     assert spoken == "heading, Partly right, The right answer: Rodrigo Duterte , Mary"
@@ -555,7 +555,7 @@ def test_a_label_is_spoken_from_question_to_next(page, put):
     assert speech.after("ArrowUp") == "radio, positive The writer likes it., checked"
     assert speech.after("Tab") == "button, Submit"
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     speech.after()
     assert speech.focused == "heading, Not right, The right answer: negative"
     assert not any(speech.live)

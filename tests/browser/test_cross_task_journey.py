@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 from annotation.models import Participation, Status, Study
 from annotation.study import lifecycle
 from tests.annotation.study.test_cross_task import make_cross_task
+from tests.browser.conftest import await_reveal
 
 UNSEEN = "unseen-a"
 
@@ -51,7 +52,7 @@ def train(page: Page) -> str:
     seen = question(page)
     assert "data-verdict" not in seen
     answer(page)
-    page.wait_for_selector("#turn[data-state=reveal]")
+    await_reveal(page)
     seen += page.content()
     key = page.locator("#turn").get_attribute("data-key")
     go_on = page.locator("[data-submit]")

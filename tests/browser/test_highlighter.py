@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotation.models import AnswerSpan
-from tests.browser.conftest import Desk
+from tests.browser.conftest import Desk, await_reveal
 
 NAMES = (
     "Yesterday Rodrigo Duterte met Mary in Mar-a-Lago, U.S., and Wham! sang for Lothar de Maizière."
@@ -273,7 +273,7 @@ def test_a_highlight_reaches_the_reveal_by_keyboard_only(names):
         tabs += 1
         assert tabs <= 10
     press(names, "Enter")
-    names.page.wait_for_selector("[data-state=reveal]")
+    await_reveal(names.page)
     assert names.stored == ["Lago"]
     assert "Right" in names.focused
     press(names, "Tab")
@@ -293,7 +293,7 @@ def test_a_second_enter_on_a_marked_word_submits(names):
     to_box(names)
     names.page.keyboard.type("lag")
     press(names, "Enter", "Enter")
-    names.page.wait_for_selector("[data-state=reveal]")
+    await_reveal(names.page)
     assert names.stored == ["Lago"]
 
 
@@ -428,7 +428,7 @@ def test_on_a_phone_two_taps_highlight_a_range_or_a_word(phone, put):
     tap(phone, one.word("Mary"), dx=6)
     assert "Mary" in one.chips
     one.page.locator("[data-submit]").tap()
-    phone.wait_for_selector("[data-state=reveal]")
+    await_reveal(phone)
     assert one.stored == ["Mary", "Wham!"]
 
 

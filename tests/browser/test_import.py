@@ -10,6 +10,7 @@ from analysis.export import bundle_job
 from tasks import jobs, upload_jobs, uploads
 from tasks.models import Job, Task, TaskUpload
 from tests import factories
+from tests.browser.conftest import await_reveal
 from tests.browser.test_accessibility import violations
 
 
@@ -89,7 +90,7 @@ def test_mnli_is_uploaded_previewed_and_confirmed(ada, clues):
     expect(ada.get_by_text("nothing you do here is saved")).to_be_visible()
     ada.get_by_label("neutral").check()
     ada.get_by_role("button", name="Submit").click()
-    ada.wait_for_selector("[data-state=reveal]")
+    await_reveal(ada)
     ada.get_by_role("button", name="Continue").click()
     ada.wait_for_url("**/preview/2/")
     ada.get_by_role("link", name="Back to the import").click()

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from annotation.models import Answer, Participation, Status
 from tests import factories
-from tests.browser.conftest import Desk
+from tests.browser.conftest import Desk, await_reveal
 
 PLACES = ["Oslo", "Lima", "Cairo", "Kyoto", "Quito", "Turin", "Perth", "Hanoi", "Riga", "Accra"]
 SENTENCES = [f"We went to {place} and home." for place in PLACES]
@@ -44,7 +44,7 @@ def test_from_the_link_to_the_completion_code_by_keyboard_only(page, researcher)
         page.keyboard.press("Space")
         enter(page, "Submit")
         if step == "training":
-            page.wait_for_selector("[data-state=reveal]")
+            await_reveal(page)
             assert page.evaluate(
                 "document.activeElement.closest('[data-state=reveal] form') !== null"
             )
@@ -196,7 +196,7 @@ def test_the_second_of_two_tabs_shows_the_answer_of_the_first(desk):
     other.word("Rome").dblclick()
     one.reveal()
     other.submit()
-    other.page.wait_for_selector("[data-state=reveal]")
+    await_reveal(other.page)
     assert other.page.locator(".notice").inner_text() != ""
     assert (
         other.page.locator("[data-state=reveal] form").inner_text()
@@ -281,7 +281,7 @@ def test_a_label_is_chosen_by_arrow_keys_or_by_its_number(labels):
     labels.page.keyboard.press("1")
     assert labels.page.get_by_label("positive").is_checked()
     labels.page.keyboard.press("Control+Enter")
-    labels.page.wait_for_selector("[data-state=reveal]")
+    await_reveal(labels.page)
     assert "Right" in labels.page.locator("[data-state=reveal] form").inner_text()
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from annotation.models import Participation, Status, Study
 from tasks.formats import Record
 from tests import factories
-from tests.browser.conftest import Desk
+from tests.browser.conftest import Desk, await_reveal
 
 # Names, currencies, units and keys, which are the same in every language.
 KEPT = re.compile(r"Handful|USD|UTC|Enter|Tab|Shift|Ctrl|\bZ\b|Delete|Esc|Space|Ltd")
@@ -134,7 +134,7 @@ def test_a_participation_in_each_language_reaches_the_code(
         assert foreign(page) == []
         page.locator("[data-text] [data-t]").first.dblclick()
         page.locator("[data-submit]").click()
-        page.wait_for_selector("[data-state=reveal]")
+        await_reveal(page)
         assert foreign(page) == []
         page.locator("[data-submit]").click()
     page.wait_for_url(f"**/work/{seat.token}/")

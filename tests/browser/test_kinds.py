@@ -9,7 +9,7 @@ from annotation.models import Answer, Participation, Study
 from annotation.web.wording import translated
 from tasks.spans import AnswerError
 from tests import factories
-from tests.browser.conftest import Desk
+from tests.browser.conftest import Desk, await_reveal
 from tests.browser.test_accessibility import is_accessible
 from tests.browser.test_panel import GO, WORDS, after_the_guard, moved
 from tests.browser.test_visit import MOST, weigh
@@ -86,7 +86,7 @@ SOME_AS_JOURNEYS = [
 def test_each_kind_can_be_answered_by_mouse(page, seated, kind):
     desk = Desk(page, seated(kind))
     answer_by_pointer(page, kind, "click")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     assert given(desk.seat) == RIGHT[kind]
     expect(page.locator("#verdict")).to_have_text("Right")
 
@@ -97,7 +97,7 @@ def test_each_kind_can_be_answered_by_touch_with_submit_visible(phone, seated, k
     go = phone.evaluate(GO)
     assert go[1] + go[3] <= 844
     answer_by_pointer(phone, kind, "tap")
-    phone.wait_for_selector("[data-state=reveal]")
+    await_reveal(phone)
     assert phone.evaluate(GO) == go
     assert given(desk.seat) == RIGHT[kind]
 
@@ -108,7 +108,7 @@ def test_each_kind_can_be_answered_by_keyboard_only(page, seated, kind):
     desk = Desk(page, seated(kind))
     for key in KEYS[kind]:
         page.keyboard.press(key)
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     assert given(desk.seat) == RIGHT[kind]
     after_the_guard(page)
     page.keyboard.press("Enter")
@@ -151,7 +151,7 @@ def test_submit_continue_and_the_words_do_not_move(page, seated, kind):
     desk = Desk(page, seated(kind))
     go, words = page.evaluate(GO), page.evaluate(WORDS)
     answer_by_pointer(page, kind, "click")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     assert page.evaluate(GO) == go
     assert moved(words, page.evaluate(WORDS)) == []
     expect(page.locator(".turn-hint")).to_be_hidden()
@@ -200,7 +200,7 @@ def test_axe_finds_nothing_and_nothing_overflows_at_320_px(page, seated, kind):
     is_accessible(page, f"{kind}, what is missing")
     page.set_viewport_size({"width": 1280, "height": 800})
     answer_by_pointer(page, kind, "click")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     is_accessible(page, f"{kind}, reveal")
 
 
@@ -355,7 +355,7 @@ def test_highlights_and_typed_answers_are_combined_by_keyboard(page, seated):
     page.locator("[name=typed]").focus()
     page.keyboard.type("Village 0")
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     assert given(desk.seat) == RIGHT["typed"]
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from annotation.models import Study
 from tests import catalogues, factories
-from tests.browser.conftest import Desk
+from tests.browser.conftest import Desk, await_reveal
 from tests.browser.test_sending import FAILURES
 
 
@@ -84,7 +84,7 @@ def test_a_network_failure_is_reported_in_the_language(foreign):
     expect(notice.get_by_role("button")).to_have_text("⟦Try now⟧")
     desk.page.unroute_all()
     notice.get_by_role("button").click()
-    desk.page.wait_for_selector("[data-state=reveal]")
+    await_reveal(desk.page)
     assert desk.stored == ["Oslo"]
 
 

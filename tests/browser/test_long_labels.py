@@ -5,7 +5,7 @@ from playwright.sync_api import Locator, expect
 
 from annotation.models import Answer
 from tests import factories
-from tests.browser.conftest import Desk
+from tests.browser.conftest import Desk, await_reveal
 from tests.browser.test_accessibility import is_accessible
 from tests.browser.test_panel import GO, WORDS, after_the_guard, moved
 from tests.browser.test_visit import MOST, weigh
@@ -57,7 +57,7 @@ def test_a_label_of_two_hundred_is_found_and_sent_by_keyboard(listed):
     assert page.get_by_label("stop_overdraft").is_checked()
     assert listed.nothing_is_stored()
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     assert label(listed) == "stop_overdraft"
     expect(page.locator("li.turn-choice")).to_have_count(1)
     expect(page.locator(".turn-is-gold")).to_contain_text("stop_overdraft")
@@ -72,7 +72,7 @@ def test_arrow_keys_move_from_the_search_through_its_results(listed):
     page.keyboard.press("ArrowUp")
     assert page.get_by_label("cancel_limit").is_checked()
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     assert label(listed) == "cancel_limit"
 
 
@@ -147,7 +147,7 @@ def test_submit_stays_visible_by_touch_on_a_phone(phone, put):
     assert phone.evaluate(GO) == go
     choice(phone, "stop_overdraft").tap()
     phone.locator("[data-submit]").tap()
-    phone.wait_for_selector("[data-state=reveal]")
+    await_reveal(phone)
     assert phone.evaluate(GO) == go
     assert label(one) == "stop_overdraft"
 

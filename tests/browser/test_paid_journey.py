@@ -27,6 +27,7 @@ from annotation.simulation.policies import Knowledge
 from annotation.simulation.simulated_annotators import OverHTTP, walk
 from tests import factories
 from tests.annotation.prolific.fixtures import pay_all
+from tests.browser.conftest import await_reveal
 from tests.prolific_double.site import Server
 
 IDA, BO, CY, DEE = (letter * 24 for letter in "abcd")
@@ -136,7 +137,7 @@ def work_in_two_tabs(open_browser, person: Person) -> None:
         key = tab.locator("#turn").get_attribute("data-key")
         tab.locator("[data-labels] input").nth(number).check()
         tab.locator("[data-submit]").click()
-        tab.wait_for_selector("[data-state=reveal]")
+        await_reveal(tab)
     assert "Your first answer counts" in second.locator(".notice").first.inner_text()
     assert Answer.objects.filter(turn_id=key).count() == 1
     second.close()

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from annotation.models import Answer
 from tasks.formats import Record
 from tests import factories
-from tests.browser.conftest import Desk, seat_before, settle
+from tests.browser.conftest import Desk, await_reveal, seat_before, settle
 
 VIEWPORTS = [(1366, 657), (1920, 1080), (390, 844)]
 GO = """() => { const r = document.querySelector("[data-submit]").getBoundingClientRect();
@@ -130,14 +130,14 @@ def test_a_label_needs_two_keys_and_continue_one(labels):
     page.keyboard.press("1")
     assert page.get_by_label("positive").is_checked()
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     after_the_guard(page)
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-state=question]")
     labels.ready()
     page.keyboard.press("2")
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     labels_given = Answer.objects.order_by("pk").values_list("label", flat=True)
     assert list(labels_given) == ["positive", "negative"]
 
@@ -148,7 +148,7 @@ def test_no_answer_needs_one_key_and_enter(desk):
     one.page.keyboard.press("0")
     assert one.page.locator("[name=no_answer]").is_checked()
     one.page.keyboard.press("Enter")
-    one.page.wait_for_selector("[data-state=reveal]")
+    await_reveal(one.page)
     assert one.stored == []
 
 
@@ -174,7 +174,7 @@ def test_closing_the_instructions_returns_the_keyboard_focus(labels, closing):
     page = labels.page
     for key in ("1", "?", closing, "Enter"):
         page.keyboard.press(key)
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     page.wait_for_selector("[data-submit]:not([aria-disabled=true])")
     for key in ("?", closing, "Enter"):
         page.keyboard.press(key)
@@ -195,7 +195,7 @@ def test_single_key_shortcuts_can_be_disabled_permanently(labels):
     assert page.locator("#help").get_attribute("open") is None
     page.locator("[name=label]").first.check(force=True)
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
 
 
 # Continue has the place of Submit ----------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_a_double_click_on_submit_stops_at_the_reveal(labels):
     x, y, width, height = page.evaluate(GO)
     for _click in range(2):
         page.mouse.click(x + width / 2, y + height / 2)
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     page.mouse.click(x + width / 2, y + height / 2)
     assert page.locator("[data-submit]").get_attribute("aria-disabled") in ("true", None)
     assert page.locator("[data-state=reveal]").count() == 1
@@ -269,7 +269,7 @@ def test_a_key_held_down_from_submit_on_does_not_continue(labels):
     page = labels.page
     page.keyboard.press("1")
     page.keyboard.down("Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     after_the_guard(page)
     page.keyboard.down("Enter")  # a repeated key
     page.keyboard.up("Enter")
@@ -461,7 +461,7 @@ def test_a_question_that_takes_the_focus_has_no_frame_of_a_control(labels):
     page = labels.page
     page.keyboard.press("1")
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     after_the_guard(page)
     page.keyboard.press("Enter")
     labels.ready()

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import Answer, Step
 from tasks.spans import Span, occurrences
-from tests.browser.conftest import Desk
+from tests.browser.conftest import Desk, await_reveal
 
 pytestmark = pytest.mark.real_data
 SPAN_TASKS = ["CoNLL03", "WikiANN", "SQuADv2", "ReCoRD"]
@@ -110,7 +110,7 @@ def test_a_published_example_is_answered_by_keyboard(page, put_published, name, 
         if page.evaluate("'submit' in document.activeElement.dataset"):
             break
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     assert "Right" in one.focused
     assert Answer.objects.get().s1 == 1
 

@@ -7,7 +7,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from annotation.models import Answer, Draft
 from tests import factories
-from tests.browser.conftest import Desk
+from tests.browser.conftest import Desk, await_reveal
 from tests.browser.test_journey import posts
 from tests.browser.test_panel import GO
 
@@ -140,7 +140,7 @@ def test_a_temporary_failure_is_retried_by_the_page(shaky, failure, reason):
             + r" Trying again in [12] s\. Your answer is safe on this page\.\s*Try now"
         )
     )
-    desk.page.wait_for_selector("[data-state=reveal]")
+    await_reveal(desk.page)
     expect(notice(desk)).to_have_count(0)
     assert desk.stored == ["Oslo"]
 
@@ -157,7 +157,7 @@ def test_the_retry_button_sends_at_once_and_the_answer_is_locked(shaky):
     assert desk.chips == ["Oslo"]
     desk.page.unroute_all()
     again.click()
-    desk.page.wait_for_selector("[data-state=reveal]")
+    await_reveal(desk.page)
     assert desk.stored == ["Oslo"]
 
 
@@ -171,7 +171,7 @@ def test_a_lost_reply_is_requested_again_and_stored_once(shaky):
     desk.page.route("**/answer/", lose, times=1)
     desk.word("Oslo").dblclick()
     desk.submit()
-    desk.page.wait_for_selector("[data-state=reveal]")
+    await_reveal(desk.page)
     assert Answer.objects.count() == 1
     assert desk.page.locator(".notice").count() == 0
 
@@ -225,7 +225,7 @@ def test_an_answer_is_locked_while_it_is_being_saved(shaky):
     assert desk.chips == ["Oslo"]
     assert len(held) == 1
     held[0].continue_()
-    desk.page.wait_for_selector("[data-state=reveal]")
+    await_reveal(desk.page)
     expect(notice(desk)).to_have_count(0)
     assert desk.stored == ["Oslo"]
 
@@ -242,7 +242,7 @@ def test_a_label_cannot_be_changed_while_it_is_sent(open_browser, put):
     desk.page.locator("[name=label]").first.click(force=True)
     assert desk.page.get_by_label("negative").is_checked()
     held[0].continue_()
-    desk.page.wait_for_selector("[data-state=reveal]")
+    await_reveal(desk.page)
     assert Answer.objects.get().label == "negative"
 
 

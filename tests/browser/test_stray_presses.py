@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from annotation.models import Answer
 from tasks.formats import Record
 from tests import factories
-from tests.browser.conftest import Desk, seat_before
+from tests.browser.conftest import Desk, await_reveal, seat_before
 from tests.browser.test_choices_in_sight import seat_by_labels
 from tests.browser.test_panel import GO, WORDS
 
@@ -182,7 +182,7 @@ def test_a_key_before_the_first_frame_keeps_its_focus(page, researcher):
     desk = Desk(page, sentences(researcher, 3))
     page.keyboard.press("0")
     desk.go_on()
-    assert page.evaluate("document.activeElement.id") == "question"
+    expect(page.locator("#question")).to_be_focused()
     page.evaluate("""() => document.addEventListener("htmx:afterSettle", () =>
         document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "l", bubbles: true})))""")
     page.keyboard.press("0")
@@ -268,7 +268,7 @@ def test_0_chooses_no_answer_after_a_click_in_the_text(place):
     assert place.chips == []
     assert page.locator("[name=no_answer]").is_checked()
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     assert place.stored == []
 
 
@@ -278,7 +278,7 @@ def test_0_twice_submits_no_answer_once(place):
     assert place.nothing_is_stored()
     page.keyboard.press("0")
     page.keyboard.press("0")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     assert place.stored == []
 
 
@@ -309,7 +309,7 @@ def test_enter_on_no_answer_chooses_and_submits_it(place):
     page.wait_for_timeout(700)  # an earlier Enter would be ignored
     page.locator("[name=no_answer]").focus()
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     assert place.stored == []
 
 
@@ -329,7 +329,7 @@ def test_enter_on_no_answer_overrides_no_earlier_choice(place, earlier):
         tick.focus()
     page.keyboard.press("Enter")
     if earlier == "highlighted":
-        page.wait_for_selector("[data-state=reveal]")
+        await_reveal(page)
         assert place.stored == ["Oslo"]
     else:
         assert "Highlight at least one answer" in place.error
@@ -343,7 +343,7 @@ def test_shortcuts_work_after_the_error_of_a_missing_answer(place):
     assert "No answer" in place.error
     page.keyboard.press("0")
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-state=reveal]")
+    await_reveal(page)
     assert place.stored == []
 
 
@@ -361,7 +361,7 @@ def test_escape_leaves_the_text_if_nothing_is_pending(place):
     page = place.page
     place.word("Oslo").dblclick()
     page.keyboard.press("Escape")
-    assert page.evaluate("document.activeElement.id") == "question"
+    expect(page.locator("#question")).to_be_focused()
     assert place.chips == ["Oslo"]
     page.keyboard.press("0")
     assert page.locator("[name=no_answer]").is_checked()
