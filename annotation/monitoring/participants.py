@@ -46,8 +46,8 @@ WORK = (
     ("trained", "Training", "n", "see"), ("annotated", "Annotation", "n", "see"),
     ("mean_s1", "Mean S1", "S1 x 100", "read"), ("seconds", "Time", "s", "pay"),
     ("earned", "Earned", "money", "pay"), ("paid", "Paid", "money", "pay"),
-    ("last_active_at", "Last active", "", "see"), ("flags", "Flags", "flags", "read"),
-    ("flag_names", "", "", "read"),
+    ("last_active_at", "Last active", "", "see"), ("flag_count", "Flags", "flags", "read"),
+    ("flags", "", "", "read"),
 )  # fmt: skip
 IN_WORK = {
     name: Column(name, heading, unit=unit, get=partial(lambda name, p: p.work[name], name))
@@ -153,8 +153,8 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
             "paid": wage and ledger.amount(wage.paid),
             "by_program": participation.kind == Kind.PERSON
             and any(row["by_api"] for row in by_step.values()),
-            "flags": len(labels),
-            "flag_names": "; ".join(labels),
+            "flag_count": len(labels),
+            "flags": "; ".join(labels),
             "labels": labels,
             "total": sizes.get(participation.scenario.task_id, 0),
             "last_active_at": max(

@@ -301,6 +301,7 @@ class Desk:
             self.submit()
             self.page.wait_for_selector(moved_on)
         self.ready()
+        next_frame(self.page)
 
     @property
     def focused(self) -> str:
