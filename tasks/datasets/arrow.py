@@ -15,7 +15,6 @@ from tasks.datasets.table import (
     MAX_COLUMNS,
     MAX_ROWS,
     DatasetError,
-    Row,
     Table,
     header,
     too_many_rows,
@@ -97,11 +96,10 @@ def _table(name: str, table: Any, features: dict[str, Any]) -> Table:
                 for number, value in enumerate(values, 1)
             ]
         columns[column] = values
-    rows = [
-        Row(number, dict(zip(columns, values, strict=True)))
-        for number, values in enumerate(zip(*columns.values(), strict=True), 1)
-    ]
-    return Table(name, "row", list(columns), rows, [], unread)
+    read = Table(name, "row", list(columns), unread=unread)
+    for number, row in enumerate(zip(*columns.values(), strict=True), 1):
+        read.add(number, dict(zip(columns, row, strict=True)))
+    return read
 
 
 def _is_readable(kind: Any) -> bool:

@@ -43,7 +43,7 @@ def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
     rows = [
         row for row in table.rows if not filter or str(row.values.get("filter", "none")) == filter
     ]
-    return from_objects(path.name, "line", ((row.number, _sample(table, row)) for row in rows))
+    return from_objects(path.name, "line", ((row.number, _sample(row)) for row in rows))
 
 
 def shots_of(path: Path) -> int | None:
@@ -58,32 +58,32 @@ def shots_of(path: Path) -> int | None:
     return shots if type(shots) is int else None
 
 
-def _sample(table: Table, row: Row) -> dict[str, Any]:
+def _sample(row: Row) -> dict[str, Any]:
     values = row.values
     if not isinstance(values.get("doc"), dict):
-        raise table.error(row, "doc", "expected an object")
+        raise row.error("doc", "expected an object")
     sample = {NUMBER: values.get(NUMBER), "doc": values["doc"]}
     responses = values.get("filtered_resps")
     if not isinstance(responses, list) or not responses:
-        raise table.error(row, "filtered_resps", "expected a list of answers")
+        raise row.error("filtered_resps", "expected a list of answers")
     if len(responses) == 1:
         content = responses[0]
         while isinstance(content, list) and content:
             content = content[0]
         if not isinstance(content, str):
-            raise table.error(row, "filtered_resps", "expected the generated text")
+            raise row.error("filtered_resps", "expected the generated text")
         return {**sample, TARGET: values.get(TARGET), PREDICTED: content.strip()}
-    choices = _choices(table, row, len(responses))
-    scores = [_score(table, row, response) for response in responses]
+    choices = _choices(row, len(responses))
+    scores = [_score(row, response) for response in responses]
     return {
         **sample,
         CHOICES: choices,
-        TARGET: _target(table, row, choices),
+        TARGET: _target(row, choices),
         PREDICTED: choices[scores.index(max(scores))],
     }
 
 
-def _choices(table: Table, row: Row, number: int) -> list[str]:
+def _choices(row: Row, number: int) -> list[str]:
     arguments = row.values.get("arguments")
     requests: list[Any] = []
     if isinstance(arguments, dict):
@@ -96,28 +96,28 @@ def _choices(table: Table, row: Row, number: int) -> list[str]:
     choices = [entry.strip() if isinstance(entry, str) else "" for entry in requests]
     if len(choices) != number or not all(choices):
         problem = f"expected a choice for each of the {number} answers of the model"
-        raise table.error(row, "arguments", problem)
+        raise row.error("arguments", problem)
     if len(set(choices)) < number:
-        raise table.error(
-            row, "arguments",
+        raise row.error(
+            "arguments",
             "all choices have the same text; multiple choice that differs only in the prompts"
             " cannot be converted to labels",
-        )  # fmt: skip
+        )
     return choices
 
 
-def _score(table: Table, row: Row, response: Any) -> float:
+def _score(row: Row, response: Any) -> float:
     first = response[0] if isinstance(response, list) and response else response
     try:
         score = float(first)
     except (TypeError, ValueError, OverflowError):
         score = math.nan
     if math.isnan(score):
-        raise table.error(row, "filtered_resps", "expected the log-likelihood of each choice")
+        raise row.error("filtered_resps", "expected the log-likelihood of each choice")
     return score
 
 
-def _target(table: Table, row: Row, choices: list[str]) -> str:
+def _target(row: Row, choices: list[str]) -> str:
     """Return the correct choice's text. `target` is its index or its text."""
     target = row.values.get(TARGET)
     text = str(target).strip()
@@ -125,6 +125,5 @@ def _target(table: Table, row: Row, choices: list[str]) -> str:
         return text
     if text.isascii() and text.isdigit() and len(text) < 10 and int(text) < len(choices):
         return choices[int(text)]
-    raise table.error(
-        row, TARGET, f"{text[:60]!r} is neither the index of a choice nor one of: {choices}"[:400]
-    )
+    problem = f"{text[:60]!r} is neither the index of a choice nor one of: {choices}"
+    raise row.error(TARGET, problem[:400])

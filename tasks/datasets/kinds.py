@@ -30,35 +30,33 @@ class Offered:
     letters: tuple[str, ...]
 
 
-def read_options(table: Table, row: Row, columns: Sequence[str], separator: str) -> Offered:
+def read_options(row: Row, columns: Sequence[str], separator: str) -> Offered:
     """Read a row's options. Raises DatasetError."""
-    if not columns:
-        raise table.error(None, "", "set the column with the options (--options)")
     texts, letters = [], []
     for column in columns:
-        value = _written_out(table, row, column)
+        value = _written_out(row, column)
         if isinstance(value, dict) and set(value) == {"text", "label"}:
-            letters += _texts(table, row, column, value["label"])
+            letters += _texts(row, column, value["label"])
             value = value["text"]
         if isinstance(value, str) and len(columns) == 1:
             value = value.split(separator) if separator else list(split_options(value)[1])
             if len(value) < 2:
-                raise table.error(
-                    row, column, 'contains one text; expected a list of options, also as JSON ["a",'
+                raise row.error(
+                    column, 'contains one text; expected a list of options, also as JSON ["a",'
                     ' "b"], "(A) ... (B) ...", options with a separator (--separator), or one'
                     " column for each option",
                 )  # fmt: skip
         if value is None or value == "":  # this row has fewer options than others
             continue
-        texts += _texts(table, row, column, value if isinstance(value, list) else [value])
+        texts += _texts(row, column, value if isinstance(value, list) else [value])
     if len(set(texts)) < 2:
-        raise table.error(row, columns[0], "expected at least two different options")
+        raise row.error(columns[0], "expected at least two different options")
     return Offered(tuple(texts), tuple(letters) or tuple(string.ascii_uppercase[: len(texts)]))
 
 
-def _written_out(table: Table, row: Row, column: str) -> Any:
+def _written_out(row: Row, column: str) -> Any:
     """Return the value, or the list or object that a cell contains as JSON."""
-    value = table.value(row, column)
+    value = row.value(column)
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         with suppress(ValueError, RecursionError):
             listed = json.loads(value)
@@ -66,39 +64,35 @@ def _written_out(table: Table, row: Row, column: str) -> Any:
     return value
 
 
-def _texts(table: Table, row: Row, column: str, values: Any) -> list[str]:
+def _texts(row: Row, column: str, values: Any) -> list[str]:
     if not isinstance(values, list):
-        raise table.error(row, column, "expected a list of options")
-    texts = [
-        table.text(row, column, value if value is not None else "").strip() for value in values
-    ]
+        raise row.error(column, "expected a list of options")
+    texts = [row.text(column, value if value is not None else "").strip() for value in values]
     if not all(texts):
-        raise table.error(row, column, "contains an empty option")
+        raise row.error(column, "contains an empty option")
     return texts
 
 
-def name_option(
-    table: Table, row: Row, column: str, gold: str, options: Offered, gold_is: str
-) -> str:  # fmt: skip
+def name_option(row: Row, columns: "Columns", gold: str, options: Offered) -> str:
     """Return the text of the option that the gold identifies. Raises DatasetError."""
+    column, gold_is = columns.gold[0], columns.gold_is
     if gold_is == "text":
         if gold.strip() in options.texts:
             return gold.strip()
         listed = ", ".join(options.texts[:LISTED]) + (", …" if options.texts[LISTED:] else "")
-        raise table.error(
-            row, column, f"{gold[:60]!r} is not one of the options {listed[:300]}; if the column"
-            " contains their positions or letters, set --gold-is",
-        )  # fmt: skip
+        raise row.error(
+            column,
+            f"{gold[:60]!r} is not one of the options {listed[:300]}; if the column contains their"
+            " positions or letters, set --gold-is",
+        )
     if gold_is == "letter":
         place = options.letters.index(gold) if gold in options.letters else -1
     else:
         is_place = gold.isascii() and gold.isdigit() and len(gold) < 10
         place = int(gold) - (gold_is == "number") if is_place else -1
     if not 0 <= place < len(options.texts):
-        raise table.error(
-            row, column, f"{gold[:60]!r} does not identify any of the {len(options.texts)} options"
-            f" (--gold-is {gold_is})",
-        )  # fmt: skip
+        unknown = f"{gold[:60]!r} does not identify any of the {len(options.texts)} options"
+        raise row.error(column, f"{unknown} (--gold-is {gold_is})")
     return options.texts[place]
 
 
@@ -150,32 +144,28 @@ def check_kind(kind: str) -> None:
         raise DatasetError("", problem)
 
 
-def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
+def choice(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
     """Read a label, one of a few that all rows share."""
     if len(columns.gold) != 1:
-        raise table.error(None, "", "a label is read from one column; set one (--gold)")
+        raise row.table.error("", "a label is read from one column; set one (--gold)")
     (column,) = columns.gold
-    value = table.value(row, column)
+    value = row.value(column)
     if isinstance(value, list):
         if len(value) > 1:
-            raise table.error(
-                row,
-                column,
-                f"{len(value)} labels, expected one; if several can be right, use --as options",
-            )
+            expected = "expected one; if several can be right, use --as options"
+            raise row.error(column, f"{len(value)} labels, {expected}")
         value = value[0] if value else None
-    if value is None or not (label := table.text(row, column, value)).strip():
-        raise table.unlabelled(row, column)
-    if columns.labels and label not in columns.labels:
-        problem = f"{label[:60]!r} is not one of the labels {', '.join(columns.labels)}"
-        raise table.error(row, column, problem)
+    if value is None or not (label := row.text(column, value)).strip():
+        raise row.unlabelled(column)
+    if columns.labels:
+        _check_label(row, columns, label)
     return [RowGold((columns.name_of(label),))]
 
 
-def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> list[RowGold]:
+def spans(row: Row, columns: Columns, texts: Sequence[str]) -> list[RowGold]:
     """Read parts of the text, either for each of several labels or as answers to one question."""
     if columns.labels:  # one question per label
-        given = labelled(table, row, columns, texts)
+        given = labelled(row, columns, texts)
         return [
             RowGold(
                 tuple(dict.fromkeys(texts[0][s.start : s.end] for s in given if s.label == label)),
@@ -183,113 +173,105 @@ def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> lis
             )
             for label in columns.labels
         ]
-    gold, starts = _answers(table, row, columns)
+    gold, starts = _answers(row, columns)
     if not gold and not columns.no_answer:
-        raise table.error(
-            row, columns.gold[0], "is empty; allow \"no answer\" (--no-answer) or remove the row",
-        )  # fmt: skip
+        problem = 'is empty; allow "no answer" (--no-answer) or remove the row'
+        raise row.error(columns.gold[0], problem)
     return [RowGold(gold, starts)]
 
 
-def labelled(
-    table: Table, row: Row, columns: Columns, texts: Sequence[str]
-) -> list[tagged.Labelled]:
+def labelled(row: Row, columns: Columns, texts: Sequence[str]) -> list[tagged.Labelled]:
     """Return a row's labelled spans. Raises DatasetError."""
     (column,) = columns.gold
-    value = _written_out(table, row, column)
+    value = _written_out(row, column)
     if value is None or value == []:
         return []
-    tokens = table.value(row, columns.text[0])
+    tokens = row.value(columns.text[0])
     if tagged.is_tagged(tokens, value):
         for number, tag in enumerate(value, 1):
             if not isinstance(tag, str) or not tagged.TAG.fullmatch(tag):
                 problem = f"tag {number}: {tag!r} is not a tag such as O, B-LOC or I-LOC"
-                raise table.error(row, column, problem)
+                raise row.error(column, problem)
         return tagged.tagged_spans([str(token) for token in tokens], value)
     if not tagged.are_spans(value):
         problem = "expected spans with labels, or the tags of a list of tokens"
-        raise table.error(row, column, problem)
-    return tagged.spans_of(table, row, column, value, texts[0])
+        raise row.error(column, problem)
+    return tagged.spans_of(row, column, value, texts[0])
 
 
 def has_labels(table: Table, columns: Columns) -> bool:
     if columns.kind != "spans" or len(columns.gold) != 1:
         return False
     for row in table.rows:
-        value = _written_out(table, row, columns.gold[0])
+        value = _written_out(row, columns.gold[0])
         if isinstance(value, list) and value:
-            tokens = table.value(row, columns.text[0])
+            tokens = row.value(columns.text[0])
             return tagged.is_tagged(tokens, value) or tagged.are_spans(value)
     return False
 
 
-def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
+def options(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
     """Read some of the row's options or, if it has none, some of the labels that all rows share."""
     if columns.options:
-        offered = read_options(table, row, columns.options, columns.separator)
-        return [RowGold(_chosen_options(table, row, columns, offered), options=offered.texts)]
-    gold, _starts = _answers(table, row, columns)
-    if not gold and not columns.no_answer:
-        raise table.unlabelled(row, columns.gold[0])
-    if columns.labels and (unknown := [text for text in gold if text not in columns.labels]):
-        raise table.error(
-            row, columns.gold[0],
-            f"{unknown[0][:60]!r} is not one of the labels {', '.join(columns.labels)}",
-        )  # fmt: skip
+        offered = read_options(row, columns.options, columns.separator)
+        chosen = [name_option(row, columns, text, offered) for text in _texts_of(row, columns)]
+        return [RowGold(tuple(dict.fromkeys(chosen)), options=offered.texts)]
+    gold = _texts_of(row, columns)
+    for text in gold if columns.labels else ():
+        _check_label(row, columns, text)
     names = tuple(map(columns.name_of, columns.labels))
     return [RowGold(tuple(dict.fromkeys(map(columns.name_of, gold))), options=names)]
 
 
-def _chosen_options(table: Table, row: Row, columns: Columns, offered: Offered) -> tuple[str, ...]:
-    given, _starts = _answers(table, row, columns)
-    if not given and not columns.no_answer:
-        raise table.unlabelled(row, columns.gold[0])
-    texts = (
-        name_option(table, row, columns.gold[0], text, offered, columns.gold_is) for text in given
-    )
-    return tuple(dict.fromkeys(texts))
-
-
-def typed(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
+def typed(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
     """Read a number or text. Several values are alternatives."""
-    gold, _starts = _answers(table, row, columns)
+    return [RowGold(tuple(dict.fromkeys(_texts_of(row, columns))))]
+
+
+def _texts_of(row: Row, columns: Columns) -> tuple[str, ...]:
+    """Return the texts in all gold columns. Raises Unlabelled without any, unless allowed."""
+    gold, _starts = _answers(row, columns)
     if not gold and not columns.no_answer:
-        raise table.unlabelled(row, columns.gold[0])
-    return [RowGold(tuple(dict.fromkeys(gold)))]
+        raise row.unlabelled(columns.gold[0])
+    return gold
 
 
-def _answers(
-    table: Table, row: Row, columns: Columns
-) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
+def _check_label(row: Row, columns: Columns, label: str) -> None:
+    if label not in columns.labels:
+        problem = f"{label[:60]!r} is not one of the labels {', '.join(columns.labels)}"
+        raise row.error(columns.gold[0], problem)
+
+
+def _answers(row: Row, columns: Columns) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     """Return the texts in all gold columns. SQuAD's {text, answer_start} adds offsets."""
     gold: list[str] = []
     has_lists = columns.answer.has_options or columns.answer.name == SPANS
     for column in columns.gold:
-        value = _written_out(table, row, column) if has_lists else table.value(row, column)
+        value = _written_out(row, column) if has_lists else row.value(column)
         if isinstance(value, dict) and set(value) == {"text", "answer_start"}:
-            return _squad(table, row, column, value)
+            return _squad(row, column, value)
         if value is None or value == "":
             continue
         if isinstance(value, str) and columns.separator:
             value = [part.strip() for part in value.split(columns.separator)]
         items = value if isinstance(value, list) else [value]
-        gold += [table.text(row, column, item if item is not None else "") for item in items]
+        gold += [row.text(column, item if item is not None else "") for item in items]
     return tuple(text for text in gold if text.strip()), None
 
 
 def _squad(
-    table: Table, row: Row, column: str, value: dict[str, Any]
+    row: Row, column: str, value: dict[str, Any]
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     texts, starts = value["text"], value["answer_start"]
     if not (isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts)):
-        raise table.error(row, column, "expected the same number of texts and answer_start values")
+        raise row.error(column, "expected the same number of texts and answer_start values")
     if not all(type(start) is int for start in starts):
-        raise table.error(row, column, "expected whole numbers in answer_start")
-    gold = tuple(table.text(row, column, text) for text in texts)
+        raise row.error(column, "expected whole numbers in answer_start")
+    gold = tuple(row.text(column, text) for text in texts)
     return gold, tuple(starts) if gold else None
 
 
-def read_gold(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> list[RowGold]:
+def read_gold(row: Row, columns: Columns, texts: Sequence[str]) -> list[RowGold]:
     """Read a row's gold. Raises DatasetError."""
     usual = options if columns.answer.has_options else typed
-    return {LABEL: choice, SPANS: spans}.get(columns.answer.name, usual)(table, row, columns, texts)
+    return {LABEL: choice, SPANS: spans}.get(columns.answer.name, usual)(row, columns, texts)

@@ -62,13 +62,13 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
         if column:
             table.check(column)
     if not columns.text or not columns.gold:
-        raise table.error(None, "", "set the text column (--text) and the gold column (--gold)")
+        raise table.error("", "set the text column (--text) and the gold column (--gold)")
     columns, notes = _with_labels(table, columns)
     items, unlabelled = [], 0
     numbers: dict[str, int] = {}
     for row in table.rows:
         try:
-            item = _item(table, row, columns)
+            item = _item(row, columns)
         except Unlabelled:
             if not columns.skip_unlabelled:
                 raise
@@ -76,10 +76,8 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
             continue
         first = numbers.setdefault(item.records[0].id, row.number)
         if first != row.number:
-            raise table.error(
-                row, columns.id, f"{item.records[0].id!r} is already the id of {table.unit}"
-                f" {first}; omit --id to use row numbers",
-            )  # fmt: skip
+            taken = f"{item.records[0].id!r} is already the id of {table.unit} {first}"
+            raise row.error(columns.id, f"{taken}; omit --id to use row numbers")
         items.append(item)
     if unlabelled:
         notes.append(f"rows without a label were skipped: {unlabelled:,}")
@@ -93,22 +91,22 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     answer = columns.answer
     if columns.options and not answer.has_options:
         problem = f"such answers (--as {columns.kind}) have no options"
-        raise table.error(None, columns.options[0], problem)
+        raise table.error(columns.options[0], problem)
     if answer.has_options and answer.is_one_text and not columns.options:
-        raise table.error(None, "", "set the column with the options of each row (--options)")
+        raise table.error("", "set the column with the options of each row (--options)")
     is_labelled = kinds.has_labels(table, columns)
     have_labels = columns.kind == "choice" or (columns.kind == "options" and not columns.options)
     if not (is_labelled or have_labels):
         if columns.labels or columns.names:
             expected = "spans with labels" if columns.kind == "spans" else "labels of all rows"
-            raise table.error(None, columns.gold[0], f"contains no {expected}")
+            raise table.error(columns.gold[0], f"contains no {expected}")
         return columns, []
     if is_labelled and (columns.question or columns.ask or len(columns.text) > 1):
         raise table.error(
-            None, columns.gold[0],
+            columns.gold[0],
             "contains spans with labels: each label becomes a question on the text, so --question,"
             " --ask and a second --text are not allowed",
-        )  # fmt: skip
+        )
     present = _rows_of_values(table, columns, is_labelled)
     labels = columns.labels or tuple(sorted(present))
     notes = []
@@ -125,11 +123,11 @@ def _rows_of_values(table: Table, columns: Columns, is_labelled: bool) -> dict[s
     plain = replace(columns, labels=(), names={})
     for row in table.rows:
         if is_labelled:
-            spans = kinds.labelled(table, row, plain, _texts(table, row, columns))
+            spans = kinds.labelled(row, plain, _texts(row, columns))
             labels = [span.label for span in spans]
         else:
             try:
-                labels = list(read_gold(table, row, plain, ())[0].gold)
+                labels = list(read_gold(row, plain, ())[0].gold)
             except Unlabelled:
                 continue
         for label in labels:
@@ -142,61 +140,61 @@ def _check_labels(
 ) -> None:
     column = columns.gold[0]
     if not labels:
-        raise table.error(None, column, "no row has a label")
+        raise table.error(column, "no row has a label")
     if len(labels) > MAX_LABELS:
         raise table.error(
-            None, column, f"{len(labels):,} different values, but at most {MAX_LABELS} labels are"
-            " allowed; check the column (for options that differ between rows, use --as option"
-            " with --options)",
-        )  # fmt: skip
+            column,
+            f"{len(labels):,} different values, but at most {MAX_LABELS} labels are allowed; check"
+            " the column (for options that differ between rows, use --as option with --options)",
+        )
     names = [columns.name_of(label) for label in labels]
     if unknown := sorted(set(columns.names) - set(labels)):
         problem = f"no row has the value {unknown[0]!r}, which is named with --label"
-        raise table.error(None, column, problem)
+        raise table.error(column, problem)
     alike: dict[str, int] = {}
     for place, name in enumerate(names):
         row = rows.get(labels[place])
         if not name.strip() or len(name) > LONGEST_LABEL or len(name.splitlines()) > 1:
             expected = f"is not a single line of 1 to {LONGEST_LABEL} characters; check the column"
-            raise table.error(row, column, f"the label {name[:60]!r} {expected}")
+            raise (row or table).error(column, f"the label {name[:60]!r} {expected}")
         spelling = WHOLE.sub(r"\1", _folded(name))
         if (first := alike.setdefault(spelling, place)) != place:
             later = max(filter(None, (row, rows.get(labels[first]))), default=None)
             problem = f"the labels {names[first]!r} and {name!r} differ only in case, spaces or .0"
-            raise table.error(later, column, f"{problem}; use one spelling in the file")
+            raise (later or table).error(column, f"{problem}; use one spelling in the file")
 
 
-def _texts(table: Table, row: Row, columns: Columns) -> tuple[str, ...]:
+def _texts(row: Row, columns: Columns) -> tuple[str, ...]:
     texts = []
     for column in columns.text:
-        value = table.value(row, column)
+        value = row.value(column)
         if isinstance(value, list) and all(isinstance(token, str) for token in value):
-            gold = table.value(row, columns.gold[0])
+            gold = row.value(columns.gold[0])
             if isinstance(gold, list) and len(gold) == len(value):  # tokens with tags
                 value = " ".join(value)
             elif isinstance(gold, list) and columns.kind == "spans":
                 problem = f"{len(gold)} tags for {len(value)} tokens; expected one for each"
-                raise table.error(row, columns.gold[0], problem)
-        text = table.text(row, column, value) if value is not None else ""
+                raise row.error(columns.gold[0], problem)
+        text = row.text(column, value) if value is not None else ""
         if not text.strip():
-            raise table.error(row, column, "is empty; fill it in or remove the row")
+            raise row.error(column, "is empty; fill it in or remove the row")
         texts.append(text)
     return tuple(texts)
 
 
-def _item(table: Table, row: Row, columns: Columns) -> Item:
-    texts = _texts(table, row, columns)
-    golds = read_gold(table, row, columns, texts)
-    question = table.text(row, columns.question) if columns.question else columns.ask
+def _item(row: Row, columns: Columns) -> Item:
+    texts = _texts(row, columns)
+    golds = read_gold(row, columns, texts)
+    question = row.text(columns.question) if columns.question else columns.ask
     if columns.question and not question.strip():
-        raise table.error(row, columns.question, "is empty; fill it in or remove the row")
-    identity = table.text(row, columns.id) if columns.id else str(row.number)
+        raise row.error(columns.question, "is empty; fill it in or remove the row")
+    identity = row.text(columns.id) if columns.id else str(row.number)
     if not identity.strip() or len(identity) > 190:
-        raise table.error(row, columns.id, "expected an id of 1 to 190 characters")
-    stratum = table.text(row, columns.stratum).strip() if columns.stratum else ""
+        raise row.error(columns.id, "expected an id of 1 to 190 characters")
+    stratum = row.text(columns.stratum).strip() if columns.stratum else ""
     if columns.stratum and not 0 < len(stratum) <= LONGEST_STRATUM:
         expected = f"expected a stratum of 1 to {LONGEST_STRATUM} characters"
-        raise table.error(row, columns.stratum, expected)
+        raise row.error(columns.stratum, expected)
     records = tuple(
         Record(f"{identity}_{number}" if len(golds) > 1 else identity, texts,
                question_of(gold.kind) if gold.kind else question, gold.gold, gold.starts,
@@ -205,7 +203,7 @@ def _item(table: Table, row: Row, columns: Columns) -> Item:
     )  # fmt: skip
     key = hashlib.sha256(canonical([[_folded(text) for text in texts], _folded(question)]))
     label = golds[0].gold[0] if columns.kind == "choice" else ""
-    predicted = columns.name_of(table.text(row, columns.predicted)) if columns.predicted else None
+    predicted = columns.name_of(row.text(columns.predicted)) if columns.predicted else None
     return Item(row.number, key.hexdigest(), label, stratum, records, predicted)
 
 

@@ -57,7 +57,7 @@ def _values(table: Table, name: str) -> tuple[list[str], int]:
     values = []
     for row in table.rows[:COUNTED]:
         try:
-            value = table.value(row, name)
+            value = row.value(name)
         except FormatError:
             value = None
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

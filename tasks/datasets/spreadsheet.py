@@ -4,6 +4,7 @@ import datetime
 import re
 import zipfile
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from tasks.datasets.table import (
     MAX_COLUMNS,
     MAX_ROWS,
     DatasetError,
-    Row,
     Table,
     header,
     too_many_rows,
@@ -36,20 +36,22 @@ def read(path: Path, *, sheet: str = "") -> Table:
         if first is None:
             raise DatasetError(name, "is empty", f"sheet {title}")
         number, names = first
-        columns = header(name, names, f"row {number}")
-        rows = [
-            Row(number, dict(zip(columns, values, strict=True)))
-            for number, values in _padded(name, cells, columns)
-        ]
+        table = Table(name, "row", header(name, names, f"row {number}"))
+        for number, values in cells:
+            if len(values) > len(table.columns):
+                expected = f"but the first row has {len(table.columns)} names"
+                problem = f"has {len(values)} values, {expected}"
+                raise DatasetError(name, problem, f"row {number}")
+            table.add(number, dict(zip_longest(table.columns, values)))
     except DatasetError:
         raise
     except Exception as error:
         raise _broken(name, error) from None
     finally:
         book.close()
-    if not rows:
+    if not table.rows:
         raise DatasetError(name, "has no rows below the header row", f"sheet {title}")
-    return Table(name, "row", columns, rows)
+    return table
 
 
 def _open(path: Path) -> Any:
@@ -116,15 +118,3 @@ def _value(cell: Any, name: str, number: int) -> Any:
         shows_time = re.search("[hs]", re.sub(LITERALS, "", cell.number_format), re.IGNORECASE)
         return str(cell.value) if shows_time else str(cell.value).removesuffix(" 00:00:00")
     return cell.value
-
-
-def _padded(
-    name: str, cells: Iterator[tuple[int, list[Any]]], columns: list[str]
-) -> Iterator[tuple[int, list[Any]]]:
-    for count, (number, values) in enumerate(cells):
-        if count >= MAX_ROWS:
-            raise too_many_rows(name)
-        if len(values) > len(columns):
-            problem = f"has {len(values)} values, but the first row has {len(columns)} names"
-            raise DatasetError(name, problem, f"row {number}")
-        yield number, values + [None] * (len(columns) - len(values))

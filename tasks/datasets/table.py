@@ -32,13 +32,6 @@ class Unlabelled(DatasetError):
     """Raised for a row without gold. An option skips such rows."""
 
 
-class Row(NamedTuple):
-    """A row with its number as shown in an editor."""
-
-    number: int
-    values: dict[str, Any]
-
-
 @dataclass
 class Table:
     """A file's rows. `unit` is what row numbers count. `unread` maps columns to reasons."""
@@ -46,59 +39,77 @@ class Table:
     file: str
     unit: str
     columns: list[str]
-    rows: list[Row]
+    rows: list["Row"] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)
 
-    def error(self, row: Row | None, column: str, problem: str) -> DatasetError:
-        return DatasetError(self.file, problem, f"{self.unit} {row.number}" if row else "", column)
+    def add(self, number: int, values: dict[str, Any]) -> None:
+        if len(self.rows) >= MAX_ROWS:
+            raise too_many_rows(self.file)
+        self.rows.append(Row(number, values, self))
 
-    def unlabelled(self, row: Row, column: str) -> Unlabelled:
-        problem = "has no label; fill it in, or skip such rows (--skip-unlabelled)"
-        return Unlabelled(self.file, problem, f"{self.unit} {row.number}", column)
+    def error(self, column: str, problem: str) -> DatasetError:
+        return DatasetError(self.file, problem, field=column)
 
     def check(self, column: str) -> None:
         """Raise DatasetError if the column doesn't exist or can't be read."""
         if column in self.unread:
-            raise self.error(None, column, f"cannot be used: {self.unread[column]}")
+            raise self.error(column, f"cannot be used: {self.unread[column]}")
         if column in self.columns:
             return
         first, _dot, path = column.partition(".")
         if not (first in self.columns and path):
             names = ", ".join(self.columns[:NAMED]) + (", …" if len(self.columns) > NAMED else "")
-            raise self.error(None, column, f"column not found; the columns are: {names}")
+            raise self.error(column, f"column not found; the columns are: {names}")
 
-    def value(self, row: Row, column: str) -> Any:
+
+class Row(NamedTuple):
+    """A row of a table, with its number as shown in an editor."""
+
+    number: int
+    values: dict[str, Any]
+    table: Table
+
+    @property
+    def place(self) -> str:
+        return f"{self.table.unit} {self.number}"
+
+    def error(self, column: str, problem: str) -> DatasetError:
+        return DatasetError(self.table.file, problem, self.place, column)
+
+    def unlabelled(self, column: str) -> Unlabelled:
+        problem = "has no label; fill it in, or skip such rows (--skip-unlabelled)"
+        return Unlabelled(self.table.file, problem, self.place, column)
+
+    def value(self, column: str) -> Any:
         """Return a value. `doc.text` is `text` in the object `doc`. Raises DatasetError."""
-        if column in self.columns:
-            return row.values.get(column)
-        value: Any = row.values
+        if column in self.table.columns:
+            return self.values.get(column)
+        value: Any = self.values
         for part in column.split("."):
             if not isinstance(value, dict) or part not in value:
-                problem = "is missing in this row; fill it in or remove the row"
-                raise self.error(row, column, problem)
+                raise self.error(column, "is missing in this row; fill it in or remove the row")
             value = value[part]
         return value
 
-    def text(self, row: Row, column: str, value: Any = None) -> str:
+    def text(self, column: str, value: Any = None) -> str:
         """Return text or a number as text. Raises DatasetError for other or unstorable values."""
-        value = self.value(row, column) if value is None else value
+        value = self.value(column) if value is None else value
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, float) and not math.isfinite(value):
-            raise self.error(row, column, "is not a number (NaN or infinite); remove the row")
+            raise self.error(column, "is not a number (NaN or infinite); remove the row")
         if isinstance(value, int | float):
             return str(value)
         if not isinstance(value, str):
-            raise self.error(row, column, f"expected a text, found {_kind(value)}")
+            raise self.error(column, f"expected a text, found {_kind(value)}")
         if "\0" in value:
-            raise self.error(row, column, "contains U+0000, which a database cannot store")
+            raise self.error(column, "contains U+0000, which a database cannot store")
         if any("\ud800" <= character <= "\udfff" for character in value):
-            raise self.error(row, column, "contains an unpaired surrogate, not a character")
+            raise self.error(column, "contains an unpaired surrogate, not a character")
         if len(value) > MAX_TEXT:
-            raise self.error(
-                row, column, f"has {len(value):,} characters; at most {MAX_TEXT:,} can be shown"
-            )
+            problem = f"has {len(value):,} characters; at most {MAX_TEXT:,} can be shown"
+            raise self.error(column, problem)
         return value
 
 
@@ -141,20 +152,17 @@ def header(file: str, names: Sequence[Any], place: str) -> list[str]:
 
 def from_objects(file: str, unit: str, objects: Iterable[tuple[int, dict[str, Any]]]) -> Table:
     """Build a table from objects, with columns in order of appearance. Raises DatasetError."""
+    table = Table(file, unit, [])
     columns: dict[str, None] = {}
-    rows: list[Row] = []
     for number, values in objects:
-        if len(rows) >= MAX_ROWS:
-            raise too_many_rows(file)
-        rows.append(Row(number, values))
+        table.add(number, values)
         columns.update(dict.fromkeys(values))
         if len(columns) > MAX_COLUMNS:
-            raise DatasetError(
-                file, f"more than {MAX_COLUMNS} different columns", f"{unit} {number}"
-            )
-    if not rows:
-        raise DatasetError(file, "contains no rows")
-    return Table(file, unit, list(columns), rows)
+            raise table.rows[-1].error("", f"more than {MAX_COLUMNS} different columns")
+    if not table.rows:
+        raise table.error("", "contains no rows")
+    table.columns += columns
+    return table
 
 
 def too_many_rows(file: str) -> DatasetError:

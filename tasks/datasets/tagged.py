@@ -125,28 +125,23 @@ def are_spans(gold: Any) -> bool:
     )
 
 
-def spans_of(table: Table, row: Row, column: str, gold: list[Any], text: str) -> list[Labelled]:
+def spans_of(row: Row, column: str, gold: list[Any], text: str) -> list[Labelled]:
     """Return this value's labelled spans. Raises DatasetError."""
     spans = []
     for number, item in enumerate(gold, 1):
         start, end, label, covered = _parts(item)
         if type(start) is not int or type(end) is not int or not isinstance(label, str):
             problem = f"span {number}: expected [start, end, label] or start, end and label"
-            raise table.error(row, column, problem)
+            raise row.error(column, problem)
         span = Labelled(start, end, label)
         if covered is not None and text[start:end] != covered:
             span = _from_utf16(span, text)
             if text[span.start : span.end] != covered:
-                raise table.error(
-                    row, column,
-                    f"span {number}: the text from {start} to {end} is not {covered[:60]!r}",
-                )  # fmt: skip
+                problem = f"span {number}: the text from {start} to {end} is not {covered[:60]!r}"
+                raise row.error(column, problem)
         if not 0 <= span.start < span.end <= len(text) or not label:
-            raise table.error(
-                row, column,
-                f"span {number}: {start} to {end} is outside the text, which has {len(text):,}"
-                " characters",
-            )  # fmt: skip
+            outside = f"{start} to {end} is outside the text, which has {len(text):,} characters"
+            raise row.error(column, f"span {number}: {outside}")
         spans.append(span)
     return spans
 
@@ -186,11 +181,12 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
         hint = "; annotations has label numbers only" if "annotations" in table.columns else ""
         problem = f"expected the fields text and label of doccano's JSONL{hint}"
         raise DatasetError(path.name, problem)
-    rows = [Row(row.number, {**row.values, "label": row.values.get(keys[0])}) for row in table.rows]
-    columns = list(dict.fromkeys([*table.columns, "label"]))
-    note = "offsets were read as code points; compare the previews with your texts"
-    notes = [note] if any(are_spans(row.values["label"]) for row in rows) else []
-    return Table(table.file, table.unit, columns, rows, notes)
+    for row in table.rows:
+        row.values["label"] = row.values.get(keys[0])
+    table.columns += [name for name in ["label"] if name not in table.columns]
+    if any(are_spans(row.values["label"]) for row in table.rows):
+        table.notes.append("offsets were read as code points; compare the previews with your texts")
+    return table
 
 
 def read_label_studio(path: Path, *, encoding: str = "", records: str = "") -> Table:
@@ -202,50 +198,48 @@ def read_label_studio(path: Path, *, encoding: str = "", records: str = "") -> T
     table = texts.read_json(path, encoding=encoding, records=records)
     if not any("data" in row.values for row in table.rows):
         return table  # JSON_MIN
-    return from_objects(
-        table.file, table.unit, ((row.number, _flat(table, row)) for row in table.rows)
-    )
+    return from_objects(table.file, table.unit, ((row.number, _flat(row)) for row in table.rows))
 
 
-def _flat(table: Table, row: Row) -> dict[str, Any]:
-    data = table.value(row, "data")
+def _flat(row: Row) -> dict[str, Any]:
+    data = row.value("data")
     if not isinstance(data, dict):
-        raise table.error(row, "data", "expected an object")
+        raise row.error("data", "expected an object")
     key = "annotations" if "annotations" in row.values else "completions"
-    listed = table.value(row, key)
+    listed = row.value(key)
     if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
-        raise table.error(row, key, "expected a list of annotations")
+        raise row.error(key, "expected a list of annotations")
     given = [entry for entry in listed if not entry.get("was_cancelled")]
     if len(given) > 1:
         given = [entry for entry in given if entry.get("ground_truth")] or given
     if len(given) != 1:
-        raise table.error(
-            row, key,
+        raise row.error(
+            key,
             f"{len(given)} annotations, expected one; mark one of them as ground truth, or exclude"
             " the example from the export",
-        )  # fmt: skip
+        )
     values = {"id": row.values.get("id"), **data}
-    for control, value in _results(table, row, key, given[0].get("result")).items():
+    for control, value in _results(row, key, given[0].get("result")).items():
         if control in values:
-            raise table.error(row, control, "is the name of both a data field and a control")
+            raise row.error(control, "is the name of both a data field and a control")
         values[control] = value
     return values
 
 
-def _results(table: Table, row: Row, key: str, result: Any) -> dict[str, Any]:
+def _results(row: Row, key: str, result: Any) -> dict[str, Any]:
     if not isinstance(result, list):
-        raise table.error(row, key, "expected a list of results")
+        raise row.error(key, "expected a list of results")
     values: dict[str, Any] = {}
     for region in result:
         kind = region.get("type") if isinstance(region, dict) else None
         value = region.get("value") if isinstance(region, dict) else None
         if not isinstance(kind, str) or not isinstance(value, dict):
-            raise table.error(row, key, "expected results with type and value")
+            raise row.error(key, "expected results with type and value")
         if kind == "relation":
             continue
         content = value.get(kind)
         if not isinstance(content, list):
-            raise table.error(row, key, f"results of type {kind} are not supported")
+            raise row.error(key, f"results of type {kind} are not supported")
         control = str(region.get("from_name", kind))
         if "start" in value:
             offsets = value.get("globalOffsets", value)

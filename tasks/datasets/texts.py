@@ -14,14 +14,11 @@ from typing import Any
 
 from tasks.datasets.table import (
     MAX_DEPTH,
-    MAX_ROWS,
     DatasetError,
-    Row,
     Table,
     check_name,
     from_objects,
     header,
-    too_many_rows,
 )
 from tasks.formats import LONGEST_LINE, strict_json
 
@@ -81,12 +78,21 @@ def read_delimited(
     _check_delimiter(name, names)
     if no_header:
         names, lines = [str(place + 1) for place in range(len(names))], _lines(text, dialect, name)
-    columns = header(name, names, f"line {number}")
-    rows = [Row(number, values) for number, values in _rows(name, lines, columns)]
-    if not rows:
-        raise DatasetError(name, "no rows below the header line")
-    notes = [] if dialect.quoted else _quotation_marks(columns, rows)
-    return Table(name, "line", columns, rows, notes)
+    table = Table(name, "line", header(name, names, f"line {number}"))
+    for number, fields in lines:
+        if len(fields) != len(table.columns):
+            problem = (
+                f"expected {len(table.columns)} fields, as in the first line, but found"
+                f" {len(fields)}; a field that contains the separator or a line break needs"
+                " quotation marks"
+            )
+            raise DatasetError(name, problem, f"line {number}")
+        table.add(number, dict(zip(table.columns, fields, strict=True)))
+    if not table.rows:
+        raise table.error("", "no rows below the header line")
+    if not dialect.quoted:
+        table.notes += _quotation_marks(table)
+    return table
 
 
 def _lines(text: str, dialect: Dialect, name: str) -> Iterator[tuple[int, list[str]]]:
@@ -110,21 +116,6 @@ def _lines(text: str, dialect: Dialect, name: str) -> Iterator[tuple[int, list[s
             yield number, fields
 
 
-def _rows(
-    name: str, lines: Iterator[tuple[int, list[str]]], columns: list[str]
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    for count, (number, fields) in enumerate(lines):
-        if count >= MAX_ROWS:
-            raise too_many_rows(name)
-        if len(fields) != len(columns):
-            problem = (
-                f"expected {len(columns)} fields, as in the first line, but found {len(fields)}; a"
-                " field that contains the separator or a line break needs quotation marks"
-            )
-            raise DatasetError(name, problem, f"line {number}")
-        yield number, dict(zip(columns, fields, strict=True))
-
-
 def _check_delimiter(name: str, fields: list[str]) -> None:
     if len(fields) == 1:
         for delimiter, called in NAMES.items():
@@ -136,17 +127,14 @@ def _check_delimiter(name: str, fields: list[str]) -> None:
                 raise DatasetError(name, problem, "line 1")
 
 
-def _quotation_marks(columns: list[str], rows: list[Row]) -> list[str]:
-    notes = []
-    for column in columns:
-        values = (row.values[column] for row in rows)
-        count = sum(len(v) > 1 and v[0] == v[-1] == '"' for v in values)
-        if count:
-            notes.append(
+def _quotation_marks(table: Table) -> Iterator[str]:
+    for column in table.columns:
+        values = (row.values[column] for row in table.rows)
+        if count := sum(len(v) > 1 and v[0] == v[-1] == '"' for v in values):
+            yield (
                 f"column {column}: {count:,} values begin and end with a quotation mark, which was"
                 " not removed; if the marks enclose fields, as in a CSV, use --quoted"
             )
-    return notes
 
 
 # JSON -------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ CASES = [
 
 
 def texts(read_table, *columns):
-    return [tuple(read_table.text(row, column) for column in columns) for row in read_table.rows]
+    return [tuple(row.text(column) for column in columns) for row in read_table.rows]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -105,8 +105,7 @@ def test_a_bad_file_is_refused_with_its_place_and_what_to_do(tmp_path, case):
 def test_rows_columns_and_bytes_are_limited(tmp_path, monkeypatch):
     (tmp_path / "x.csv").write_text("a\n" * 12)
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n' * 12)
-    for module in ("texts", "table"):
-        monkeypatch.setattr(f"tasks.datasets.{module}.MAX_ROWS", 10)
+    monkeypatch.setattr("tasks.datasets.table.MAX_ROWS", 10)
     for name in ("x.csv", "x.jsonl"):
         assert "more than 10 rows" in refusal(tmp_path / name)
     monkeypatch.setattr("tasks.datasets.reading.MAX_BYTES", 10)
@@ -138,8 +137,8 @@ def test_a_missing_column_and_a_non_text_cell_are_named(tmp_path):
     )
     read_table = read(path, Reading())
     first, second = read_table.rows
-    assert read_table.text(first, "doc.text") == "a"
-    assert read_table.text(first, "n") == "true"
+    assert first.text("doc.text") == "a"
+    assert first.text("n") == "true"
     with pytest.raises(table.DatasetError, match="column not found; the columns are: doc,"):
         read_table.check("text")
     for row, column, sentence in (
@@ -149,13 +148,13 @@ def test_a_missing_column_and_a_non_text_cell_are_named(tmp_path):
         (second, "doc.text", "line 2, column doc.text: is missing in this row; fill it in"),
     ):
         with pytest.raises(table.DatasetError, match=sentence):
-            read_table.text(row, column)
+            row.text(column)
     for value, sentence in (
         (float("nan"), "NaN"), ("a\0", "U\\+0000"), ("\ud800", "an unpaired surrogate"),
         ("x" * 100_001, "at most 100,000"),
     ):  # fmt: skip
         with pytest.raises(table.DatasetError, match=sentence):
-            read_table.text(first, "n", value)
+            first.text("n", value)
 
 
 # Spreadsheets -----------------------------------------------------------------------------------
@@ -355,7 +354,8 @@ def test_names_of_conll03_survive_conversion_to_tags(tmp_path, clues):
 
 
 def test_spans_are_read_in_every_format_and_checked():
-    one = table.Table("x", "line", ["label"], [table.Row(7, {})])
+    one = table.Table("x", "line", ["label"])
+    one.add(7, {})
     text = "🎉 Oslo and Rome"
     spellings = [
         [[2, 6, "LOC"]],
@@ -366,7 +366,7 @@ def test_spans_are_read_in_every_format_and_checked():
     ]
     for gold in spellings:
         assert tagged.are_spans(gold)
-        assert tagged.spans_of(one, one.rows[0], "label", gold, text) == [(2, 6, "LOC")]
+        assert tagged.spans_of(one.rows[0], "label", gold, text) == [(2, 6, "LOC")]
     for gold, sentence in (
         ([[2, 99, "LOC"]], "span 1: 2 to 99 is outside the text"),
         ([[6, 2, "LOC"]], "is outside"),
@@ -374,7 +374,7 @@ def test_spans_are_read_in_every_format_and_checked():
         ([{"start": 2, "end": 6, "label": "LOC", "text": "Rome"}], "is not 'Rome'"),
     ):
         with pytest.raises(table.DatasetError, match=f"x, line 7, column label: .*{sentence}"):
-            tagged.spans_of(one, one.rows[0], "label", gold, text)
+            tagged.spans_of(one.rows[0], "label", gold, text)
 
 
 # Annotation tools -------------------------------------------------------------------------------
