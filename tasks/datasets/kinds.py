@@ -104,16 +104,16 @@ class Columns:
     """The roles of a dataset's columns, and their values."""
 
     kind: str
-    text: tuple[str, ...]
-    gold: tuple[str, ...]
+    text: Sequence[str]
+    gold: Sequence[str]
     question: str = ""  # column with each row's question
     ask: str = ""  # one question for all rows
     id: str = ""
     stratum: str = ""  # column with each row's group; the sets are balanced across groups
     separator: str = ""  # between several gold answers or options in a cell
-    options: tuple[str, ...] = ()  # columns with each row's options
+    options: Sequence[str] = ()  # columns with each row's options
     gold_is: str = GOLD_IS[0]  # how the gold identifies an option
-    labels: tuple[str, ...] = ()  # values in the order shown to annotators
+    labels: Sequence[str] = ()  # values in the order shown to annotators
     names: dict[str, str] = field(default_factory=dict)  # maps values to names for annotators
     predicted: str = ""  # column with a model's answers
     no_answer: bool = False

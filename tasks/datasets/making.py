@@ -43,7 +43,7 @@ Cell = tuple[str, str]  # stratum and label
 class Plan:
     """Sample sizes (nested training sets, number of splits, test items) and the seed."""
 
-    shots: tuple[int, ...]
+    shots: Sequence[int]
     splits: int
     test: int
     seed: int

@@ -99,9 +99,7 @@ def example(path: str, spec: dict[str, Any]) -> dict[str, Any]:
 def _spec_of(name: str, columns: Any, plan: Any, reading: Any, **details: Any) -> TaskSpec:
     """Build a TaskSpec from its JSON. Raises FormatError."""
     check_kind(columns["kind"])
-    roles: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in columns.items()}
-    plan["shots"] = tuple(plan["shots"])
-    return TaskSpec(name, Columns(**roles), Plan(**plan), Reading(**reading), **details)
+    return TaskSpec(name, Columns(**columns), Plan(**plan), Reading(**reading), **details)
 
 
 def _check(folder: Path, task: Made) -> list[dict[str, Any]]:

@@ -138,21 +138,12 @@ class Command(BaseCommand):
 
     def _spec(self, file: Path, options: dict[str, Any]) -> TaskSpec:
         reading = Reading(**{key: options[key] for key in Reading.__dataclass_fields__})
-        given = {key: options[key] for key in (
-            "question", "ask", "id", "stratum", "separator", "no_answer", "gold_is",
-        )}  # fmt: skip
-        columns = Columns(
-            kind=options["kind"],
-            text=tuple(options["text"]),
-            gold=tuple(options["gold"] or self._usual_gold(file, reading)),
-            labels=tuple(options["labels"]),
-            options=tuple(options["options"]),
-            names=pairs(options["label"], "--label"),
-            skip_unlabelled=options["skip_unlabelled"],
-            **given,
-        )
+        if file.name.startswith("samples_") or reading.format == "lm-eval":
+            options["gold"] = options["gold"] or [harness.TARGET]
+        roles = {key: options[key] for key in Columns.__dataclass_fields__ if key in options}
+        columns = Columns(**roles, names=pairs(options["label"], "--label"))
         seed = options["seed"] if options["seed"] is not None else secrets.randbelow(2**31)
-        plan = Plan(tuple(options["shots"]), options["splits"], options["test"], seed)
+        plan = Plan(options["shots"], options["splits"], options["test"], seed)
         keys = (*TEXTS, *CARD_OPTIONS)
         card_keys = {key: options[key] for key in keys if options[key] is not None}
         card = load_card(options["card"]) if options["card"] else None
@@ -163,10 +154,6 @@ class Command(BaseCommand):
             )
         definitions = pairs(options["define"], "--define")
         return TaskSpec(options["name"], columns, plan, reading, card_keys, definitions, card)
-
-    def _usual_gold(self, file: Path, reading: Reading) -> list[str]:
-        is_logged = file.name.startswith("samples_") or reading.format == "lm-eval"
-        return [harness.TARGET] if is_logged else []
 
     def _print_summary(self, task: Made) -> None:
         source = task.made_from
