@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from tasks.answer_keys import LABEL, OPTION, OPTIONS
 from tasks.answers.kind import (
-    NO_ANSWER,
     ONE_TEXT,
     GoldError,
     Kind,
@@ -20,8 +19,6 @@ from tasks.answers.kind import (
     Prompt,
     Rule,
     Texts,
-    enough_gold,
-    missing_answer,
     other_choice,
     says_no_answer,
 )
@@ -167,24 +164,20 @@ class Option(Kind):
         "question": "Which option fits best?",
     }
     made_up = tuple(replace(example, options=(ANIMAL, VEHICLE)) for example in Label.made_up)
+    missing = (
+        sentence("Choose one of the options."),
+        sentence("Choose one of the options, or “No answer”."),
+    )
 
-    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the form. Raises AnswerError (nothing_chosen, unknown_option, both, and others)."""
-        place = fields.get("option", "")
-        if says_no_answer(card, fields, bool(place)):
-            return NO_ANSWER
-        if not place:
-            raise missing_answer(
-                card,
-                sentence("Choose one of the options."),
-                sentence("Choose one of the options, or “No answer”."),
-            )
-        return GivenAnswer((), "", False, (option_at(place, prompt.options),))
+    def given(self, prompt: Prompt, fields: Mapping[str, str]) -> str:
+        return fields.get("option", "")
+
+    def values(self, card: "Card", prompt: Prompt, given: str) -> tuple[str, ...]:
+        return (option_at(given, prompt.options),)
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         check_options(options, gold)
-        enough_gold(card, gold)
-        return tuple(gold)
+        return super().check_gold(card, options, gold)
 
     def rules(self, card: "Card") -> list[Rule]:
         return [*super().rules(card), IS_OPTION, ONE_TEXT]
@@ -235,32 +228,29 @@ class Options(Kind):
         MadeUp(sentence("The cat looked at the empty table."), MENTIONED, (CAT, TABLE), CANDIDATES),
     )
 
-    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the form. Raises AnswerError (all_options, and those raised by Option)."""
+    missing = (
+        sentence("Choose at least one of the options."),
+        sentence("Choose at least one of the options, or “No answer”."),
+    )
+
+    def given(self, prompt: Prompt, fields: Mapping[str, str]) -> set[str]:
         chosen = [key for key in fields if key.startswith(FIELD) and fields[key] == "1"]
-        texts = {option_at(key.removeprefix(FIELD), prompt.options) for key in chosen}
-        if says_no_answer(card, fields, bool(texts)):
-            return NO_ANSWER
-        if not texts:
-            raise missing_answer(
-                card,
-                sentence("Choose at least one of the options."),
-                sentence("Choose at least one of the options, or “No answer”."),
-            )
-        if not card.all_options and texts == set(prompt.options):
+        return {option_at(key.removeprefix(FIELD), prompt.options) for key in chosen}
+
+    def values(self, card: "Card", prompt: Prompt, given: set[str]) -> tuple[str, ...]:
+        """Return the options in order. Raises AnswerError (all_options)."""
+        if not card.all_options and given == set(prompt.options):
             raise AnswerError(
                 "all_options", "Not all options can be right. Please clear at least one."
             )
-        values = dict.fromkeys(text for text in prompt.options if text in texts)
-        return GivenAnswer((), "", False, tuple(values))
+        return tuple(dict.fromkeys(text for text in prompt.options if text in given))
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         """Return the gold, which may be all or none of the options only if the card allows it."""
         check_options(options, gold)
         if card.gold_rule != "set":
             raise GoldError('several options are one answer: gold_rule = "set" in the card')
-        if not gold and not card.no_answer:
-            raise GoldError("empty, but the card says no_answer = false")
+        super().check_gold(card, options, gold)
         if set(gold) == set(options) and not card.all_options:
             raise GoldError(
                 "all of the options; where these can all be right, write all_options = true into"

@@ -85,14 +85,35 @@ class Kind:
     element: ClassVar[str]
     template: ClassVar[str] = "participation/_answer_panel.html"
     typing: ClassVar[str] = ""
+    # Messages for a missing answer: without and with "no answer" as a possible answer.
+    missing: ClassVar[tuple[Sentence, Sentence]]
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the answer from its form without guessing. Raises AnswerError."""
+        given = self.given(prompt, fields)
+        if says_no_answer(card, fields, bool(given)):
+            return NO_ANSWER
+        if not given:
+            raise AnswerError("nothing_chosen", self.missing[card.no_answer])
+        return GivenAnswer((), "", False, self.values(card, prompt, given))
+
+    def given(self, prompt: Prompt, fields: Mapping[str, str]) -> Any:
+        """Return the form's input, which is false if there is none. Raises AnswerError."""
+        raise NotImplementedError
+
+    def values(self, card: "Card", prompt: Prompt, given: Any) -> tuple[str, ...]:
+        """Return the values of the answer. Raises AnswerError."""
         raise NotImplementedError
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         """Return the gold in the form in which answers are stored. Raises GoldError."""
-        raise NotImplementedError
+        if not gold and not card.no_answer:
+            raise GoldError("empty, but the card says no_answer = false")
+        if self.is_one_text and len(set(gold)) > 1 and card.gold_rule == "set":
+            raise GoldError(
+                'expected one text: several are alternatives, gold_rule = "any_of" in the card'
+            )
+        return tuple(gold)
 
     def tries(self, card: "Card") -> tuple[MadeUp, ...]:
         return self.made_up
@@ -152,18 +173,3 @@ def says_no_answer(card: "Card", fields: Mapping[str, str], is_given: bool) -> b
     if not card.no_answer:
         raise AnswerError("no_answer_impossible", "Every example in this task has an answer.")
     return True
-
-
-def missing_answer(card: "Card", alone: Sentence, or_none: Sentence) -> AnswerError:
-    """Return the error for a missing answer, which depends on whether "no answer" is allowed."""
-    return AnswerError("nothing_chosen", or_none if card.no_answer else alone)
-
-
-def enough_gold(card: "Card", gold: Sequence[str]) -> None:
-    """Check that a single-text answer can match the gold. Raises GoldError."""
-    if not gold and not card.no_answer:
-        raise GoldError("empty, but the card says no_answer = false")
-    if len(set(gold)) > 1 and card.gold_rule == "set":
-        raise GoldError(
-            'expected one text: several are alternatives, gold_rule = "any_of" in the card'
-        )

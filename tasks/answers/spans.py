@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tasks.answer_keys import SPANS
-from tasks.answers.kind import GoldError, Kind, MadeUp, Prompt, Rule, Texts
+from tasks.answers.kind import Kind, MadeUp, Prompt, Rule
 from tasks.sentences import sentence
 from tasks.spans import (
     AnswerError,
@@ -34,7 +34,8 @@ LONGEST_TYPED = 1_000  # characters of a typed answer that is not in the text
 class Spans(Kind):
     """Highlighted spans. Without JavaScript, `typed` and `no_answer` replace `answer`.
 
-    The form field `answer` contains the highlighter's payload. Answers are simulated in
+    The form field `answer` contains the highlighter's payload. Any text is accepted as gold, and
+    the data report lists texts that can't be highlighted. Answers are simulated in
     annotation/simulation/policies.py.
     """
 
@@ -82,12 +83,6 @@ class Spans(Kind):
         else:
             spans = read_typed(typed, no_answer, *source, spans)
         return checked(spans, no_answer, card.max_spans, card.no_answer, values)
-
-    def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
-        """Accept any text as gold. The data report lists texts that can't be highlighted."""
-        if not gold and not card.no_answer:
-            raise GoldError("empty, but the card says no_answer = false")
-        return tuple(gold)
 
     def tries(self, card: "Card") -> tuple[MadeUp, ...]:
         return (*self.made_up[:2], EMPTY) if card.no_answer else self.made_up

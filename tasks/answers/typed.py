@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from tasks.answer_keys import LONG_TEXT, LONGEST_TEXTS, NUMBER, SHORT_TEXT
 from tasks.answers.kind import (
-    NO_ANSWER,
     ONE_TEXT,
     GoldError,
     Kind,
@@ -20,12 +19,9 @@ from tasks.answers.kind import (
     Prompt,
     Rule,
     Texts,
-    enough_gold,
-    missing_answer,
-    says_no_answer,
 )
 from tasks.sentences import Sentence, counted, sentence
-from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken, trimmed
+from tasks.spans import AnswerError, cut, refuse_broken, trimmed
 
 if TYPE_CHECKING:
     from tasks.cards import Card
@@ -74,32 +70,28 @@ class Number(Kind):
         ),
     )
 
-    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the form. Raises AnswerError (not_a_number, out_of_range, off_step, and others)."""
+    missing = (sentence("Enter a number."), sentence("Enter a number, or choose “No answer”."))
+
+    def given(self, prompt: Prompt, fields: Mapping[str, str]) -> str:
         typed = fields.get("number", "")
         refuse_broken(typed)
-        typed = typed.strip()
-        if says_no_answer(card, fields, bool(typed)):
-            return NO_ANSWER
-        if not typed:
-            raise missing_answer(
-                card,
-                sentence("Enter a number."),
-                sentence("Enter a number, or choose “No answer”."),
-            )
-        value = canonical(typed)
+        return typed.strip()
+
+    def values(self, card: "Card", prompt: Prompt, given: str) -> tuple[str, ...]:
+        """Return the number. Raises AnswerError (not_a_number, out_of_range, off_step)."""
+        value = canonical(given)
         if value is None:
             raise AnswerError(
                 "not_a_number",
                 "“%(typed)s” is not a number. Use plain digits, such as 12 or 3.5.",
-                typed=cut(typed),
+                typed=cut(given),
             )
         _check_range(card, Decimal(value))
-        return GivenAnswer((), "", False, (value,))
+        return (value,)
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         """Return the gold numbers in canonical form, if annotators can enter them."""
-        enough_gold(card, tuple(canonical(text) or text for text in gold))
+        super().check_gold(card, options, [canonical(text) or text for text in gold])
         values = []
         for text in gold:
             value = canonical(text)
@@ -225,20 +217,15 @@ class LongText(Kind):
         ),
     )
 
-    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read `text`. Raises AnswerError: nothing_chosen, too_long, bad_characters, and others."""
+    missing = (sentence("Type an answer."), sentence("Type an answer, or choose “No answer”."))
+
+    def given(self, prompt: Prompt, fields: Mapping[str, str]) -> str:
         typed = fields.get("text", "")
         refuse_broken(typed)
-        text = _one_spelling(typed)
-        if says_no_answer(card, fields, bool(text)):
-            return NO_ANSWER
-        if not text:
-            raise missing_answer(
-                card,
-                sentence("Type an answer."),
-                sentence("Type an answer, or choose “No answer”."),
-            )
-        if len(text) > card.longest_text:
+        return _one_spelling(typed)
+
+    def values(self, card: "Card", prompt: Prompt, given: str) -> tuple[str, ...]:
+        if len(given) > card.longest_text:
             raise AnswerError(
                 "too_long",
                 counted(
@@ -246,14 +233,14 @@ class LongText(Kind):
                     "The answer can have at most %(limit)s characters. Yours has %(number)s.",
                     card.longest_text,
                     limit=card.longest_text,
-                    number=len(text),
+                    number=len(given),
                 ),
             )
-        return GivenAnswer((), "", False, (text,))
+        return (given,)
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         """Return the gold, normalised like answers. Raises GoldError if it can't be typed."""
-        enough_gold(card, gold)
+        super().check_gold(card, options, gold)
         for text in gold:
             if not _one_spelling(text):
                 raise GoldError("expected a text of more than blanks")
@@ -298,12 +285,12 @@ class ShortText(LongText):
         "question": "What is the answer?",
     }
 
-    def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the form. Raises AnswerError (several_lines, and those for long text)."""
-        given = super().read(card, prompt, fields)
-        if any("\n" in text for text in given.values):
+    def values(self, card: "Card", prompt: Prompt, given: str) -> tuple[str, ...]:
+        """Return the text. Raises AnswerError (several_lines, and that for long text: too_long)."""
+        values = super().values(card, prompt, given)
+        if "\n" in given:
             raise AnswerError("several_lines", "Write the answer on one line.")
-        return given
+        return values
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
         texts = super().check_gold(card, options, gold)
