@@ -19,7 +19,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from importlib import import_module
@@ -60,15 +59,8 @@ class JobError(Exception):
     """Raised if a chunk fails. The message gives the cause and advice."""
 
 
-@dataclass(frozen=True)
-class JobKind:
-    """The function that runs a chunk, and the longest time its lease can be renewed."""
-
-    chunk: Callable[[Job, int], Any]
-    limit: timedelta
-
-
-KINDS: dict[str, JobKind] = {}
+# The function that runs a chunk, and the longest time its lease can be renewed.
+KINDS: dict[str, tuple[Callable[[Job, int], Any], timedelta]] = {}
 # Modules that are imported with the first chunk, because pandas would slow down every command.
 MODULES: dict[str, str] = {}
 
@@ -87,7 +79,7 @@ def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any
     """
 
     def register(chunk: Callable[[Job, int], Any]) -> Callable[[Job, int], Any]:
-        KINDS[name] = JobKind(chunk, limit)
+        KINDS[name] = (chunk, limit)
         return chunk
 
     return register
@@ -109,25 +101,13 @@ def find(kind: str, parameters: dict[str, Any], seed: int = 0) -> Job | None:
     return Job.objects.filter(key=key_of(kind, parameters, seed)).defer("result").first()
 
 
-def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed: int = 0) -> Job:
-    """Return the job for exactly this work, or create it in the waiting state."""
-    job, _created = Job.objects.get_or_create(
-        key=key_of(kind, parameters, seed),
-        defaults={
-            "kind": kind, "parameters": parameters, "seed": seed, "total": total, "owner": owner,
-        },
-    )  # fmt: skip
-    return job
-
-
-def record(kind: str, parameters: dict[str, Any], *, result: list[Any], owner: Any) -> Job:
-    """Store a finished job for work done elsewhere. `result` lists its chunks' results."""
-    details = {"kind": kind, "parameters": parameters, "owner": owner, "total": len(result)}
-    outcome = {"state": Job.State.DONE, "done": len(result), "result": result}
-    job, _created = Job.objects.get_or_create(
-        key=key_of(kind, parameters, 0), defaults={**details, **outcome}
-    )
-    return job
+def start(
+    kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed: int = 0, **fields: Any
+) -> Job:
+    """Return the job for exactly this work, or create it, waiting unless `fields` say otherwise."""
+    values = {"kind": kind, "parameters": parameters, "seed": seed, "total": total, "owner": owner}
+    key = key_of(kind, parameters, seed)
+    return Job.objects.get_or_create(key=key, defaults=values | fields)[0]
 
 
 def folder_of(job: Job) -> Path:
@@ -235,9 +215,9 @@ def _result_of_chunk(job: Job) -> Any:
         )
     if job.kind not in KINDS:
         import_module(MODULES[job.kind])
-    kind = KINDS[job.kind]
-    with _renewed(job, kind.limit):
-        return kind.chunk(job, job.done)
+    chunk, limit = KINDS[job.kind]
+    with _renewed(job, limit):
+        return chunk(job, job.done)
 
 
 def _leased(job: Job) -> QuerySet[Job]:

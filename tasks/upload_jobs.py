@@ -4,7 +4,6 @@ Files are imported only if all are valid and, except for programs, the user has 
 imported files are exactly those that were checked.
 """
 
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -100,19 +99,23 @@ def import_whole(upload: TaskUpload, owner: Any, rechain: bool) -> None:
 
 def record_check(upload: TaskUpload, result: list[dict[str, Any]], owner: Any) -> None:
     """Store the check of generated files, with results as in `_check`."""
-    _attach(upload, lambda files: jobs.record(CHECK, files, result=result, owner=owner))
+    number = len(result)
+    _attach(upload, CHECK, {}, number, owner, state=Job.State.DONE, done=number, result=result)
 
 
 def _begin(upload: TaskUpload, kind: str, details: dict[str, Any], total: int, owner: Any) -> None:
-    _attach(upload, lambda files: jobs.start(kind, files | details, total=total, owner=owner))
+    _attach(upload, kind, details, total, owner)
     if upload.job and size(upload) <= SMALL:
         jobs.advance(upload.job)
 
 
-def _attach(upload: TaskUpload, make: Callable[[dict[str, Any]], Job]) -> None:
+def _attach(
+    upload: TaskUpload, kind: str, details: dict[str, Any], total: int, owner: Any, **fields: Any
+) -> None:
     """Attach a job for the current files. Discard it if another tab has changed them."""
+    files = {"upload": str(upload.pk), "revision": upload.revision}
     with transaction.atomic():
-        job = make({"upload": str(upload.pk), "revision": upload.revision})
+        job = jobs.start(kind, files | details, total=total, owner=owner, **fields)
         current = TaskUpload.objects.filter(pk=upload.pk, revision=upload.revision)
         if not current.update(job=job):
             job.delete()

@@ -135,6 +135,6 @@ def test_a_machine_with_a_fast_clock_takes_no_claimed_chunk(db, set_clock, monke
         set_clock(timedelta(hours=2))
         assert not jobs.run_chunk(Job.objects.get(pk=job.pk))
 
-    monkeypatch.setitem(jobs.KINDS, "one", jobs.JobKind(chunk, timedelta(minutes=1)))
+    monkeypatch.setitem(jobs.KINDS, "one", (chunk, timedelta(minutes=1)))
     jobs.advance(jobs.start("one", {}, total=1, owner=None))
     assert ran == [0]

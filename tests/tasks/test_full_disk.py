@@ -29,7 +29,7 @@ def test_a_chunk_on_a_full_disk_fails_and_can_be_retried(
     def chunk(job, number):
         Path(target[0]).write_text("x")
 
-    monkeypatch.setitem(jobs.KINDS, "writing", jobs.JobKind(chunk, timedelta(minutes=1)))
+    monkeypatch.setitem(jobs.KINDS, "writing", (chunk, timedelta(minutes=1)))
     job = jobs.start("writing", {}, total=1, owner=None)
     jobs.advance(job)
     assert job.has_failed

@@ -37,7 +37,7 @@ def ran(monkeypatch):
             raise KeyboardInterrupt
         return number * number
 
-    monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(chunk, timedelta(minutes=1)))
+    monkeypatch.setitem(jobs.KINDS, "squares", (chunk, timedelta(minutes=1)))
     monkeypatch.setattr(jobs, "POLL", 0)
     return numbers
 
@@ -142,7 +142,7 @@ def test_a_result_after_the_claim_expired_is_not_stored(db, ran, monkeypatch):
         abandoned(job, timedelta(seconds=30))
         return "too late"
 
-    monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(slow, timedelta(minutes=1)))
+    monkeypatch.setitem(jobs.KINDS, "squares", (slow, timedelta(minutes=1)))
     jobs.advance(job)
     assert (job.state, job.done, job.result, job.lease) == ("running", 0, [], "f" * 32)
 
@@ -173,16 +173,14 @@ def test_files_written_for_a_dropped_job_are_deleted(
         jobs.folder_of(job).mkdir(parents=True)
         (jobs.folder_of(job) / "secret.csv").write_text("x")
 
-    monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(chunk, timedelta(minutes=1)))
+    monkeypatch.setitem(jobs.KINDS, "squares", (chunk, timedelta(minutes=1)))
     jobs.advance(squares())
     assert list((tmp_path / "jobs").iterdir()) == []
 
 
 def test_a_job_that_is_deleted_during_a_chunk_ends_quietly(db, ran, monkeypatch):
     job = squares()
-    gone = jobs.JobKind(
-        lambda job, number: Job.objects.all().delete() and None, timedelta(minutes=1)
-    )
+    gone = (lambda job, number: Job.objects.all().delete() and None, timedelta(minutes=1))
     monkeypatch.setitem(jobs.KINDS, "squares", gone)
     jobs.advance(job)
     assert not Job.objects.exists()
@@ -301,7 +299,7 @@ def test_the_claim_on_a_running_chunk_is_renewed_up_to_its_limit(ran, monkeypatc
         held_until(job, lambda until: until > first + timedelta(milliseconds=100))
         seen.append(first)
 
-    monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(slow, timedelta(minutes=1)))
+    monkeypatch.setitem(jobs.KINDS, "squares", (slow, timedelta(minutes=1)))
     jobs.advance(job)
     assert seen
     assert job.state == "done"
@@ -317,7 +315,7 @@ def test_a_claim_is_not_renewed_beyond_the_limit_of_a_chunk(ran, monkeypatch):
         while any(thread.name == f"lease on job {job.pk}" for thread in threading.enumerate()):
             time.sleep(0.01)
 
-    monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(endless, timedelta(seconds=0.1)))
+    monkeypatch.setitem(jobs.KINDS, "squares", (endless, timedelta(seconds=0.1)))
     jobs.advance(job)
     assert job.state == "done"
 
