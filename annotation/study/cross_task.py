@@ -180,7 +180,7 @@ def left_out(study: Study) -> str:
     return catalogue.left_out(study.partition, *used)
 
 
-def _why_outside(name: str, offered: catalogue.Offer, field: str) -> str:
+def _why_outside(name: str, offered: catalogue.Partition, field: str) -> str:
     if name in offered.leaked:
         return f"the published {offered.name} lists it twice, so it cannot be used here"
     if field == "tasks" and name in offered.dev:

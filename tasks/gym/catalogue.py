@@ -4,7 +4,7 @@ import csv
 import functools
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -31,15 +31,16 @@ class Partition:
     upstream: tuple[str, ...]
     dev: tuple[str, ...]
     held_out: tuple[str, ...]
+    leaked: tuple[str, ...]
 
     @property
     def all(self) -> tuple[str, ...]:
         """Return every task once, with upstream tasks first."""
         return tuple(dict.fromkeys([*self.upstream, *self.dev, *self.held_out]))
 
-    @property
-    def leaked(self) -> tuple[str, ...]:
-        return tuple(name for name in self.upstream if name in {*self.dev, *self.held_out})
+    def unseen(self, names: Collection[str]) -> tuple[str, ...]:
+        """Return the possible unseen tasks: held-out or, in a pilot, development tasks."""
+        return self.dev if names and set(names) <= set(self.dev) else self.held_out
 
 
 @functools.cache
@@ -57,7 +58,8 @@ def partitions() -> dict[str, Partition]:
     result = {}
     for name, lists in published.items():
         train, dev, test = (tuple(lists[part]) for part in ("train", "dev", "test"))
-        result[name] = Partition(name, train, *((dev, test) if test else ((), dev)))
+        leaked = tuple(task for task in train if task in {*dev, *test})
+        result[name] = Partition(name, train, *((dev, test) if test else ((), dev)), leaked)
     return result
 
 
@@ -83,28 +85,13 @@ def why_not(name: str) -> str:
     return UNFIT.get(name, "") if name in tasks() else "it is not one of the 160 tasks"
 
 
-@dataclass(frozen=True)
-class Offer:
-    """The tasks of a partition that are suitable for humans, excluding those in two lists."""
-
-    name: str
-    upstream: tuple[str, ...]
-    held_out: tuple[str, ...]
-    dev: tuple[str, ...]
-    leaked: tuple[str, ...]
-
-    def unseen(self, names: Collection[str]) -> tuple[str, ...]:
-        """Return the possible unseen tasks: held-out or, in a pilot, development tasks."""
-        return self.dev if names and set(names) <= set(self.dev) else self.held_out
-
-
-def offer(partition: Partition) -> Offer:
-    """Offer the suitable tasks in a partition. A study may choose any of them."""
+def offer(partition: Partition) -> Partition:
+    """Return a partition's tasks that a study may choose: suitable, and not in two lists."""
     upstream, held_out, dev = (
         tuple(name for name in names if name not in {*UNFIT, *partition.leaked})
         for names in (partition.upstream, partition.held_out, partition.dev)
     )
-    return Offer(partition.name, upstream, held_out, dev, partition.leaked)
+    return replace(partition, upstream=upstream, held_out=held_out, dev=dev)
 
 
 def is_pilot(partition: str, unseen: Collection[str]) -> bool:
