@@ -34,8 +34,9 @@ from tasks.answer_keys import (
     check_unit,
     check_words,
 )
-from tasks.answers import KINDS, Kind
+from tasks.answers import KINDS, Kind, Prompt
 from tasks.metrics import METRICS, misfit
+from tasks.spans import Source
 from tasks.tokens import GRANULARITIES, WORD
 
 FAMILIES = ("classification", "sequence_labelling", "reading_comprehension", "generation")
@@ -253,6 +254,10 @@ class Card:
     def selectable_question(self, question: str) -> str | None:
         """Return the displayed question if it can be highlighted in this task, or else None."""
         return self.wording(question) if self.question_selectable else None
+
+    def source_of(self, prompt: Prompt) -> Source:
+        """Return the texts of an example in which answers can be highlighted."""
+        return Source(prompt.context, self.selectable_question(prompt.question), self.granularity)
 
     def question_type(self, question: str) -> str:
         """Return the name of the question's type, or "" if the card defines none."""

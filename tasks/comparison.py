@@ -16,8 +16,7 @@ from typing import NamedTuple
 from tasks.answers import Prompt
 from tasks.cards import Card
 from tasks.metrics import score
-from tasks.spans import GivenAnswer, Span, anywhere, is_reachable, occurrences
-from tasks.tokens import WORD
+from tasks.spans import GivenAnswer, Span
 
 
 class Mark(NamedTuple):
@@ -125,11 +124,11 @@ def compare_answer(
     """
     s1, alternative = score(answer.texts, gold, card.gold_rule)
     accepted = expected = list(dict.fromkeys(gold))
-    source = (prompt.context, card.selectable_question(prompt.question), card.granularity)
+    source = card.source_of(prompt)
     in_text = card.is_highlighted
-    unreachable = [text for text in accepted if in_text and not is_reachable(text, *source)]
+    unreachable = [text for text in accepted if in_text and not source.is_reachable(text)]
     in_order = sorted(accepted, key=unreachable.count)
-    places = {text: places_of(text, *source) if in_text else [] for text in in_order}
+    places = {text: source.places(text) if in_text else [] for text in in_order}
     if alternative is not None:
         expected = [gold[alternative] if s1 else _nearest(places, answer.spans)]
     marks = [_mark(span, expected, places) for span in answer.spans]
@@ -152,14 +151,6 @@ def compare_answer(
         # Typed answers can match any gold.
         unreachable=[] if card.typed else [text for text in expected if text in unreachable],
     )
-
-
-def places_of(
-    text: str, segments: Sequence[str], question: str | None, granularity: str = WORD
-) -> list[Span]:
-    """Return the occurrences of a gold text as whole words or, if there are none, inside words."""
-    places = occurrences(text, segments, question, granularity)
-    return places or list(anywhere(text, segments, question))
 
 
 def _touches(place: Span, spans: Sequence[Span]) -> bool:

@@ -17,7 +17,6 @@ from tasks.cards import Card
 from tasks.columns import hundredth
 from tasks.formats import Record, SplitFile
 from tasks.metrics import s1, score
-from tasks.spans import is_reachable
 
 NO_BASELINE = "none: every example has an answer"
 
@@ -101,10 +100,8 @@ def _ids(files: list[SplitFile], is_odd: Any) -> list[dict[str, Any]]:
 
 
 def _is_unreachable(card: Card, record: Record) -> bool:
-    question = card.selectable_question(record.question)
-    return card.is_highlighted and not all(
-        is_reachable(text, record.context, question, card.granularity) for text in record.gold
-    )
+    source = card.source_of(record)
+    return card.is_highlighted and not all(map(source.is_reachable, record.gold))
 
 
 def _odd_labels(card: Card, files: list[SplitFile]) -> list[str]:

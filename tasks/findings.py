@@ -13,9 +13,8 @@ from typing import Literal
 from tasks.answer_keys import LABEL
 from tasks.answers import Prompt
 from tasks.cards import Card
-from tasks.comparison import Comparison, places_of
-from tasks.spans import GivenAnswer, Span
-from tasks.tokens import WORD
+from tasks.comparison import Comparison
+from tasks.spans import GivenAnswer, Source, Span
 
 Kind = Literal[
     "right",
@@ -69,22 +68,12 @@ class Finding:
 
 
 def findings(
-    answer: GivenAnswer,
-    comparison: Comparison,
-    segments: Sequence[str],
-    question: str | None = None,
-    other_kinds: Mapping[str, str] | None = None,
-    granularity: str = WORD,
+    answer: GivenAnswer, comparison: Comparison, source: Source, other_kinds: Mapping[str, str]
 ) -> tuple[Finding, ...]:
-    """Return an answer's findings in text order, with those without a position last.
-
-    `other_kinds` maps gold texts from other questions about the same text to the question type. It
-    contains only texts that may be shown, so it is empty until all these questions are answered.
-    """
-    source, texts = (segments, question, granularity), [*comparison.right, *comparison.missed]
-    expected = {text: places_of(text, *source) for text in texts}
+    """Return the findings on spans in text order, with those without a position last."""
+    expected = {text: source.places(text) for text in (*comparison.right, *comparison.missed)}
     distinct = {span.text: span for span in reversed(answer.spans)}.values()
-    given = [_span_finding(span, expected, comparison, other_kinds or {}) for span in distinct]
+    given = [_span_finding(span, expected, comparison, other_kinds) for span in distinct]
     coupled = {text for finding in given for text in finding.gold}
     in_text = [*given, *_missed(comparison, coupled)]
     in_text.sort(key=lambda finding: (finding.segment, finding.start))
@@ -106,9 +95,13 @@ def findings_on(
     gold: Sequence[str],
     other_kinds: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
+    """Return an answer's findings.
+
+    `other_kinds` maps gold texts from other questions about the same text to the question type. It
+    contains only texts that may be shown, so it is empty until all these questions are answered.
+    """
     if card.is_highlighted:
-        asked = card.selectable_question(prompt.question)
-        result = findings(answer, comparison, prompt.context, asked, other_kinds, card.granularity)
+        result = findings(answer, comparison, card.source_of(prompt), other_kinds or {})
         return _one_for_the_other(result) if card.max_spans == 1 else result
     if card.answered_by == LABEL:
         kind: Kind = "right_label" if answer.label in gold else "other_label"

@@ -10,6 +10,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tasks.images import image_in
@@ -71,50 +72,48 @@ class AnswerError(ValueError):
 # --- Places of a text --------------------------------------------------------------------------
 
 
-def anywhere(text: str, segments: Sequence[str], question: str | None = None) -> Iterator[Span]:
-    """Yield every occurrence of a text, even inside words, in segments and then the question.
+@dataclass(frozen=True)
+class Source:
+    """An example's texts in which an answer can be highlighted.
 
-    Images do not contain text that can be highlighted.
+    `question` is None if it can't be highlighted in the task. Images contain no text.
     """
-    numbered = [(place, text) for place, text in enumerate(segments) if not image_in(text)]
-    for number, segment in [*numbered, *([] if question is None else [(QUESTION, question)])]:
-        start = segment.find(text) if text else -1
-        while start >= 0:
-            yield Span(number, start, start + len(text), text)
-            start = segment.find(text, start + 1)
+
+    segments: Sequence[str]
+    question: str | None = None
+    granularity: str = WORD
+
+    @property
+    def texts(self) -> dict[int, str]:
+        numbered = {n: segment for n, segment in enumerate(self.segments) if not image_in(segment)}
+        return numbered if self.question is None else numbered | {QUESTION: self.question}
+
+    def anywhere(self, text: str) -> Iterator[Span]:
+        """Yield each occurrence, even inside words, in segments and then the question."""
+        for number, segment in self.texts.items():
+            start = segment.find(text) if text else -1
+            while start >= 0:
+                yield Span(number, start, start + len(text), text)
+                start = segment.find(text, start + 1)
+
+    def occurrences(self, text: str) -> Iterator[Span]:
+        """Yield each occurrence as whole words."""
+        texts = self.texts
+        for place in self.anywhere(text):
+            if on_boundaries(texts[place.segment], place.start, place.end, self.granularity):
+                yield place
+
+    def places(self, text: str) -> list[Span]:
+        """Return the occurrences as whole words or, if there are none, inside words."""
+        return list(self.occurrences(text)) or list(self.anywhere(text))
+
+    def is_reachable(self, text: str) -> bool:
+        return any(self.occurrences(text))
 
 
-def _reachable(
-    text: str, segments: Sequence[str], question: str | None, granularity: str
-) -> Iterator[Span]:
-    for place in anywhere(text, segments, question):
-        segment = question or "" if place.segment == QUESTION else segments[place.segment]
-        if on_boundaries(segment, place.start, place.end, granularity):
-            yield place
-
-
-def occurrences(
-    text: str, segments: Sequence[str], question: str | None = None, granularity: str = WORD
-) -> list[Span]:
-    return list(_reachable(text, segments, question, granularity))
-
-
-def is_reachable(
-    text: str, segments: Sequence[str], question: str | None = None, granularity: str = WORD
-) -> bool:
-    return next(_reachable(text, segments, question, granularity), None) is not None
-
-
-def ceiling(
-    gold: Sequence[str],
-    segments: Sequence[str],
-    gold_rule: str,
-    question: str | None = None,
-    granularity: str = WORD,
-) -> float:
+def ceiling(gold: Sequence[str], gold_rule: str, source: Source) -> float:
     """Return the best S1 that highlighting can reach for this gold, ignoring overlaps."""
-    texts = dict.fromkeys(gold)
-    reachable = (text for text in texts if is_reachable(text, segments, question, granularity))
+    reachable = filter(source.is_reachable, dict.fromkeys(gold))
     best = itertools.islice(reachable, 1) if gold_rule == "any_of" else reachable
     return score(list(best), gold, gold_rule).s1
 
@@ -122,13 +121,10 @@ def ceiling(
 # --- Payload of the highlighter ----------------------------------------------------------------
 
 
-def read_payload(
-    payload: str, segments: Sequence[str], question: str | None, granularity: str
-) -> tuple[list[Span], bool]:
+def read_payload(payload: str, source: Source) -> tuple[list[Span], bool]:
     """Return a payload's spans in order, and its "no answer". Raises AnswerError.
 
-    The payload is `{"v", "no_answer", "spans": [{"field", ...}]}`. `question` is the question's
-    text if it can be highlighted in the task, or else None. Only offsets are read.
+    The payload is `{"v", "no_answer", "spans": [{"field", ...}]}`. Only offsets are read.
     """
     if len(payload) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", "The answer is too long.")
@@ -148,7 +144,7 @@ def read_payload(
         raise AnswerError(
             "too_many_spans", "You can make at most %(limit)s highlights.", limit=MAX_SPANS
         )
-    return sorted(_span(given, segments, question, granularity) for given in listed), no_answer
+    return sorted(_span(given, source) for given in listed), no_answer
 
 
 def payload_of(places: Iterable[tuple[int, int, int]], no_answer: bool) -> str:
@@ -172,27 +168,27 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _span(given: Any, segments: Sequence[str], question: str | None, granularity: str) -> Span:
+def _span(given: Any, source: Source) -> Span:
     if not isinstance(given, dict):
         raise _unreadable()
     if given.get("field") == "question" and set(given) == {"field", "start", "end"}:
-        if question is None:
+        if source.question is None:
             raise AnswerError(
                 "bad_field", "In this task, you cannot highlight words in the question."
             )
-        segment, text = QUESTION, question
+        segment, text = QUESTION, source.question
     elif given.get("field") == "context" and set(given) == {"field", "index", "start", "end"}:
         segment = given["index"]
-        is_place = type(segment) is int and 0 <= segment < len(segments)
-        if not is_place or image_in(segments[segment]):
+        is_place = type(segment) is int and 0 <= segment < len(source.segments)
+        if not is_place or image_in(source.segments[segment]):
             raise AnswerError("bad_field", "A highlight refers to a text that does not exist.")
-        text = segments[segment]
+        text = source.segments[segment]
     else:
         raise AnswerError("bad_field", "A highlight refers to a text that does not exist.")
     start, end = given["start"], given["end"]
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
         raise AnswerError("bad_offsets", "A highlight is outside its text.")
-    if not on_boundaries(text, start, end, granularity):
+    if not on_boundaries(text, start, end, source.granularity):
         raise AnswerError("not_on_words", "A highlight must start and end with whole words.")
     return Span(segment, start, end, text[start:end])
 
@@ -238,9 +234,8 @@ def checked(
 
 
 def read_typed(
-    typed: str, no_answer: bool, segments: Sequence[str], question: str | None, granularity: str,
-    highlighted: Sequence[Span] = (),
-) -> list[Span]:  # fmt: skip
+    typed: str, no_answer: bool, source: Source, highlighted: Sequence[Span]
+) -> list[Span]:
     """Add typed answers, one per line, to highlights. Each must match the text exactly.
 
     Only a line's outer whitespace and invisible characters are dropped, because tokens never start
@@ -252,12 +247,10 @@ def read_typed(
     lines = [line for line in typed_lines(typed) if line not in highlights]
     if no_answer and lines:
         raise AnswerError("both", "Type an answer or choose “No answer”, not both.")
-    places = {line: occurrences(line, segments, question, granularity) for line in lines}
+    places = {line: list(source.occurrences(line)) for line in lines}
     for line in lines:
         if not places[line]:
-            texts = [text for text in segments if not image_in(text)]
-            texts += [] if question is None else [question]
-            raise _not_found(line, texts, granularity)
+            raise _not_found(line, [*source.texts.values()], source.granularity)
     return _placed(lines, places, [*highlighted])
 
 

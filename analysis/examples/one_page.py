@@ -23,11 +23,11 @@ from annotation.protocol import blinding
 from tasks.answer_keys import OPTION
 from tasks.cards import Card
 from tasks.columns import NOTHING, points, two_digits
-from tasks.comparison import Comparison, compare_answer, places_of
+from tasks.comparison import Comparison, compare_answer
 from tasks.images import image_in
 from tasks.metrics import score
 from tasks.models import Example
-from tasks.spans import QUESTION, is_reachable
+from tasks.spans import QUESTION
 from tasks.spans import GivenAnswer as Given
 
 MAX_NAMES = 20
@@ -187,18 +187,15 @@ class ExamplePage:
         return [
             Part("right", place.text, self._begins[place.segment] + place.start, len(place.text))
             for text in self.golds
-            for place in places_of(
-                text, self.example.context, self._selectable, self.card.granularity
-            )
+            for place in self.card.source_of(self.example).places(text)
         ]
 
     @property
     def unreachable(self) -> list[str]:
         if not self.card.is_highlighted or self.card.typed:
             return []
-        context, question = self.example.context, self._selectable
-        tokens = self.card.granularity
-        return [text for text in self.golds if not is_reachable(text, context, question, tokens)]
+        source = self.card.source_of(self.example)
+        return [text for text in self.golds if not source.is_reachable(text)]
 
     @cached_property
     def layered(self) -> list[SimpleNamespace]:

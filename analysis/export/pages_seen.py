@@ -22,7 +22,7 @@ from tasks.cards import Card
 from tasks.columns import grouped
 from tasks.comparison import compare_answer
 from tasks.models import Example, Task
-from tasks.spans import GivenAnswer, occurrences
+from tasks.spans import GivenAnswer
 
 NO_LINK = "(each annotator had a personal link here)"
 
@@ -160,16 +160,14 @@ def _turn(
 def _reveal(task: Task, example: Example) -> Reveal:
     """Build a made-up answer's reveal: the first gold text in place, or the first choice."""
     card = task.card
-    question = card.selectable_question(example.question)
     answer = GivenAnswer((), "", True)
     if card.labels:
         answer = GivenAnswer((), card.labels[0].name, False)
     elif not card.is_highlighted:
         answer = GivenAnswer((), "", False, tuple([*example.options, *example.gold][:1]))
     for text in example.gold if card.is_highlighted else ():
-        places = occurrences(text, example.context, question, card.granularity)
-        if places:
-            answer = GivenAnswer((places[0],), "", False)
+        if place := next(card.source_of(example).occurrences(text), None):
+            answer = GivenAnswer((place,), "", False)
             break
     comparison = compare_answer(card, example, answer, example.gold)
     return reveal_page(card, example, answer, comparison)

@@ -21,7 +21,7 @@ from tasks.cards import Card, Label
 from tasks.clock import database_now
 from tasks.comparison import compare_answer
 from tasks.models import Example
-from tasks.spans import GivenAnswer, anywhere
+from tasks.spans import GivenAnswer, Source
 from tasks.tokens import CHAR, WORD, has_no_spaces
 
 
@@ -69,7 +69,9 @@ def worked(card: Card) -> dict[str, Any]:
     """Return the first invented example with its reveal, for participation/_example.html."""
     tool_card, example = _card(card), examples(card)[0]
     gold = tuple(example.gold)
-    spans = tuple(next(anywhere(text, example.context)) for text in gold * card.is_highlighted)
+    spans = tuple(
+        next(Source(example.context).anywhere(text)) for text in gold * card.is_highlighted
+    )
     label = gold[0] if card.labels else ""
     given = GivenAnswer(spans, label, False, () if spans or label else gold)
     reveal = reveal_page(tool_card, example, given, compare_answer(tool_card, example, given, gold))

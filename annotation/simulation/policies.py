@@ -249,7 +249,7 @@ def gold(item: Known, rng: random.Random) -> Choice:
     selected: list[spans.Span] = []
     answers = item.gold[:1] if item.card.gold_rule == "any_of" else item.gold
     for text in dict.fromkeys(answers):
-        places = spans.occurrences(text, item.segments, item.question, item.card.granularity)
+        places = spans.Source(item.segments, item.question, item.card.granularity).occurrences(text)
         free = [place for place in places if not any(map(place.overlaps, selected))]
         selected += free[:1]
     if item.card.typed:

@@ -9,10 +9,10 @@ from tasks.sentences import sentence
 from tasks.spans import (
     AnswerError,
     GivenAnswer,
+    Source,
     Span,
     ceiling,
     checked,
-    occurrences,
     read_payload,
     read_typed,
     typed_lines,
@@ -72,26 +72,23 @@ class Spans(Kind):
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the form. Raises AnswerError (tasks/spans.py)."""
         no_answer, typed = fields.get("no_answer") == "1", fields.get("typed", "")
-        source = (prompt.context, card.selectable_question(prompt.question), card.granularity)
+        source = card.source_of(prompt)
         spans: list[Span] = []
         values: list[str] = []
         if fields.get("answer"):
-            spans, marked_none = read_payload(fields["answer"], *source)
+            spans, marked_none = read_payload(fields["answer"], source)
             no_answer = marked_none or (no_answer and card.typed)
         if card.typed:
-            values = _typed_too(typed, spans, *source)
+            values = _typed_too(typed, spans, source)
         else:
-            spans = read_typed(typed, no_answer, *source, spans)
+            spans = read_typed(typed, no_answer, source, spans)
         return checked(spans, no_answer, card.max_spans, card.no_answer, values)
 
     def tries(self, card: "Card") -> tuple[MadeUp, ...]:
         return (*self.made_up[:2], EMPTY) if card.no_answer else self.made_up
 
     def highest_s1(self, card: "Card", prompt: Prompt, gold: Sequence[str]) -> float:
-        if card.typed:
-            return 1.0
-        question = card.selectable_question(prompt.question)
-        return ceiling(gold, prompt.context, card.gold_rule, question, card.granularity)
+        return 1.0 if card.typed else ceiling(gold, card.gold_rule, card.source_of(prompt))
 
     def rules(self, card: "Card") -> list[Rule]:
         limit, rules = card.max_spans, super().rules(card)
@@ -102,15 +99,13 @@ class Spans(Kind):
         return [*rules, (lambda p, _options: len(set(p)) > limit, several)]
 
 
-def _typed_too(
-    typed: str, spans: list[Span], segments: Sequence[str], question: str | None, granularity: str
-) -> list[str]:
+def _typed_too(typed: str, spans: list[Span], source: Source) -> list[str]:
     """Add lines in the text to `spans`. Return the other lines, and those inside highlights."""
     values = []
     for line in typed_lines(typed):
         if line in {span.text for span in spans}:
             continue
-        places = occurrences(line, segments, question, granularity)
+        places = source.occurrences(line)
         free = [place for place in places if not any(map(place.overlaps, spans))]
         if free:
             spans.append(free[0])

@@ -9,7 +9,7 @@ import pytest
 
 from tasks.formats import Record
 from tasks.importing import read_clues
-from tasks.spans import is_reachable
+from tasks.spans import Source
 from tests.browser.conftest import Desk, edges, seat_before
 
 TEXT = "In 1964, Paul VI went to New York, and M. Waugh met The Super Peasants in SAN ANTONIO."
@@ -67,7 +67,7 @@ def names(page, researcher, clues) -> list[tuple[str, dict[str, float], dict[str
         text: len(text.split()[0])
         for record in tested
         for text in record.gold
-        if len(text.split()) > 1 and is_reachable(text, record.context)
+        if len(text.split()) > 1 and Source(record.context).is_reachable(text)
     }
     chosen = sorted(found, key=lambda text: (found[text], text))[:49]
     record = Record("names", (" , ".join(chosen),), "Which names?", (chosen[0],), None)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from annotation.models import Answer, Step
-from tasks.spans import Span, occurrences
+from tasks.spans import Source, Span
 from tests.browser.conftest import Desk, await_reveal
 
 pytestmark = pytest.mark.real_data
@@ -19,7 +19,7 @@ def places_of(record, gold_rule: str) -> list[Span] | None:
     for text in wanted:
         free = [
             place
-            for place in occurrences(text, record.context)
+            for place in Source(record.context).occurrences(text)
             if not any(map(place.overlaps, chosen))
         ]
         if not free:

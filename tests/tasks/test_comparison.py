@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.spans import GivenAnswer, occurrences
+from tasks.spans import GivenAnswer, Source
 from tasks.tokens import tokens
 from tests.factories import LABELS, compare, read_typed
 
@@ -18,14 +18,14 @@ def verdicts(typed: str, gold: list[str], rule: str = "set", text: str = TEXT):
 
 
 def test_a_right_text_is_right_wherever_it_was_highlighted():
-    second = GivenAnswer((occurrences("Bo", [TEXT])[1],), "", False)
+    second = GivenAnswer((list(Source([TEXT]).occurrences("Bo"))[1],), "", False)
     result = compare(second, ["Bo"], "set", [TEXT])
     assert (result.right, result.missed, result.s1) == (["Bo"], [], 1)
     assert [mark.start for mark in result.marks] == [TEXT.rindex("Bo")]
 
 
 def test_both_places_of_a_right_text_are_right():
-    both = GivenAnswer(tuple(occurrences("Bo", [TEXT])), "", False)
+    both = GivenAnswer(tuple(Source([TEXT]).occurrences("Bo")), "", False)
     assert [m.verdict for m in compare(both, ["Bo"], "set", [TEXT]).marks] == ["right", "right"]
 
 
@@ -106,7 +106,7 @@ def test_pieces_always_join_to_the_text(text, data):
     places = st.integers(0, len(cut) - 1)
     chosen = text[cut[data.draw(places)][0] :].strip()[:3].strip()
     gold = text[cut[data.draw(places)][0] :].strip()[:4]
-    spans = tuple(occurrences(chosen, [text])[:1])
+    spans = tuple(Source([text]).occurrences(chosen))[:1]
     result = compare(GivenAnswer(spans, "", not spans), [gold], "set", [text])
     assert "".join(piece.text for piece in result.pieces(0, text)) == text
 

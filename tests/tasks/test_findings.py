@@ -9,7 +9,7 @@ from tasks.comparison import compare_answer
 from tasks.findings import Finding, findings, findings_on
 from tasks.formats import Record, read_records
 from tasks.importing import read_clues
-from tasks.spans import GivenAnswer, Span, occurrences
+from tasks.spans import GivenAnswer, Source, Span
 from tasks.tokens import tokens
 from tests import factories
 from tests.factories import compare, read_typed
@@ -18,10 +18,10 @@ TEXT = "Ann Lee met Bo in Rio, and Bo left Rio for New York."
 NOTHING = GivenAnswer((), "", True)
 
 
-def said(typed: str, gold: list[str], rule: str = "set", text: str = TEXT, **more):
+def said(typed: str, gold: list[str], rule: str = "set", text: str = TEXT, other_kinds=()):
     answer = read_typed(typed, [text]) if typed else NOTHING
     comparison = compare(answer, gold, rule, [text])
-    return findings(answer, comparison, [text], **more)
+    return findings(answer, comparison, Source([text]), dict(other_kinds))
 
 
 def kinds(found: tuple[Finding, ...]) -> list[tuple[str, str, str]]:
@@ -39,7 +39,7 @@ def conll(clues, identity: str):
 def of_row(record, typed: str):
     answer = read_typed(typed, record.context) if typed else NOTHING
     comparison = compare(answer, record.gold, "set", record.context)
-    return findings(answer, comparison, record.context)
+    return findings(answer, comparison, Source(record.context), {})
 
 
 @pytest.mark.real_data
@@ -102,7 +102,7 @@ def test_no_answer_misses_every_gold_of_the_published_rows(clues):
         card, files = read_clues(clues, name)
         for record in (record for file in files for record in file.records):
             comparison = compare(NOTHING, record.gold, card.gold_rule, record.context)
-            found = findings(NOTHING, comparison, record.context)
+            found = findings(NOTHING, comparison, Source(record.context), {})
             assert {finding.gold[0] for finding in found} == set(comparison.missed), record.id
             assert {finding.kind for finding in found} <= {"missed", "unreachable"}
             places = [(one.segment, one.start) for one in found if one.start is not None]
@@ -125,8 +125,8 @@ def test_characters_are_compared_with_every_occurrence_of_the_gold():
 
 
 def test_a_text_highlighted_twice_is_one_finding():
-    both = GivenAnswer(tuple(occurrences("Bo", [TEXT])), "", False)
-    found = findings(both, compare(both, ["Bo"], "set", [TEXT]), [TEXT])
+    both = GivenAnswer(tuple(Source([TEXT]).occurrences("Bo")), "", False)
+    found = findings(both, compare(both, ["Bo"], "set", [TEXT]), Source([TEXT]), {})
     assert kinds(found) == [("right", "Bo", "Bo")]
 
 
@@ -178,7 +178,7 @@ def test_a_mistake_is_found_exactly_if_the_score_is_below_1(text, data):
         text[cut[min(pair)][0] : cut[max(pair)][1]]
         for pair in (data.draw(st.tuples(places, places)) for _ in range(2))
     )
-    answer = GivenAnswer(tuple(occurrences(chosen, [text])[:1]), "", False)
+    answer = GivenAnswer(tuple(Source([text]).occurrences(chosen))[:1], "", False)
     comparison = compare(answer, [right], "set", [text])
-    found = findings(answer, comparison, [text])
+    found = findings(answer, comparison, Source([text]), {})
     assert any(finding.is_mistake for finding in found) == (comparison.s1 < 1)

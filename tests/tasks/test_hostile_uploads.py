@@ -17,7 +17,7 @@ from tasks import checking, jobs, uploads
 from tasks.datasets import spreadsheet
 from tasks.datasets.table import DatasetError
 from tasks.models import Job, PredictionFile, Split, Task, TaskUpload
-from tasks.spans import ceiling
+from tasks.spans import Source, ceiling
 from tests import factories
 from tests.tasks.browser_import import GOOD, act, act_files, send, settle, text, zipped
 from tests.tasks.test_importing import card_text, line
@@ -69,8 +69,8 @@ def test_a_file_made_to_slow_the_server_is_refused(ada, name, content, sentence)
 
 
 def test_equal_golds_are_searched_once_up_to_their_first_place():
-    assert ceiling(["Oslo"] * 50_000, ["Oslo " * 10_000], "set") == 1.0
-    assert ceiling(["Oslo"] * 50_000 + ["Rome"], ["Oslo " * 10_000], "any_of") == 1.0
+    assert ceiling(["Oslo"] * 50_000, "set", Source(["Oslo " * 10_000])) == 1.0
+    assert ceiling(["Oslo"] * 50_000 + ["Rome"], "any_of", Source(["Oslo " * 10_000])) == 1.0
 
 
 def test_a_zip_of_more_than_3000_names_is_refused_unopened(ada):

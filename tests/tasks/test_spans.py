@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tasks.formats import Record
 from tasks.importing import read_clues
-from tasks.spans import AnswerError, GivenAnswer, Span, ceiling, is_reachable
+from tasks.spans import AnswerError, GivenAnswer, Source, Span, ceiling
 from tasks.tokens import tokens
 from tests.factories import read_spans, read_typed, span_card
 
@@ -34,7 +34,7 @@ def test_all_gold_except_24_known_texts_can_be_highlighted(clues):
         for record in (record for file in files for record in file.records):
             for text in set(record.gold):
                 texts += 1
-                is_known = is_reachable(text, record.context)
+                is_known = Source(record.context).is_reachable(text)
                 reachable += is_known
                 lost |= set() if is_known else {record.id}
         assert lost == known, name
@@ -200,8 +200,8 @@ def test_by_characters_any_range_can_be_highlighted_and_typed():
     )
     with pytest.raises(AnswerError, match="whole words"):
         read_spans(payload(name), [ASIAN])
-    assert is_reachable("小池", [ASIAN], granularity="char")
-    assert not is_reachable("小池", [ASIAN])
-    assert ceiling(["小池", "東京"], [ASIAN], "set", granularity="char") == 1
+    assert Source([ASIAN], None, "char").is_reachable("小池")
+    assert not Source([ASIAN]).is_reachable("小池")
+    assert ceiling(["小池", "東京"], "set", Source([ASIAN], None, "char")) == 1
     # The vowel mark belongs to its letter: นำ does not occur in น้ำ.
-    assert not is_reachable("น", ["น้ำ"], granularity="char")
+    assert not Source(["น้ำ"], None, "char").is_reachable("น")

@@ -11,7 +11,7 @@ from annotation.models import Answer, Draft, Participation, Turn
 from annotation.participation import try_out
 from annotation.protocol import training_step
 from annotation.recruitment import consent
-from tasks.spans import is_reachable
+from tasks.spans import Source
 from tests import factories
 from tests.factories import LABELS
 
@@ -141,6 +141,5 @@ def test_every_sentence_is_answerable_in_every_language(researcher, card):
                 page = try_out.page(seat, number)
                 labels = [label.name for label in page.card.labels]
                 for gold in page.example.gold:
-                    assert gold in labels or is_reachable(
-                        gold, page.example.context, None, page.card.granularity
-                    ), f"{language}: {gold}"
+                    source = Source(page.example.context, None, page.card.granularity)
+                    assert gold in labels or source.is_reachable(gold), f"{language}: {gold}"
