@@ -297,9 +297,6 @@ class TaskChecks(TaskPost):
     conflicts = (checking.Busy,)
     conflict_status = 503
 
-    def form(self, task: Task, data: Any, files: Any = None) -> ChecksForm:
-        return ChecksForm(data, files)
-
     def do(self, task: Task, data: dict[str, Any], by: User) -> str:
         file = data["checks"]
         attention_checks.import_upload(task, file.name, file.read(), by)

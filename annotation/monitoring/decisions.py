@@ -3,7 +3,7 @@
 Each decision has a form and a POST declaration that the page and the API share.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django import forms
@@ -111,12 +111,12 @@ class AnnotatorsForm(PageForm):
         widget=forms.MultipleHiddenInput, error_messages={"required": "Select an annotator."}
     )
 
-    def __init__(self, pseudonyms: Sequence[str] = (), *args: Any):
-        super().__init__(*args)
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
         # The step function checks whether the decision is possible for each annotator.
         annotators = self.fields["annotators"]
         assert isinstance(annotators, forms.MultipleChoiceField)
-        annotators.choices = [(name, name) for name in pseudonyms]
+        annotators.choices = [(name, name) for name in selected(self.data)]
 
 
 class SelectionForm(AnnotatorsForm):
@@ -149,9 +149,6 @@ class BulkExclude(StudyPost):
     summary = "Exclude several annotators, or include them again (all or none)"
     faults: ClassVar = {qualification.CannotDecide: "annotators"}
     shows_message = True
-
-    def form(self, study: Study, data: Any, files: Any = None) -> AnnotatorsForm:
-        return self.form_class(selected(data), data)
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> Any:
         includes = data["again"]
@@ -191,10 +188,11 @@ class BonusForm(PageForm):
     )
     reason = forms.CharField(max_length=200)
 
-    def __init__(self, study: Study, *args: Any):
-        super().__init__(*args)
-        limit = f"A bonus is at most {ledger.MAX_BONUS} {study.currency}."
-        self.fields["amount"].label = f"Amount in {study.currency}"
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        currency = self.subject.study.currency
+        limit = f"A bonus is at most {ledger.MAX_BONUS} {currency}."
+        self.fields["amount"].label = f"Amount in {currency}"
         self.fields["amount"].validators.append(MaxValueValidator(ledger.MAX_BONUS, limit))
 
 
@@ -206,9 +204,6 @@ class Bonus(AnnotatorPost):
     summary = "Enter a bonus, with a reason"
     success = 201
     faults: ClassVar = {ValueError: "amount"}
-
-    def form(self, annotator: Participation, data: Any, files: Any = None) -> BonusForm:
-        return BonusForm(annotator.study, data)
 
     def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
         budget.give_bonus(annotator, ledger.cents(data["amount"]), data["reason"], by)

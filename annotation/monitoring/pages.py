@@ -270,7 +270,7 @@ def annotator_page(
         "on_prolific": on_prolific,
     }
     blank = (
-        *map(decisions.DecisionForm, decisions.DECIDE), decisions.BonusForm(study),
+        *map(decisions.DecisionForm, decisions.DECIDE), decisions.BonusForm(subject=annotator),
         decisions.SeatForm(), decisions.WithdrawForm(), decisions.ReviewForm(),
     )  # fmt: skip
     context |= by_key(*blank, sent=form)

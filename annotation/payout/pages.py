@@ -41,13 +41,9 @@ class ReleaseForm(PageForm):
         widget=forms.TextInput({"placeholder": "Reason"}), error_messages={"required": NO_REASON}
     )
 
-    def __init__(self, study: Study, *args: Any):
-        super().__init__(*args)
-        self.study = study
-
     def clean_annotator(self) -> Participation:
         pseudonym = self.cleaned_data["annotator"]
-        annotator = self.study.participations.filter(pseudonym=pseudonym).first()
+        annotator = self.subject.participations.filter(pseudonym=pseudonym).first()
         if annotator is None:
             raise forms.ValidationError("No annotator has this pseudonym.")
         return annotator
@@ -64,9 +60,9 @@ class BatchForm(PageForm):
         PaymentBatch.objects.none(), widget=forms.HiddenInput, help_text="to pay, mark or cancel"
     )
 
-    def __init__(self, study: Study, *args: Any):
-        super().__init__(*args)
-        row_field(self, "batch").queryset = study.payment_batches.all()
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        row_field(self, "batch").queryset = self.subject.payment_batches.all()
 
 
 class Payments(StudyPost):
@@ -80,10 +76,6 @@ class Payments(StudyPost):
     conflicts = (batches.PaymentError, ProlificError, budget.BudgetError)
     summary = "Show what is due (dry_run), or prepare, pay, mark, cancel, release"
     shows_message = True
-
-    def form(self, study: Study, data: Any, files: Any = None) -> PageForm | None:
-        form_class = self.form_for(data)
-        return form_class(study, data) if form_class else None
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> list[str]:
         match self.action:
@@ -195,7 +187,7 @@ def _looked_up(study: Study, code: str) -> dict[str, Any]:
 
 def _hold_row(hold: holds.Hold, bound_form: PageForm | None) -> dict:
     pseudonym = hold.participation.pseudonym
-    form = ReleaseForm(hold.participation.study)
+    form = ReleaseForm(subject=hold.participation.study)
     if isinstance(bound_form, ReleaseForm) and bound_form.data.get("annotator") == pseudonym:
         form = bound_form
     return {

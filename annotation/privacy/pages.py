@@ -37,10 +37,9 @@ class RetentionForm(PageForm):
     )
     now = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
-    @classmethod
-    def of(cls, study: Study, data: Any = None) -> "RetentionForm":
-        days = {"until": study.identities_until, "answers_until": study.answers_until}
-        return cls(data, initial=days)
+    def __init__(self, *args: Any, subject: Study):
+        days = {"until": subject.identities_until, "answers_until": subject.answers_until}
+        super().__init__(*args, subject=subject, initial=days)
 
     def clean_answers_until(self) -> date | None:
         """Reject a date in the past, because the study would be deleted within the hour.
@@ -64,9 +63,6 @@ class Retention(StudyPost):
     summary = "Set deletion dates for identities and the study, or delete the identities now"
     faults: ClassVar = {identities.PurgeError: "until"}
     shows_message = True
-
-    def form(self, study: Study, data: Any, files: Any = None) -> RetentionForm:
-        return RetentionForm.of(study, data)
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         if data["now"]:
@@ -114,7 +110,8 @@ def deleted(request: ResearcherRequest) -> HttpResponse:
 
 
 def section(study: Study, form: OnPage | None = None) -> dict[str, Any]:
-    return {"kept": erasure.REMAINING} | by_key(RetentionForm.of(study), EraseForm(), sent=form)
+    blank = (RetentionForm(subject=study), EraseForm())
+    return {"kept": erasure.REMAINING} | by_key(*blank, sent=form)
 
 
 def to_deleted(request: ResearcherRequest, message: str, name: str) -> HttpResponse:

@@ -140,7 +140,7 @@ class ProlificStudyDetail(Twin):
 
     def form(self, draft: ProlificStudy, body: dict[str, Any]) -> Any:
         """Return the form. Omitted fields stay unchanged."""
-        stored = platforms.DraftForm(draft).initial
+        stored = platforms.DraftForm(subject=draft).initial
         kept = {name: stored[name] for name in platforms.DraftForm.base_fields}
         return super().form(draft, kept | body)
 

@@ -36,6 +36,7 @@ from annotation.web.wording import join_url
 ONE_EACH = "(empty: one for each participant)"
 NUMERIC = {"inputmode": "numeric"}
 DECIMAL = {"inputmode": "decimal"}
+AMOUNTS = ("reward", "screen_out")  # of a draft, stored in cents
 
 
 class PanelForm(OnPage, forms.ModelForm):
@@ -91,14 +92,10 @@ class NewPanel(StudyPost):
     success = 201
     faults: ClassVar = {NameTaken: "name"}
 
-    def form(self, study: Study, data: Any, files: Any = None) -> PanelForm:
-        self.bound_form = PanelForm(data, instance=Panel(study=study))
-        return self.bound_form
-
     def do(self, study: Study, data: dict[str, Any], by: User) -> Panel:
         try:
             with transaction.atomic():
-                return self.bound_form.save()
+                return Panel.objects.create(study=study, **data)
         except IntegrityError:
             raise NameTaken("This study already has a platform with this name.") from None
 
@@ -160,18 +157,13 @@ class DraftForm(PageForm):
         help_text="Only in some workspaces. Otherwise, each arrival is confirmed afterwards.",
     )  # fmt: skip
 
-    def __init__(self, draft: ProlificStudy, *args: Any):
-        initial = {name: getattr(draft, name, None) for name in self.base_fields}
-        initial["reward"] = ledger.in_currency(draft.reward_cents)
-        initial["screen_out"] = ledger.in_currency(draft.screen_out_cents)
-        super().__init__(*args, initial=initial, auto_id=f"draft-{draft.pk}-%s")
-        self.fields["reward"].label = f"Reward in {draft.study.currency}"
-
-    def values(self) -> dict[str, Any]:
-        amounts = ("reward", "screen_out")
-        fields = self.cleaned_data
-        cents = {f"{name}_cents": ledger.cents(fields[name]) for name in amounts}
-        return {name: value for name, value in fields.items() if name not in amounts} | cents
+    def __init__(self, *args: Any, subject: ProlificStudy):
+        super().__init__(*args, subject=subject, auto_id=f"draft-{subject.pk}-%s")
+        for name in self.fields:
+            self.initial[name] = getattr(subject, name, None)
+        for name in AMOUNTS:
+            self.initial[name] = ledger.in_currency(getattr(subject, f"{name}_cents"))
+        self.fields["reward"].label = f"Reward in {subject.study.currency}"
 
 
 @signed_in("GET")
@@ -207,7 +199,7 @@ def _page(
         ],
         "presets": panel.PRESETS, "preset": preset,
         "on_prolific": [
-            _prolific_row(draft, forms.get(draft.pk) or DraftForm(draft), forecasts)
+            _prolific_row(draft, forms.get(draft.pk) or DraftForm(subject=draft), forecasts)
             for draft in study.prolific_studies.all()
         ],
         "to_publish": request.GET.get("publish", ""),
@@ -271,13 +263,11 @@ class ChangeDraft(posts.Post[ProlificStudy]):
         self.root = request.build_absolute_uri("/")
         return get_object_or_404(study.prolific_studies, pk=names["pk"])
 
-    def form(self, draft: ProlificStudy, data: Any, files: Any = None) -> DraftForm | None:
-        self.draft_form = DraftForm(draft, data) if self.form_for(data) else None
-        return self.draft_form
-
     def do(self, draft: ProlificStudy, data: dict[str, Any], by: User) -> str:
-        if self.draft_form:
-            drafts.change(draft, self.draft_form.values())
+        if self.action == "change":
+            cents = {f"{name}_cents": ledger.cents(data[name]) for name in AMOUNTS}
+            stored = {name: data[name] for name in DraftForm.base_fields if name not in AMOUNTS}
+            drafts.change(draft, stored | cents)
             return f"{draft.name} was changed."
         if self.action == "publish":
             studies.publish(draft, self.root, by, data.get("agreed", ""))

@@ -55,11 +55,11 @@ class RuleForm(PageForm):
         " it; annotators who gave it up cannot return.",
     )  # fmt: skip
 
-    def __init__(self, study: Study, *args: Any):
-        super().__init__(*args)
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
         platform = self.fields["platform"]
         assert isinstance(platform, forms.ChoiceField)
-        sources = eligibility.sources(study).values()
+        sources = eligibility.sources(self.subject).values()
         platform.choices = [("", "no ids"), *((row.platform, row.label) for row in sources)]
 
 
@@ -67,9 +67,9 @@ class EndForm(PageForm):
     key = "end"
     end = RowField(AccessRule.objects.none(), widget=forms.HiddenInput)
 
-    def __init__(self, study: Study, *args: Any):
-        super().__init__(*args)
-        row_field(self, "end").queryset = study.access_rules.all()
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        row_field(self, "end").queryset = self.subject.access_rules.all()
 
 
 class Lists(StudyPost):
@@ -81,9 +81,6 @@ class Lists(StudyPost):
 
     def form_for(self, data: Any) -> type[RuleForm | EndForm]:
         return EndForm if "end" in data else RuleForm
-
-    def form(self, study: Study, data: Any, files: Any = None) -> PageForm:
-        return self.form_for(data)(study, data)
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         if "end" in data:
@@ -130,11 +127,11 @@ class SeatsForm(PageForm):
         help_text=lifecycle.AFTER_RESULTS,
     )
 
-    def __init__(self, study: Study, *args: Any):
-        super().__init__(*args)
-        if not lifecycle.has_results(study):
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        if not lifecycle.has_results(self.subject):
             del self.fields["confirmed"]
-        row_field(self, "scenario").queryset = study.scenarios.select_related("task")
+        row_field(self, "scenario").queryset = self.subject.scenarios.select_related("task")
         row_field(self, "scenario").label_from_instance = lambda row: f"{row}: {row.seats} seats"  # type: ignore[method-assign, assignment]  # as Django documents
 
 
@@ -145,9 +142,6 @@ class Seats(StudyPost):
     form_class = SeatsForm
     summary = "Add seats to a scenario"
     faults: ClassVar = {lifecycle.ResultsSeen: "confirmed", design.DesignError: "number"}
-
-    def form(self, study: Study, data: Any, files: Any = None) -> PageForm:
-        return SeatsForm(study, data)
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         lifecycle.add_seats(**data, by=by)
@@ -161,9 +155,9 @@ class BudgetForm(PageForm):
         help_text="The new total, not the difference. It cannot be lowered.",
     )  # fmt: skip
 
-    def __init__(self, study: Study, *args: Any):
-        super().__init__(*args)
-        self.fields["amount"].label = f"Raise the budget to ({study.currency})"
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.fields["amount"].label = f"Raise the budget to ({self.subject.currency})"
 
 
 class Budget(StudyPost):
@@ -173,9 +167,6 @@ class Budget(StudyPost):
     form_class = BudgetForm
     summary = "Raise the budget of a study"
     faults: ClassVar = {design.DesignError: "amount"}
-
-    def form(self, study: Study, data: Any, files: Any = None) -> PageForm:
-        return BudgetForm(study, data)
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         lifecycle.raise_budget(study, data["amount"], by)
@@ -190,8 +181,8 @@ def sections(study: Study, bound_form: OnPage | None = None) -> dict[str, Any]:
         "spent": ledger.in_currency(spent), "reserved": ledger.in_currency(reserved),
         "room": budget.room(study, spent + reserved),
     }  # fmt: skip
-    blank = (RuleForm(study), SwitchesForm(instance=study), SeatsForm(study), BudgetForm(study))
-    return context | by_key(*blank, sent=bound_form)
+    blank = (form(subject=study) for form in (RuleForm, SeatsForm, BudgetForm))
+    return context | by_key(*blank, SwitchesForm(instance=study), sent=bound_form)
 
 
 class LinksForm(PageForm):

@@ -97,9 +97,9 @@ class WebhookForm(PageForm):
         error_messages={"required": NO_WEBHOOK, "invalid_choice": NO_WEBHOOK},
     )
 
-    def __init__(self, study: Study, *args: Any):
-        super().__init__(*args)
-        row_field(self, "webhook").queryset = study.webhooks.all()
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        row_field(self, "webhook").queryset = self.subject.webhooks.all()
 
 
 class Team(StudyPost):
@@ -169,7 +169,7 @@ def _revoke(request: ResearcherRequest, study: Study, show: View) -> HttpRespons
 
 
 def _end_webhook(request: ResearcherRequest, study: Study, show: View) -> HttpResponse:
-    form = WebhookForm(study, request.POST)
+    form = WebhookForm(request.POST, subject=study)
     if not form.is_valid():
         return show(request, study, form)
     form.cleaned_data["webhook"].end(by=request.user)

@@ -15,13 +15,17 @@ from django.utils.safestring import SafeString
 
 
 class OnPage(forms.BaseForm):
-    """One of several forms on a page. `key` is the prefix for its IDs and its variable."""
+    """One of several forms on a page. `key` is the prefix for its IDs and its variable.
+
+    `subject` is what its POST is about (web/posts.py), such as the study.
+    """
 
     key: str
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args: Any, subject: Any = None, **kwargs: Any):
         kwargs.setdefault("auto_id", f"{self.key}-%s")
         super().__init__(*args, **kwargs)
+        self.subject = subject
 
 
 class PageForm(OnPage, forms.Form):

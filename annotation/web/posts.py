@@ -52,7 +52,7 @@ class Post(Generic[About]):
     def form(self, subject: About, data: Any, files: Any = None) -> Any:
         """Return the bound form, or None if the POST does not have fields."""
         form_class = self.form_for(data)
-        return form_class(data) if form_class else None
+        return form_class(data, files, subject=subject) if form_class else None
 
     def form_for(self, data: Any) -> Any:
         """Return the form's class, and keep the action. Raises UnknownAction."""
