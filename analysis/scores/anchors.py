@@ -1,4 +1,4 @@
-"""Anchor scores, with contrasts adjusted for them, and scores from the question alone."""
+"""Anchor scores, contrasts adjusted for them, and scores obtained from the question alone."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from tasks.models.choices import Arm
 
 
 def anchored(study: Study, kind: str) -> Iterator[SimpleNamespace]:
-    """Yield one row per task and pair of shots of a design with anchors.
+    """Yield one row per task and pair of shot counts, if the design includes anchors.
 
-    Each row contains the anchor scores at both numbers of shots and the raw and adjusted contrasts.
+    Each row contains the anchor scores at both shot counts, and the raw and adjusted contrasts.
     `p_holm` is corrected over all rows.
     """
     rows = list(_compared(study, kind))
@@ -122,13 +122,13 @@ ANCHORS = Table(
 )  # fmt: skip
 
 
-# How much of a task can be done from the question alone: zero-shot scores without contexts.
+# How much of a task can be solved from the question alone: zero-shot scores without contexts.
 
-NO_CONTEXT = -1  # in `shots`, so that the two groups are compared like two numbers of shots
+NO_CONTEXT = -1  # used as a shot count, so that the two groups can be compared like any two
 
 
 def alone(study: Study, kind: str) -> Iterator[SimpleNamespace]:
-    """Yield one row per task of a design with annotators without contexts."""
+    """Yield one row per task, if the design has annotators who see no contexts."""
     zero = study.participations.analysed().filter(kind=kind, scenario__shots=0)
     arms = dict(zero.values_list("pk", "scenario__arm"))
     frame = findings.answers_of(study, list(arms))

@@ -41,12 +41,12 @@ OBJECT = OpenApiTypes.OBJECT  # rows with the columns of the page
 
 
 class KindOfTable(ApiView):
-    """A table for all kinds of annotators, or for one: `?kind=`."""
+    """A table for all kinds of annotators, or for a single one (`?kind=`)."""
 
     parameters = frozenset({"kind"})
 
     def kinds(self, request: Request, study: Study) -> Sequence[str]:
-        """Return the requested kinds. Raises ValidationError if a kind lacks results."""
+        """Return the requested kinds, or raise ValidationError if one of them has no results."""
         kinds = performance.kinds(study)
         kind = request.query_params.get("kind")
         if kind is None:
@@ -92,7 +92,7 @@ def rows_schema(name: str, columns: Sequence[Column]) -> serializers.Serializer:
 
 
 def field_of(column: Column) -> serializers.Field:
-    """Return the schema field for a column. Measured values can be null."""
+    """Return the schema field for a column. Measured values are nullable."""
     meaning = column.stored_meaning
     if column.unit:
         return serializers.FloatField(allow_null=True, help_text=meaning)
@@ -101,7 +101,7 @@ def field_of(column: Column) -> serializers.Field:
 
 
 class Rows(serializers.ListField):
-    """The rows of a table, with the names of its columns."""
+    """A table's rows, together with its column names."""
 
     child = serializers.DictField()
 

@@ -1,4 +1,4 @@
-"""The participants behind a result: attrition by arm with Lee's bounds, admission, sample."""
+"""Who is behind a result: attrition by arm with Lee bounds, admission rates, and the sample."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tasks.columns import NOTHING, Column
 
 
 def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> list[Column]:
-    """Return an attrition table's columns. The columns in `compared` name the groups."""
+    """Return the columns of an attrition table, whose groups are identified by `compared`."""
     share_completed = "completed, of annotators who consented"
     return [
         Column("task", "Task"),
@@ -68,9 +68,9 @@ def compared(
     scores: Mapping[tuple[str, Any], Sequence[float]],
     pairs: Iterable[tuple[str, Any, Any]],
 ) -> Iterator[SimpleNamespace]:
-    """Yield a row per pair (task, base, new) of `field`. `scores` are x 100 by (task, value).
+    """Yield one row per (task, base, new), where base and new are values of the scenario's `field`.
 
-    `began_...` counts participations that consented and have ended.
+    `scores` maps (task, value) to scores x 100. `began_...` counts those who consented and ended.
     """
     counts = _counts(participations, kind, field)
     for task, base, new in pairs:
@@ -90,7 +90,7 @@ def compared(
 def _counts(
     participations: ParticipationQuerySet, kind: str, field: str
 ) -> dict[tuple[str, Any], tuple[int, int]]:
-    """Count participants who consented and ended, and those who completed, by (task, value)."""
+    """Map (task, value) to how many gave consent and have ended, and how many completed."""
     completed = Q(status=Status.COMPLETED)
     began = participations.filter(completed | Q(consented_at__isnull=False), kind=kind)
     counted = (
@@ -121,7 +121,7 @@ ATTRITION = Table(
 )
 
 
-# Admission by arm: counts, pass rates, and how they affect a difference between arms.
+# Admission by arm: counts, pass rates, and how they affect the difference between two arms.
 
 
 def _judged_by(row: SimpleNamespace) -> str:
@@ -145,9 +145,9 @@ _ADMISSIONS = [
 
 
 def admissions(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return one row per scenario in a study whose design has a rule.
+    """Return one row per scenario, if the study's design has an admission rule.
 
-    `judged_by` is the number of examples, or 0 if the rule does not apply.
+    `judged_by` is the number of examples the rule is based on, or 0 if it does not apply.
     """
     people = study.participations.filter(kind=kind, qualified__isnull=False).order_by()
     judged = people.values_list("scenario").annotate(n=Count("pk"))
@@ -177,11 +177,11 @@ def warnings(study: Study) -> list[str]:
     return [text for text in (screening.warning(*rule), screening.screened(*rule)) if text]
 
 
-# The sample table, which is counted in annotation/monitoring.
+# The sample table. Its counts come from annotation/monitoring.
 
 
 def sample(study: Study, kind: str) -> list[Row]:
-    """Return custom questions, then a demographic export. Only human annotators are asked."""
+    """Return the custom questions, then any demographic export. Only human annotators are asked."""
     return [*own_rows(study), *stored_rows(study)] if kind == Kind.PERSON else []
 
 

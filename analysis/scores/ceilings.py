@@ -1,9 +1,9 @@
-"""What human annotators achieve: agreement with the others, and the best and worst score.
+"""How well human annotators do: agreement with each other, and the best and worst scores.
 
-Gold is only one annotation. Leave-one-out measures how well an annotator matches the majority of
-the others. It is neither a score against the gold nor an upper bound for models, because a model
-can match the majority more often than any annotator does. A majority of fewer than four others is
-nearly unanimous, so it would only cover easy examples.
+A gold answer is only one annotation. The leave-one-out score measures how well an annotator matches
+the majority of the others. It is neither a score against the gold answers nor an upper bound for
+models, which can match the majority more often than any annotator does. A majority of fewer than
+four others is nearly unanimous, so the score would cover only easy examples.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from analysis.stats.learning import by_cell
 from tasks.columns import NOTHING, Column, points
 from tasks.metrics import s1
 
-FEWEST = 5  # annotators, so that each has four others
+FEWEST = 5  # annotators, so that each can be compared with four others
 TOO_FEW = "fewer than five annotators"
 NO_MAJORITY = "no answer can be compared with a majority"
-ROUNDING = 1e-9  # points: sums of the same scores differ in their last digits
+ROUNDING = 1e-9  # points: sums of the same scores may differ in their last digits
 
 
 def ceilings(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
-    """Yield one row per task and shots. `frame` comes from `findings.answered`.
+    """Yield one row per task and shot count. `frame` comes from `findings.answered`.
 
-    Scores are multiplied by 100. `leave_one_out` is NaN if `no_leave_one_out` gives a reason.
-    The others reach a majority for `compared` of the `answers`. `best` and `worst` are the
-    highest and lowest mean S1 against the gold. Each names the first annotator with this score.
+    Scores are multiplied by 100. `leave_one_out` is NaN if `no_leave_one_out` gives a reason. The
+    others reach a majority for `compared` of the `answers`. `best` and `worst` are the highest and
+    lowest mean S1 against the gold answers, each with the first annotator to reach it.
     """
     for task, shots, part in by_cell(frame):
         means = 100 * part.groupby("annotator")["s1"].mean().sort_index()
         scores = _leave_one_out_scores(part) if len(means) >= FEWEST else {}
-        # Annotators have equal weight, as in the cell.
+        # Weight annotators equally, as the cell's mean does.
         majority_means = [math.fsum(each) / len(each) for each in scores.values()]
         leave_one_out = float(100 * np.mean(majority_means)) if majority_means else math.nan
         why_not = "" if scores else NO_MAJORITY if len(means) >= FEWEST else TOO_FEW
@@ -57,9 +57,9 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
 
 
 def _leave_one_out_scores(part: pd.DataFrame) -> dict[str, list[float]]:
-    """Return the S1 of each annotator's answers against the others' majority, which is one set."""
+    """Return the S1 of each annotator's answers against the majority of the others as one set."""
     scores: dict[str, list[float]] = {}
-    cache: dict[tuple[Any, ...], list[float | None]] = {}  # with few labels, units repeat
+    cache: dict[tuple[Any, ...], list[float | None]] = {}  # with few labels, the same units recur
     for _example, unit in part.groupby("example", sort=False):
         key = tuple(unit["texts"]), bool(unit["is_one_choice"].iloc[0])
         if key not in cache:
@@ -72,7 +72,7 @@ def _leave_one_out_scores(part: pd.DataFrame) -> dict[str, list[float]]:
 
 def _unit_scores(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list[float | None]:
     if len(answers) > 1 and len(set(answers)) == 1:
-        return [1.0] * len(answers)  # the others gave the same answer
+        return [1.0] * len(answers)  # all others gave the same answer
     majorities = agreement.majorities_of_others(answers, is_one_choice)
     return [
         None if majority is None else s1(answer, majority)

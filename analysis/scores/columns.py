@@ -1,7 +1,7 @@
-"""Tables as CSV and JSON, and cell formats.
+"""Tables as CSV and JSON, and the formatting of their cells.
 
-A table consists of typed rows and columns. The page, CSV, API and documents share the same columns,
-so a number has the same name, meaning and format everywhere.
+A table consists of typed rows and columns. The page, the CSV, the API and the documents all use the
+same columns, so a number has the same name, meaning and format everywhere.
 """
 
 import json
@@ -23,16 +23,16 @@ from annotation.models import Study
 from tasks.columns import NOTHING, Column, cells, in_files, on_page, points
 from tasks.csv_files import csv_text, moment
 
-# Returns the rows of a table for one kind of annotators.
+# A function that returns a table's rows for one kind of annotators.
 TableRows = Callable[[Study, str], Iterable[Any]]
-SCORE = "score x 100"  # unit of scores under the metric on a task's card
+SCORE = "score x 100"  # unit of scores under the metric on the task's card
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table for one kind, identical on the page and in the CSV, API and documents.
+    """A table for one kind of annotators, identical on the page, in the CSV, the API and documents.
 
-    `needs` returns the part of a design without which the table has no rows.
+    `needs` returns the part of the design that the table depends on; without it, there are no rows.
     """
 
     name: str
@@ -50,9 +50,9 @@ class Table:
         return rendered("tables", self.words, only=self.name).get(self.name, "")
 
     def page(self, study: Study, kind: str, rows: Sequence[Any] | None = None) -> dict[str, Any]:
-        """Return the template's context. `cells` is empty if there are no rows.
+        """Return the template context. `cells` is empty if there are no rows.
 
-        `rows` are this study's rows for this kind, if they have already been computed.
+        Pass `rows` if this study's rows for this kind have already been computed.
         """
         return {
             "name": self.name,
@@ -64,7 +64,7 @@ class Table:
 
 
 def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> str:
-    """Return the rows as CSV with unrounded numbers. `kind`, if given, fills the first column."""
+    """Return the rows as CSV with unrounded numbers. If given, `kind` fills the first column."""
     fields = in_files(columns)
     head = [kind] if kind else []
     header = [*(["kind"] if kind else []), *(column.name for column in fields)]
@@ -82,7 +82,7 @@ def file_row(columns: Iterable[Column], row: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value for JSON, which has neither NaN nor infinity."""
+    """Convert a value to JSON, which has neither NaN nor infinity."""
     if isinstance(value, tuple):
         return [plain(part) for part in value]
     if hasattr(value, "item"):  # a numpy scalar
@@ -103,7 +103,7 @@ def signed_points(value: float) -> str:
 
 
 def between(ends: Sequence[Any], form: Callable[[float], str] = points) -> str:
-    """Format the ends of an interval. A third item is the reason for a missing interval.
+    """Format an interval from its endpoints. A third item gives the reason for a missing interval.
 
     >>> between((70.04, 80)), between((math.nan, math.nan, "one annotator"))
     ('70.0 to 80.0', '– (one annotator)')
@@ -115,7 +115,7 @@ def between(ends: Sequence[Any], form: Callable[[float], str] = points) -> str:
 
 
 def assuming(interval: str, annotators: float) -> str:
-    """Mark an interval with its assumption if there are too few annotators to test it.
+    """Mark an interval as relying on an assumption that so few annotators cannot test.
 
     >>> assuming("70.0 to 80.0", 9), assuming("70.0 to 80.0", 10), assuming("– (annotators tie)", 3)
     ('70.0 to 80.0 †', '70.0 to 80.0', '– (annotators tie)')
@@ -125,13 +125,13 @@ def assuming(interval: str, annotators: float) -> str:
 
 
 def assumption(annotators: Iterable[int]) -> str:
-    """Return a sentence for the caption if any number of annotators requires it, or ""."""
+    """Return the sentence for the caption if any of these counts requires it, otherwise ""."""
     text = f" Intervals of fewer than {FEWEST_FOR_BOOTSTRAP} annotators assume {NORMAL}."
     return text if any(1 < n < FEWEST_FOR_BOOTSTRAP for n in annotators) else ""
 
 
 def signed_between(ends: Sequence[Any]) -> str:
-    """Format the interval for a difference. A third item is the reason for a missing interval.
+    """Format an interval for a difference. A third item gives the reason for a missing interval.
 
     >>> signed_between((-0.2, 8.24)), signed_between((math.nan, math.nan, "annotators tie"))
     ('-0.2 to +8.2', '– (annotators tie)')
@@ -140,7 +140,7 @@ def signed_between(ends: Sequence[Any]) -> str:
 
 
 def mean_and_sd(mean: float, sd: float) -> str:
-    """Format mean and SD as papers do, or return one dash if the mean is undefined.
+    """Format a mean and SD as in papers, or return a single dash if the mean is undefined.
 
     >>> mean_and_sd(83.651, math.nan), mean_and_sd(math.nan, math.nan)
     ('83.7 ± –', '–')
@@ -149,7 +149,7 @@ def mean_and_sd(mean: float, sd: float) -> str:
 
 
 def with_remark(text: str, remark: str) -> str:
-    """Append a remark to a score. If the score is missing, return only the remark.
+    """Append a remark to a score, or return only the remark if the score is missing.
 
     >>> with_remark("57.7 ± 1.0", ""), with_remark("–", "undefined: constant prediction (1 of 3)")
     ('57.7 ± 1.0', 'undefined: constant prediction (1 of 3)')
@@ -160,7 +160,7 @@ def with_remark(text: str, remark: str) -> str:
 
 
 def count(value: int | None) -> str:
-    """Format a number with separators, or return a dash if it is unknown.
+    """Format a number with thousands separators, or return a dash if it is unknown.
 
     >>> count(1234), count(None)
     ('1,234', '–')
@@ -169,7 +169,7 @@ def count(value: int | None) -> str:
 
 
 def share(part: int, total: int) -> str:
-    """Format a share of answers or annotators in percent.
+    """Format a proportion of answers or annotators as a percentage.
 
     >>> share(1, 3), share(0, 0)
     ('33 %', '–')
@@ -181,7 +181,7 @@ def percent(ratio: float) -> str:
     return NOTHING if math.isnan(ratio) else f"{ratio:.0%}"
 
 
-# Values in CSV files are formatted so that reading them returns the same value.
+# Values in CSV files are formatted so that they can be read back without loss.
 
 
 def json_list(texts: Iterable[object]) -> str:
@@ -189,7 +189,7 @@ def json_list(texts: Iterable[object]) -> str:
 
 
 def number(value: float) -> str:
-    """Format a float so that it parses to the same number. NaN becomes ""."""
+    """Format a float so that it parses to the same number. NaN is formatted as ""."""
     return "" if math.isnan(value) else repr(float(value))
 
 
@@ -209,7 +209,7 @@ def cell(value: Any) -> Any:
 
 
 class Noted(str):
-    """A cell's text with a `reason` that many cells share. Pages state it once, after `plain`."""
+    """A cell's text, with a `reason` that many cells share and pages give once, after `plain`."""
 
     plain: str
     reason: str
@@ -218,7 +218,7 @@ class Noted(str):
 def estimated(
     name: str, heading: str, meaning: str, unit: str, stored: str = "", over: str = "annotators"
 ) -> list[Column]:
-    """Return the columns of an Estimate: one on the page, and four in files."""
+    """Return the columns for an Estimate: a single one on the page, and four in files."""
     of = stored or name
     form = {"points": signed_points, "0 to 1": "{:.3f}".format}.get(unit, points)
 
@@ -257,7 +257,7 @@ LIMITS = [
     for end, side in (("low", "lower"), ("high", "upper"))
 ]
 
-# Columns that several tables share.
+# Columns shared by several tables.
 CELL = [
     Column("task", "Task"),
     Column("shots", "Shots"),
@@ -283,7 +283,7 @@ REMARK = Column(
     get=lambda row: row.score.remark or None,
 )
 
-# Maps the names of columns that are not text to integer, number or datetime.
+# Maps the names of all columns that are not text to integer, number or datetime.
 TYPES = {
     name: kind
     for kind, names in tomllib.loads(
@@ -294,7 +294,7 @@ TYPES = {
 
 
 def type_of(column: str, file: str = "") -> str:
-    """Return integer, number, datetime or string. `refused` is a count only in flow.csv."""
+    """Return integer, number, datetime or string. Only in flow.csv is `refused` a count."""
     if column == "refused" and file != "flow.csv":
         return "string"
     return TYPES.get(column, "string")

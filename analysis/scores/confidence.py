@@ -1,4 +1,4 @@
-"""How sure annotators are of their test answers, and how often they are right at each point."""
+"""How confident annotators are in their test answers, and how often each level proves correct."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from annotation.protocol.confidence import POINTS, percent
 from tasks.columns import Column
 
 NONE: Estimate = (math.nan, math.nan, math.nan, "")
-CHANCES = [percent(point) / 100 for point in POINTS]  # probability of being right
+CHANCES = [percent(point) / 100 for point in POINTS]  # probability of being correct
 
 
 def by_unit(
     answers: Iterable[tuple[Hashable, int, float]], units: Iterable[Hashable] = ()
 ) -> np.ndarray:
-    """Return units x points x (answers, sum of S1, sum of squared errors).
+    """Return an array of units x points x (answers, sum of S1, sum of squared errors).
 
-    The answers are (unit, point from 1 to 5, S1 in [0, 1]); units are annotators or contexts.
+    Each answer is (unit, point from 1 to 5, S1 in [0, 1]), where units are annotators or contexts.
     """
     sums = {unit: np.zeros((len(CHANCES), 3)) for unit in units}
     for unit, point, s1 in answers:
@@ -37,26 +37,26 @@ def by_unit(
 
 
 def measures(counts: np.ndarray) -> np.ndarray:
-    """Return mean confidence, mean S1, ECE and Brier score over answers, for each sample.
+    """Return the mean confidence, mean S1, ECE and Brier score over the answers of each sample.
 
-    The bins of the expected calibration error (Guo et al. 2017) are the five points.
+    The bins of the expected calibration error (Guo et al. 2017) are the five points of the scale.
     """
     answers, right, errors = np.moveaxis(counts, -1, 0)
     expected = answers * np.array(CHANCES)
     gaps = np.abs(right - expected)
     sums = np.stack([part.sum(-1) for part in (expected, right, gaps, errors)])
-    with np.errstate(invalid="ignore"):  # a resample of contexts may have no rated answer
+    with np.errstate(invalid="ignore"):  # a resample of contexts may contain no rated answers
         return sums / answers.sum(-1)
 
 
 def _cells(study: Study, kind: str, is_pooled: bool = False) -> Iterator[SimpleNamespace]:
-    """Yield the cells of people or of each seated model, in the paper's order.
+    """Yield the cells of human annotators or of each model that took a seat, in the paper's order.
 
-    `is_pooled` combines all numbers of shots of a task.
+    If `is_pooled` is set, all shot counts of a task are combined.
 
-    `sums` are those of all units and of resamples of the units, and `estimate` returns the first
-    value with its interval. Units are annotators. For a model, they are contexts, since its few
-    runs differ little; all its cells of a task have the same resamples.
+    `sums` covers all units and resamples of them, and `estimate` returns the first value with its
+    interval. The units are annotators. For a model, they are contexts instead, since its few runs
+    differ little, and all cells of a task use the same resamples.
     """
     asked = Confidence.objects.filter(
         turn__participation__in=study.participations.counted(kind), turn__step=Step.ANNOTATION
@@ -96,9 +96,9 @@ def _cells(study: Study, kind: str, is_pooled: bool = False) -> Iterator[SimpleN
 
 
 def rated(study: Study, kind: str) -> Iterator[SimpleNamespace]:
-    """Yield one row per cell. Estimates are x 100, except for ECE and Brier.
+    """Yield one row per cell. Estimates are x 100, except for ECE and Brier scores.
 
-    `change` is the mean confidence minus that at the next smaller number of shots of the task.
+    `change` is the mean confidence minus that at the task's next smaller shot count.
     """
     prior: Any = SimpleNamespace(who="", task="")
     for cell in _cells(study, kind):
@@ -171,5 +171,5 @@ CALIBRATION = Table(
     at_points,
     needs=attrgetter("confidence_share"),
 )  # fmt: skip
-# Columns of the calibration curve, which combines all numbers of shots.
+# Columns of the calibration curve, which combines all shot counts.
 POOLED = [column for column in CALIBRATION.columns if column.name != "shots"]

@@ -1,7 +1,7 @@
-"""A study's findings, as tables: intervals, agreement, aggregates, contrasts.
+"""A study's findings as tables: intervals, agreement, aggregates and contrasts.
 
-Each function takes `answered` (one row per answer in the analysis) and returns typed rows, one per
-task and number of shots. findings_columns.py explains them. S1 is multiplied by 100.
+Each function takes the data frame `answered` (one row per analysed answer) and returns typed rows,
+one per task and shot count. findings_columns.py explains their columns. S1 is multiplied by 100.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tasks.columns import grouped
 from tasks.metrics import score
 from tasks.models import Example, Job, Task
 
-# Maps the suffix of a column to the name of its distance.
+# Maps a column's suffix to the name of the distance used.
 ALPHAS = {"nominal": "nominal", "jaccard": "Jaccard", "masi": "MASI", "s1": "1 - S1"}
 SMALL = 3000  # answers, each of which adds about 0.1 ms to the page
 TEXTS = {"task", "annotator", "context", "gold_rule"}
@@ -43,11 +43,11 @@ def is_small(study: Study, kind: str) -> bool:
 
 
 def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
-    """Return one row per analysed answer in the annotation step, for one task or all tasks.
+    """Return one row per analysed answer in the annotation step, for one task or for all tasks.
 
     Columns: task, shots, annotator, example (key), context (as text), s1 in [0, 1], texts (a
-    frozenset; in a label task, the label), is_label, is_one_choice (a label or one option),
-    gold (list), gold_rule, participation (key), score and lowest (test_sets.with_scores).
+    frozenset; for label tasks, the label), is_label, is_one_choice (a label or a single option),
+    gold (list), gold_rule, participation (key), and test_sets.with_scores's score and lowest.
     """
     seats = study.participations.counted(kind)
     if task is not None:
@@ -56,10 +56,10 @@ def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
 
 
 def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
-    """Return the rows of `answered` for these participations (keys) in the study."""
+    """Return the same columns as `answered` for the given participations (keys) in the study."""
     cards = {task.pk: task.card for task in study.tasks.all()}
     seats = study.participations.filter(pk__in=participations)
-    # Read annotators and examples once. Decoding their JSON for each answer is slow.
+    # Read annotators and examples only once, because decoding their JSON for each answer is slow.
     people = {
         pk: (name, shots, pseudonym, cards[task].kind.is_one_choice, cards[task].gold_rule)
         for pk, name, shots, pseudonym, task in seats.values_list(
@@ -67,7 +67,7 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
         )
     }
     answers = list(given_texts(seats.answers()))
-    # Filter by key. With a subquery, PostgreSQL may read all answers for each example.
+    # Filter by key: given a subquery, PostgreSQL may read all answers for each example.
     rows = Example.objects.filter(pk__in={example for _person, example, *_ in answers}).order_by()
     examples = {
         pk: (str(context), gold) for pk, context, gold in rows.values_list("pk", "context", "gold")
@@ -84,7 +84,7 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
         )  # fmt: skip
     columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label"]
     columns += ["is_one_choice", "gold", "gold_rule", "participation"]
-    # Share the text objects, because converting them for each table is slow.
+    # Share the text objects, because converting them again for each table is slow.
     series = {
         name: pd.Series(column, dtype=object if name in TEXTS else None)
         for name, column in zip(columns, zip(*records, strict=True), strict=False)
@@ -94,14 +94,14 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
 
 
 def row_of(values: dict[str, Any]) -> SimpleNamespace:
-    """Return a row with NaN for missing values."""
+    """Return a row from a dict, with NaN for missing values."""
     return SimpleNamespace(
         **{name: math.nan if value is None else value for name, value in values.items()}
     )
 
 
 def stored_row(row: Any) -> dict[str, Any]:
-    """Return a row as JSON values, which `row_of` reads."""
+    """Convert a row to JSON values that `row_of` can read back."""
     return {name: plain(value) for name, value in vars(row).items()}
 
 
@@ -120,9 +120,9 @@ def agreements(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
 
 
 def aggregates(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
-    """Yield S1 x 100 for the group's single answer and the mean S1 x 100 for its members.
+    """Yield S1 x 100 for the group's aggregated answer, and the mean S1 x 100 of its members.
 
-    `dawid_skene` is NaN without labels or with a single annotator.
+    `dawid_skene` is NaN for tasks without labels, or if there is only one annotator.
     """
     for task, shots, part in by_cell(frame):
         n, units = part["annotator"].nunique(), part.groupby("example")["texts"].agg(list)
@@ -161,15 +161,15 @@ TABLES: dict[str, Callable[[pd.DataFrame, int], Iterable[Any]]] = {
 
 
 def state(study: Study, kind: str) -> list[Any]:
-    """Return what identifies one kind's data. Completed participants' answers never change."""
+    """Return a key that identifies the data of one kind. Completed answers never change."""
     people = study.participations.counted(kind).order_by("pk")
     return [study.pk, study.manifest_hash, kind, *people.values_list("pk", flat=True)]
 
 
 def remembered(key: list[Any], make: Callable[[], Any]) -> Any:
-    """Return `make()`, cached by this process for an hour. Erasing data does not clear it.
+    """Return `make()`, cached in this process for an hour. Erasing data does not clear the cache.
 
-    `key` is a list of JSON-like values, which begins with the name of the data.
+    `key` is a list of JSON-like values that starts with the name of the data.
     """
     digest = hashlib.sha256(repr(key).encode()).hexdigest()
     return caches["process"].get_or_set(digest, make, timeout=3600)
@@ -184,13 +184,13 @@ def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:
 
 
 # The job that computes the tables of the analysis page, once for all server processes. Resampling
-# takes seconds, while the other tables are computed immediately. A result is stored under its
-# inputs: the frozen design, the seed and the participations in the analysis. It cannot become
-# stale, because their answers never change, and an exclusion requires another result.
+# takes seconds, whereas the other tables can be computed immediately. A result is stored under its
+# inputs: the frozen design, the seed and the analysed participations. It cannot become stale,
+# because their answers never change, and excluding a participation changes the inputs.
 
 KIND = "bootstrap"
-VERSION = 8  # increase this when the computation of any result changes
-# Tables of a chunk for one task and number of shots. The last chunks cover one task each.
+VERSION = 8  # increase this whenever the computation of any result changes
+# Tables in a chunk for one task and shot count. The final chunks cover one task each.
 CELL_TABLES = ("intervals", "agreement", "aggregates", "ceiling")
 TASK_TABLE = "contrasts"
 FAST_TABLES = ("agreement", "aggregates", "ceiling")
@@ -199,7 +199,7 @@ FAST_TABLES = ("agreement", "aggregates", "ceiling")
 def parameters(
     study: Study, kind: str, people: QuerySet[Participation] | None = None
 ) -> dict[str, Any]:
-    """Return the tables' inputs. `cells` holds task, shots and participations."""
+    """Return the inputs of the tables. `cells` contains (task, shots, participations)."""
     people = study.participations.counted(kind) if people is None else people
     rows = people.order_by("scenario__task__name", "scenario__shots", "pk")
     seats = rows.values_list("pk", "scenario__task__name", "scenario__shots")
@@ -215,21 +215,21 @@ def parameters(
 
 
 def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
-    """Return the job that computes these tables, or None if no participation is completed.
+    """Return the job that computes these tables, or None if no participations are completed.
 
-    If `owner` is given, the job is started. Otherwise, a new job is returned unsaved.
+    If `owner` is given, a missing job is started. Otherwise, it is returned without being saved.
     """
     made_of = parameters(study, kind)
     return job_for(KIND, study, made_of, len(made_of["cells"]) + len(tasks_of(made_of)), owner)
 
 
 def job_for(work: str, study: Study, made_of: dict[str, Any], total: int, owner: Any) -> Job | None:
-    """Return the job of this kind with these inputs as `job_of` does."""
+    """Return the job of the given kind with the given inputs, in the same way as `job_of`."""
     if not total:
         return None
     if owner is not None:
         job = jobs.start(work, made_of, total=total, seed=study.seed, owner=owner)
-        # Delete the jobs that have older inputs: the unfinished ones, and those with large results.
+        # Delete jobs with older inputs if they are unfinished or if their results are large.
         older = Job.objects.filter(kind=work, parameters__study=study.pk)
         older = older.filter(parameters__kind=made_of["kind"]).exclude(pk=job.pk)
         jobs.drop(older.exclude(kind=KIND, state=Job.State.DONE))
@@ -247,7 +247,7 @@ def tasks_of(made_of: dict[str, Any]) -> list[str]:
 
 
 def study_of(job: Job) -> Study:
-    """Return a job's study. Raises JobError if it was deleted."""
+    """Return the study a job belongs to, or raise JobError if it has been deleted."""
     study = Study.objects.filter(pk=job.parameters["study"]).first()
     if study is None:
         raise jobs.JobError("The study no longer exists.")
@@ -255,7 +255,7 @@ def study_of(job: Job) -> Study:
 
 
 def check_inputs(job: Job, now: dict[str, Any]) -> None:
-    """Raise JobError if a job's inputs changed while a chunk read the current study."""
+    """Raise JobError if the job's inputs changed while a chunk was reading the current study."""
     if now != job.parameters:
         message = "The annotators or models have changed. Open the page again, or try again."
         raise jobs.JobError(message)
@@ -279,7 +279,7 @@ def stored(job: Job) -> dict[str, Sequence[Finding]]:
     rows: dict[str, Any] = {
         name: sorted(
             (row_of(row) for part in job.result for row in part.get(name, [])),
-            key=lambda row: place(row.task),  # the cells of a task are in order
+            key=lambda row: place(row.task),  # keeps the cells of a task in order
         )
         for name in TABLES
     }
@@ -288,7 +288,7 @@ def stored(job: Job) -> dict[str, Sequence[Finding]]:
 
 
 def available_tables(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job | None]:
-    """Return the tables that do not need a job, and the job that computes the others, or None."""
+    """Return the tables that do not require a job, and the job for the others (or None)."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job), None
@@ -299,7 +299,7 @@ def available_tables(study: Study, kind: str) -> tuple[dict[str, Sequence[Findin
 def tables(
     study: Study, kind: str, *names: str, frame: pd.DataFrame | None = None
 ) -> dict[str, Sequence[Finding]]:
-    """Return all tables or those in `names`, computing them now unless their job is done."""
+    """Return all tables, or only those in `names`, computing them now unless their job is done."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job)
@@ -316,15 +316,15 @@ def _computed(
     return rows
 
 
-# The job of the figures. Its results hold the means without resampling and the annotators' scores.
+# The job that computes the figures. It stores means without resampling, and annotators' scores.
 
 CURVES = "curves"
 CURVES_OF = ("shots", "learning", "drift")
-Curve = tuple[Any, list[SimpleNamespace]]  # a data frame and rows
+Curve = tuple[Any, list[SimpleNamespace]]  # a data frame of scores, and the rows computed from it
 
 
 def curves_job(study: Study, kind: str, owner: Any = None) -> Job | None:
-    """Return the job that computes the curves as `job_of` does, or None for few answers."""
+    """Return the job that computes the curves, like `job_of`, or None if there are few answers."""
     if is_small(study, kind):
         return None
     made_of = parameters(study, kind)
@@ -332,9 +332,9 @@ def curves_job(study: Study, kind: str, owner: Any = None) -> Job | None:
 
 
 def curve(study: Study, kind: str, name: str, seats: Collection[int] | None = None) -> Curve:
-    """Return a figure's scores by annotator, and its numbers, in one row per task and shots.
+    """Return a figure's scores by annotator, and its numbers with one row per task and shot count.
 
-    `name` is one of CURVES_OF. They are computed now unless their job is done, and then only for
+    `name` is one of CURVES_OF. Unless their job is done, the numbers are computed now, and only for
     the cells of the participations in `seats` (all by default).
     """
     job = curves_job(study, kind)
@@ -370,7 +370,7 @@ def _curves(job: Job, number: int) -> dict[str, list[Any]]:
     check_inputs(job, parameters(study, job.parameters["kind"]))
     return {
         name: [
-            # Pairs, because PostgreSQL does not keep the order of keys.
+            # Use pairs, because PostgreSQL does not preserve the order of keys.
             [[column, list(map(plain, scores[column]))] for column in scores],
             list(map(stored_row, rows)),
         ]

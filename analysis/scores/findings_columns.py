@@ -1,4 +1,4 @@
-"""The findings tables' columns with their meanings, and each table's introduction."""
+"""Column definitions for the findings tables, and an introduction to each table."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
 from tasks import columns
 from tasks.columns import Column
 
-# Tables of *Statistics* that are computed without a job, in the order of the page.
+# Tables on the *Statistics* page that are computed without a job, in page order.
 ARM_TABLES = (ANCHORS, QUESTION_ALONE, CONFIDENCE, CALIBRATION, PLATEAU, ATTRITION, ADMISSION)
 OVER_PEOPLE = ("Bootstrap, annotators", "Bootstrap, both")
 
@@ -126,9 +126,9 @@ _WORDS = {"both": BOTH, "resampled": RESAMPLED, "fewest": ceilings.FEWEST}
 
 
 def table(name: str, rows: Sequence[Any], is_waiting: bool = False) -> SimpleNamespace:
-    """Return one of TABLES with its text. Bootstrap columns without any values are omitted.
+    """Return one of TABLES with its text. Bootstrap columns that have no values are omitted.
 
-    `intro` is `about` and, if columns are omitted, the reason.
+    `intro` is `about`, followed by the reason if any columns are omitted.
     """
     about = rendered("tables", _WORDS, only=name)[name]
     page_columns, intro = columns.on_page(COLUMNS[name]), about

@@ -1,6 +1,6 @@
-"""Score data frames with one row per participation, computed from stored answers.
+"""Data frames of scores with one row per participation, computed from stored answers.
 
-S1 is stored with each answer and only averaged here. This package never writes.
+S1 is stored with each answer, so it is only averaged here. This package never writes anything.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ COLUMNS = [
 def annotators(study: Study) -> pd.DataFrame:
     """Return one row per participation in the study, ordered by task, shots and annotator.
 
-    Columns: COLUMNS. `analysed` shows whether the participation is in the analysis. `mean_s1`
-    and `training_s1` are means over the answered examples in the annotation and training steps,
-    in [0, 1]. `sd_examples` is the SD (ddof 1) over the examples in the annotation step. `n`
-    and `training_n` count answers. `set_s1` is `mean_s1` with an example's gold answers as one
-    set, for tasks whose gold answers are alternatives. `score` is `mean_s1` or, for completed
-    participations in tasks with another metric, the test-set score under it, with its `remark`.
-    Missing numbers are NaN.
+    Columns: COLUMNS. `analysed` says whether the participation is included in the analysis.
+    `mean_s1` and `training_s1` are means over the answered examples of the annotation and training
+    steps, in [0, 1]. `sd_examples` is the SD (ddof 1) over examples in the annotation step. `n` and
+    `training_n` count answers. `set_s1` is `mean_s1` with each example's gold answers treated as
+    one set, for tasks whose gold answers are alternatives. `score` is `mean_s1` or, for completed
+    participations in tasks with another metric, the test-set score under that metric, with any
+    `remark`. Missing numbers are NaN.
     """
     people = pd.DataFrame.from_records(
         study.participations.annotate(analysed=ANALYSED).values_list(
@@ -77,7 +77,7 @@ def annotators(study: Study) -> pd.DataFrame:
 
 
 def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
-    """Return the mean S1 in [0, 1] by participation, with an example's gold answers as one set.
+    """Map participations to their mean S1 in [0, 1] with each example's gold answers as one set.
 
     This is for tasks with alternative gold answers. Single gold answers are scored as usual.
     """
@@ -106,11 +106,11 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
 
 
 def _s1_by_step(stored: dict[int, Any]) -> dict[tuple[int, str], Sequence[Any]]:
-    """Return S1's mean, SD (ddof 1, None for one answer) and count by (participation, step).
+    """Map (participation, step) to the mean, SD (ddof 1, None for a single answer) and count of S1.
 
-    For completed participations, these are `stored` (Summary). For all others,
-    the database counts how many times each distinct value occurs. The arithmetic is exact, so
-    the result is the same on every database and in verify.py.
+    For completed participations, these are read from `stored` (Summary). For all others, the
+    database counts the occurrences of each distinct value. The arithmetic is exact, so the result
+    is the same on every database and in verify.py.
     """
     summaries = {(pk, step): part for pk, s1 in stored.items() for step, part in (s1 or {}).items()}
     missing = [pk for pk, s1 in stored.items() if s1 is None]
@@ -128,12 +128,12 @@ def _s1_by_step(stored: dict[int, Any]) -> dict[tuple[int, str], Sequence[Any]]:
 def answers_in_order(
     study: Study, kind: str, step: Step, seats: Collection[int] | None = None
 ) -> pd.DataFrame:
-    """Return one row per answer in this step, for completed participations in the analysis.
+    """Return one row per answer in this step, from completed participations in the analysis.
 
-    `seats` are the keys of the participations to include (all by default).
-    Columns: participation and scenario (keys), task, shots, annotator, position (from 0 without
-    gaps, in the order in which this annotator saw the step's examples, without attention checks),
-    example (key), s1 in [0, 1]. Rows are ordered by participation and position.
+    `seats` are the keys of the participations to include (all by default). Columns: participation
+    and scenario (keys), task, shots, annotator, position (0-based and without gaps, in the order in
+    which this annotator saw the step's examples, excluding attention checks), example (key), s1 in
+    [0, 1]. Rows are ordered by participation and position.
     """
     people = study.participations.counted(kind)
     if seats is not None:
@@ -146,30 +146,30 @@ def answers_in_order(
     )
     answers = people.answers(step).order_by("turn__participation", "turn")
     rows = answers.values_list("turn__participation_id", "turn__example_id", "s1")
-    # Read into arrays. As Python rows, a million answers take far more memory.
+    # Read into arrays, because a million answers take far more memory as Python rows.
     kinds = [("participation", "i8"), ("example", "i8"), ("s1", "f8")]
     records = np.fromiter(rows.iterator(chunk_size=5000), dtype=kinds)
     places = pd.Index(lookup["participation"]).get_indexer(records["participation"])
     frame = lookup.take(places).reset_index(drop=True)
     for column in ("example", "s1"):
         frame[column] = records[column]
-    # Attention checks have positions too, so the stored positions would have gaps.
+    # Attention checks also have positions, so the stored positions would leave gaps.
     frame["position"] = frame.groupby("participation").cumcount()
     return frame
 
 
 def scored_answers(study: Study, kind: str, seats: Collection[int] | None = None) -> pd.DataFrame:
-    """Return the annotation step's `answers_in_order` with `context` and test_sets.with_scores."""
+    """Return the annotation step's `answers_in_order`, with `context` and test_sets.with_scores."""
     answers = answers_in_order(study, kind, Step.ANNOTATION, seats)
     contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
     return test_sets.with_scores(study, answers.assign(context=answers["example"].map(contexts)))
 
 
 def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
-    """Map these task versions' test examples (keys) to the names of their contexts.
+    """Map the test examples (keys) of these task versions to short names for their contexts.
 
-    A name is the rank of the context's text, always with the same number of digits. It sorts like
-    the text and is short enough to be repeated with each answer.
+    A name is the context's position in sorted order, padded to a fixed number of digits. It sorts
+    like the text, but is short enough to be repeated with each answer.
     """
     rows = Example.objects.filter(split__task__in=tasks, split__kind=Split.Kind.TEST)
     texts = {pk: str(context) for pk, context in rows.values_list("pk", "context")}
@@ -177,9 +177,9 @@ def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
     return {pk: places[text] for pk, text in texts.items()}
 
 
-# Models that took a seat.
+# Models that took an annotator's seat.
 
-# Appended to a name in tables with humans and uploaded models.
+# Appended to a model's name in tables that also list humans and uploaded models.
 SEATED = " (model in the annotator's seat)"
 
 
@@ -208,20 +208,20 @@ def seats(study: Study) -> dict[int, Seated]:
 
 
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return the rows for participations in cells, in the analysis and of this kind."""
+    """Return the rows of this kind that are in cells and in the analysis."""
     return cell_rows(frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)])
 
 
 def cell_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows for participations without a step before the task, as in `in_cells`."""
+    """Return the rows of participations that had no step before the task, as `in_cells` does."""
     return frame[frame["arm"].isin(CELL_ARMS)]
 
 
 def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return mean score, both SDs and n per task, shots, split and kind.
+    """Return the mean score, both SDs and n for each task, shots, split and kind.
 
     `frame` comes from `annotators`. Columns: task, task_version, shots, split, kind, mean, sd_ddof1
-    (NaN for one annotator), sd_ddof0, n.
+    (NaN for a single annotator), sd_ddof0, n.
     """
     keys = ["task", "task_version", "shots", "split", "kind"]
     parts = [counted(frame, kind) for kind in sorted(set(frame["kind"]))]
@@ -230,7 +230,7 @@ def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _spread(grouped: Any) -> pd.DataFrame:
-    """Return the mean, both SDs and n of grouped scores, or only n if a score is undefined."""
+    """Return the mean, both SDs and n of grouped scores, or only n if any score is undefined."""
     undefined = grouped.size() > grouped.count()
     numbers = {"mean": grouped.mean(), **{f"sd_ddof{k}": grouped.std(ddof=k) for k in (1, 0)}}
     masked = {name: values.mask(undefined) for name, values in numbers.items()}
@@ -238,10 +238,10 @@ def _spread(grouped: Any) -> pd.DataFrame:
 
 
 def cells(frame: pd.DataFrame) -> dict[tuple[str, int], tuple[Score, Score, Score]]:
-    """Return three scores by task and shots: over annotators, over training splits, as one set.
+    """Map (task, shots) to scores over annotators, over training splits, and with gold as one set.
 
-    `frame` comes from `counted`. The score over splits has the SDs between the means of the splits
-    (NaN for one), and the mean over annotators. The score as one set is that of `set_s1`.
+    `frame` comes from `counted`. The score over splits combines the mean over annotators with the
+    SDs between the splits' means (NaN for a single split). The last score is based on `set_s1`.
     """
     cell = ["task", "shots"]
     own, as_set = (_spread(frame.groupby(cell)[name]) for name in ("score", "set_s1"))
@@ -261,17 +261,17 @@ def cells(frame: pd.DataFrame) -> dict[tuple[str, int], tuple[Score, Score, Scor
     return dict(zip(keys, zip(*map(scores, (own, between, as_set)), strict=True), strict=True))
 
 
-# Scores of one worker on several tasks are not independent, so compute their covariance.
+# Scores of one worker on several tasks are not independent, so their covariance is computed.
 
 
 def covariances(study: Study, kind: str, frame: pd.DataFrame) -> dict[int, float]:
-    """Return how much covariance between tasks adds to half the variance of their sum, by shots.
+    """Map shots to what the covariance between tasks adds to half the variance of their sum.
 
-    The unit is points squared of the score x 100. For each pair of tasks, this is the
-    covariance (ddof 1) over workers who did both at that number of shots, times their number,
-    divided by the root of the product of both tasks' numbers of annotators. That factor is 1 if
-    the same people did both tasks. Pairs with fewer than two such workers add nothing. `frame`
-    comes from `frames.annotators(study)`.
+    The unit is squared points of the score x 100. For each pair of tasks, the contribution is the
+    covariance (ddof 1) over workers who did both tasks at that shot count, times the number of
+    those workers, divided by the geometric mean of the two tasks' annotator counts. That factor is
+    1 if the same people did both tasks. Pairs with fewer than two such workers contribute nothing.
+    `frame` comes from `frames.annotators(study)`.
     """
     if study.tasks_per_worker < 2:
         return {}

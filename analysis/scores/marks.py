@@ -1,4 +1,4 @@
-"""Remarks for all of a study's tables: partial tests, answers by programs, late choices."""
+"""Remarks on all tables of a study: partial tests, answers by programs, late choices."""
 
 from django.db.models import Count, Exists, OuterRef, Sum
 
@@ -21,10 +21,10 @@ def late_seats(study: Study) -> dict[tuple[str, int], int]:
 
 
 def scenarios_were_chosen(study: Study) -> bool:
-    """Return whether the study offered only some scenarios to each participant on Prolific.
+    """Return whether participants on Prolific were offered only some of the scenarios.
 
-    This reads the stored Prolific studies instead of the design because, in earlier versions,
-    each scenario had its own Prolific study.
+    This reads the stored Prolific studies rather than the design because, in earlier versions, each
+    scenario had its own Prolific study.
     """
     studies = study.prolific_studies.exclude(external_id=None).filter(part__lte=1)
     led = list(studies.annotate(led=Count("scenarios")).values_list("led", flat=True))
@@ -32,7 +32,7 @@ def scenarios_were_chosen(study: Study) -> bool:
 
 
 def sentences(study: Study) -> list[str]:
-    """Return the remarks from templates/documents/marks.txt that apply to the study."""
+    """Return those remarks from templates/documents/marks.txt that apply to the study."""
     parts = {task.name: task.test_part for task in study.tasks.with_reports().order_by("name")}
     runs = compared_files.files(study) | compared_files.supervised(study)
     tuned = runs.filter(tuning=Tuning.HELD_OUT).order_by().values_list("model__name", flat=True)
@@ -59,8 +59,8 @@ def sentences(study: Study) -> list[str]:
     return texts(rendered("marks", values))
 
 
-# Humans for whom a program answered through the API, if the design allows it. The remark is about
-# the channel, since a program that operates the pages looks human (docs/protocol.md#programs).
+# Human annotators for whom a program answered through the API, if the design allows it. The remark
+# concerns the channel: a program that uses the pages looks human (docs/protocol.md#programs).
 
 
 def by_program(study: Study) -> models.ParticipationQuerySet:
@@ -71,14 +71,14 @@ def by_program(study: Study) -> models.ParticipationQuerySet:
 
 
 def program_counts(study: Study) -> dict[tuple[str, int], int]:
-    """Count annotators with answers through the API by (task, shots), without empty cells."""
+    """Count annotators with answers sent through the API by (task, shots), omitting empty cells."""
     people = by_program(study).analysed().in_cells().order_by()
     cells = people.values_list("scenario__task__name", "scenario__shots").annotate(Count("pk"))
     return {(task, shots): number for task, shots, number in cells}
 
 
 def programs_mark(study: Study) -> str:
-    """Return the remark about programs that answered for humans, or "". Each person counts once."""
+    """Return the remark about programs that answered for humans, or "". It counts people once."""
     number = by_program(study).analysed().values("worker").distinct().count()
     if not number:
         return ""

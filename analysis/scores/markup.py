@@ -1,4 +1,4 @@
-"""Sentences from templates, and text and tables as Markdown and LaTeX."""
+"""Sentences rendered from templates, and text and tables in Markdown and LaTeX."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,16 +14,16 @@ from tasks import columns as table_columns
 from tasks.columns import Column, grouped
 from tasks.csv_files import csv_text
 
-FEW = "†"  # follows an interval of fewer than ten annotators
+FEW = "†"  # follows an interval based on fewer than ten annotators
 NORMAL = "that the annotators' scores are approximately normal"
 ASSUMES = f"{FEW} fewer than {FEWEST_FOR_BOOTSTRAP} annotators: assumes {NORMAL}"
-LATIN = 0x180  # first code point after Latin Extended-A
+LATIN = 0x180  # the first code point after Latin Extended-A
 LATEX_SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "–": "--", "→": r"$\to$", "α": r"$\alpha$", "≥": r"$\ge$", "²": r"$^2$",
     "|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}", "“": "``", "”": "''",
-    # At the start of a row, LaTeX reads a bracket as an option and a star as a variant.
+    # At the start of a row, LaTeX would read a bracket as an option and a star as a variant.
     "[": "{[}", "]": "{]}", "*": "{*}", "−": "$-$", "≤": r"$\le$", "×": r"$\times$",
     "√": r"$\surd$", "σ": r"$\sigma$", "Σ": r"$\Sigma$", "∆": r"$\Delta$", "Δ": r"$\Delta$",
     "…": r"\dots{}", "—": "---", "‘": "`", "’": "'", "·": r"$\cdot$", "°": r"$^\circ$",
@@ -32,7 +32,7 @@ LATEX_SPECIAL = {
 
 
 def markdown(text: str) -> str:
-    r"""Escape text for one line of Markdown.
+    r"""Escape text so that it fits on one line of Markdown.
 
     >>> markdown("a_b\n*c*")
     'a\\_b \\*c\\*'
@@ -43,7 +43,7 @@ def markdown(text: str) -> str:
 
 
 def latex(text: str) -> str:
-    r"""Escape text for one line of LaTeX.
+    r"""Escape text so that it fits on one line of LaTeX.
 
     >>> latex("50 % ± 2"), latex("[a]--b")
     ('50 \\% $\\pm$ 2', '{[}a{]}-{}-b')
@@ -54,7 +54,7 @@ def latex(text: str) -> str:
 
 
 def _apart(pieces: Iterable[str]) -> Iterator[str]:
-    """Separate repeated hyphens and quotation marks with {}, so that LaTeX does not join them."""
+    """Put {} between repeated hyphens and quotation marks, so that LaTeX does not join them."""
     previous = ""
     for piece in pieces:
         yield f"{{}}{piece}" if piece == previous and piece in ("-", "'", ",") else piece
@@ -62,7 +62,7 @@ def _apart(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def is_latin(text: str) -> bool:
-    """Return whether all letters are Latin, which every LaTeX engine and font can print.
+    """Return whether all letters are Latin, so that any LaTeX engine and font can print them.
 
     >>> is_latin("Größe, Łódź"), is_latin("大")
     (True, False)
@@ -72,14 +72,14 @@ def is_latin(text: str) -> bool:
 
 # Sentences in templates/documents/*.txt.
 
-BEFORE_PUNCTUATION = re.compile(r"\s*\n\s*(?=[,.;:)])")  # where an optional clause is left out
+BEFORE_PUNCTUATION = re.compile(r"\s*\n\s*(?=[,.;:)])")  # left where an optional clause was omitted
 
 
 def rendered(name: str, values: Mapping[str, Any], only: str = "", **more: Any) -> dict[str, str]:
-    """Render each block of templates/documents/NAME.txt, or `only` one. Some may be empty.
+    """Render each block of templates/documents/NAME.txt, or just `only`. Blocks may be empty.
 
-    A block can use the text of earlier blocks, which are in `blocks`. White space is collapsed,
-    and it is removed between a line break and punctuation. Nothing is escaped because escaping
+    A block can refer to the text of earlier blocks as `blocks`. White space is collapsed, and any
+    between a line break and punctuation is removed. Nothing is escaped, because the right escaping
     depends on the document's format.
     """
     template = Engine.get_default().get_template(f"documents/{name}.txt")
@@ -98,9 +98,9 @@ def texts(blocks: Mapping[str, str], beginning: str = "") -> list[str]:
     return [text for name, text in blocks.items() if text and name.startswith(beginning)]
 
 
-# Tables in LaTeX with the rows and columns of the page: caption, label, booktabs and notes. They
-# require the packages booktabs and threeparttable. The latter sets the notes below the rows, so
-# that they remain with a table that is pasted into a paper.
+# Tables in LaTeX with the same rows and columns as the page: caption, label, booktabs and notes.
+# They require the packages booktabs and threeparttable. The latter puts the notes below the rows,
+# so that they stay with the table when it is pasted into a paper.
 
 PACKAGES = "% \\usepackage{booktabs,threeparttable}\n"
 NOT_LATIN = "% Texts in other scripts than Latin: compile with XeLaTeX or LuaLaTeX and their font\n"
@@ -111,8 +111,8 @@ ONE_COLUMN = 66  # approximate number of characters in one column of a paper
 class PaperTable:
     """A study's table with its caption, column groups and notes.
 
-    `name` is unique within the study. `groups` are (heading, number of columns) for the columns
-    after the first. `notes` give n, the definition of the numbers, and their recipe.
+    `name` is unique within the study. `groups` contains (heading, number of columns) for the
+    columns after the first. `notes` give n, what the numbers are, and how they were obtained.
     """
 
     name: str
@@ -142,22 +142,22 @@ class PaperTable:
 
 
 def explained(notes: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """Return the notes, which say what FEW means only if a cell contains it."""
+    """Return the notes, adding an explanation of FEW only if a cell contains it."""
     is_marked = any(FEW in cell for row in rows for cell in row)
     return [note if is_marked else note.replace(f"; {ASSUMES}", "") for note in notes]
 
 
 def as_csv(table: PaperTable) -> str:
-    """Return the cells as CSV, rounded as printed. verify.py reads other files with all digits."""
+    """Return the cells as CSV, rounded as printed. The files that verify.py reads are unrounded."""
     return csv_text(table.headings, table.cells)
 
 
 def as_latex(table: PaperTable) -> str:
-    """Return the table as a float, using table* if it is too wide for a single column."""
+    """Return the table as a float, using table* if it is too wide for one column."""
     lines = list(_lines(table))
     rows = [line for line in lines if isinstance(line, list)]
     width = max(map(len, rows))
-    # The approximate width of the rows: the sum of the longest cells of all columns.
+    # The approximate width of a row: the sum of the longest cell in each column.
     characters = sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True))
     body = "\n".join(
         line if isinstance(line, str) else rf"{' & '.join(map(latex, line))} \\" for line in lines

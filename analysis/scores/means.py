@@ -1,7 +1,7 @@
-"""Each cell's mean with intervals for different questions, and its variance components.
+"""Each cell's mean, with intervals that answer different questions, and its variance components.
 
-All figures are multiplied by 100, under the metric on the task's card. Each missing
-interval has a reason. Intervals never have zero width.
+All figures are multiplied by 100 and use the metric on the task's card. Each missing interval comes
+with a reason. Intervals never have zero width.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ SDS = ("sd_between_annotators", "sd_between_contexts", "sd_rest")
 
 
 def means(frame: pd.DataFrame) -> list[SimpleNamespace]:
-    """Return one row per task and shots, without resampling.
+    """Return one row per task and shot count, without resampling.
 
     `frame` contains one row per answer in the annotation step: task, shots, annotator, example,
-    context, score and lowest (test_sets.with_scores).
+    context, and test_sets.with_scores's score and lowest.
     """
     return [
         SimpleNamespace(**_mean(task, shots, *matrix_of(part)[:2], lowest_of(part)))
@@ -37,9 +37,9 @@ def means(frame: pd.DataFrame) -> list[SimpleNamespace]:
 
 
 def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any], np.ndarray]:
-    """Return one cell's scores as annotators x examples, and the examples' contexts and keys.
+    """Return a cell's scores as annotators x examples, and the contexts and keys of the examples.
 
-    Rows are sorted by name and columns by key. NaN: no answer.
+    Rows are sorted by name and columns by key. NaN marks missing answers.
     """
     matrix = part.pivot(index="annotator", columns="example", values="score")
     contexts = part.drop_duplicates("example").set_index("example")["context"]
@@ -53,9 +53,9 @@ def lowest_of(part: pd.DataFrame) -> float:
 def _mean(
     task: str, shots: int, matrix: np.ndarray, contexts: Sequence[Any], lowest: float
 ) -> dict[str, Any]:
-    """Return a mean x 100 with its default interval, for other annotators and other examples.
+    """Return a mean x 100 with its default interval, which covers other annotators and examples.
 
-    `t_low` and `t_high` are for other annotators on the same examples. The SDs are for the
+    `t_low` and `t_high` apply to other annotators on the same examples. The SDs belong to the
     mean's sources of variance. Values are NaN if unknown or if `no_interval` gives a reason.
     """
     row_means = two_way.row_means(matrix)
@@ -102,7 +102,7 @@ def intervals(frame: pd.DataFrame, seed: int) -> Iterator[SimpleNamespace]:
         yield SimpleNamespace(**mean, **ends, no_bootstrap=no_bootstrap)
 
 
-# S1 by stratum of the test examples, such as the genres of MNLI.
+# S1 by stratum of the test examples, for example by genre in MNLI.
 
 
 def strata_of(study: Study) -> dict[int, str]:
@@ -111,10 +111,10 @@ def strata_of(study: Study) -> dict[int, str]:
 
 
 def by_stratum(study: Study, kind: str) -> Iterator[SimpleNamespace]:
-    """Yield one row per task, number of shots and stratum, or nothing if no task has strata.
+    """Yield one row per task, shot count and stratum, or nothing if none of the tasks has strata.
 
-    Figures are x 100 over the annotators (NaN if undefined). `difference` is the stratum's mean
-    minus the mean of the task's other examples, within annotators.
+    Figures are x 100 over annotators (NaN if undefined). `difference` is the mean of the stratum
+    minus the mean of the task's other examples, computed within annotators.
     """
     of = strata_of(study)
     if not of:

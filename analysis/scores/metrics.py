@@ -1,9 +1,9 @@
-"""Scores under the metric on a task's card, and under further metrics declared in the design.
+"""Scores under the metric on a task's card, and under any further metrics declared in the design.
 
-There is one row per task, number of shots, metric and group, where a group is one kind of
-annotators or an uploaded model. The annotators' interval is the two-way t interval
-(stats/two_way.py) on each score's parts. For a mean over examples, the parts are the examples.
-Otherwise, they are delete-one-context pseudo-values of the jackknife.
+There is one row per task, shot count, metric and group, where a group is either one kind of
+annotators or an uploaded model. The interval for annotators is the two-way t interval
+(stats/two_way.py) over the parts of each score. If the score is a mean over examples, its parts are
+the examples. Otherwise, they are delete-one-context pseudo-values from the jackknife.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from tasks.metrics import METRICS, SetScore, over_test_set, recipe
 from tasks.models import Task
 
 CARD, FURTHER = "card", "further"
-MODEL = "uploaded"  # in place of a kind of annotators
+MODEL = "uploaded"  # used instead of a kind of annotators
 
 
 @dataclass(frozen=True)
 class UnitScore:
-    """One annotator's or one prediction file's score under one metric."""
+    """The score of one annotator or one prediction file under one metric."""
 
     who: str  # kind of annotators, or MODEL
-    name: str  # pseudonym or model name
+    name: str  # the annotator's pseudonym or the model's name
     task: Task
     shots: int
     split: int | None
@@ -79,8 +79,8 @@ def _model_scores(study: Study, file: test_sets.TestFile) -> Iterator[UnitScore]
 def rows(study: Study) -> list[SimpleNamespace]:
     """Return rows in the paper's order, cached until participations or prediction files change.
 
-    `who` is a kind of annotator or MODEL. `name` is the model's name. The mean and SDs (x 100) are
-    over `score.n` of `score.of` units. Only annotators have an interval (runs are not a sample).
+    `who` is a kind of annotator or MODEL, and `name` is a model's name. The mean and SDs (x 100)
+    are over `score.n` of `score.of` units. Only annotators get an interval: runs are not a sample.
     """
     tasks, files = study.tasks.order_by("pk"), compared_files.files(study).order_by("pk")
     keys = [list(rows.values_list("pk", flat=True)) for rows in (tasks, files)]
@@ -139,7 +139,7 @@ def _interval(metric: str, group: Collection[UnitScore], contexts: Sequence[str]
 
 
 def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, Score]]]:
-    """Return (metric, score) for each of one kind's further metrics, by (task, shots)."""
+    """Map (task, shots) to (metric, score) for each further metric, for one kind of annotators."""
     shown = [row for row in rows(study) if row.who == kind] if study.metrics else []
     return grouped(
         ((row.task.name, row.shots), (row.metric, row.score))
@@ -154,7 +154,7 @@ def is_s1_alone(study: Study) -> bool:
 
 
 def page_rows(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return one kind's and the models' rows by task, or [] if S1 is the only metric."""
+    """Return the rows of one kind and of the models by task, or [] if S1 is the only metric."""
     if is_s1_alone(study):
         return []
     table_rows = [row for row in rows(study) if row.who in (kind, MODEL)]
@@ -162,7 +162,7 @@ def page_rows(study: Study, kind: str) -> list[SimpleNamespace]:
     return sorted(table_rows, key=lambda row: (tasks.index(row.task.name), row.shots))
 
 
-# Columns for the rows of `rows`.
+# Columns for the result of `rows`.
 COLUMNS = [
     Column("kind", "Who", f"person, simulated or model; {MODEL}: predictions of a model",
            get="who"),

@@ -1,8 +1,8 @@
-"""Annotators who make the same errors as models, with one row per annotator and model.
+"""Annotators who make the same errors as a model, with one row per annotator and model.
 
-Models are those whose predictions are compared with the study and those in its seats. They
-have not seen the test examples' gold. Files whose upload states otherwise are excluded. A
-row only suggests a review and never has an automatic effect.
+The models are those whose predictions are compared with the study and those that took a seat. They
+have not seen the gold answers to the test examples: files uploaded as having seen them are
+excluded. A row only suggests a review and never has an automatic effect.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from tasks.models import Prediction
 from tasks.models.predictions import Seen
 
 OFTEN, AS_EXPECTED = "more often than expected", "as expected"
-ALARMS = 0.01  # false-alarm rate over all annotators of a cell, for each model
+ALARMS = 0.01  # false-alarm rate per model over all annotators of a cell
 
 
-Given = frozenset[str] | None  # a wrong answer, or None if it is right
+Given = frozenset[str] | None  # a wrong answer, or None if it is correct
 Answers = dict[int, Given]  # by example
 Models = dict[tuple[str, str], Answers]  # by (name, source)
 
@@ -39,11 +39,11 @@ Models = dict[tuple[str, str], Answers]  # by (name, source)
 def table(
     study: Study, kind: str, annotator: Participation | None = None, task: str = ""
 ) -> list[SimpleNamespace]:
-    """Return one row per annotator and model, for completed annotators of one kind.
+    """Return one row per annotator and model, for annotators of one kind who completed the study.
 
     Excluded annotators are included. `p_holm` is corrected over the annotators in the cell, and
-    `agrees` shows whether the errors agree more often than expected. With `annotator` or `task`,
-    only the rows of that cell or task are returned.
+    `agrees` says whether the errors agree more often than expected. If `annotator` or `task` is
+    given, only the rows for that cell or task are returned.
     """
     models = {} if kind == Kind.MODEL else _models(study)
     cells: dict[tuple[str, int], dict[int, str]] = defaultdict(dict)
@@ -78,7 +78,7 @@ def _errors(study: Study, participations: list[int]) -> dict[int, Answers]:
 
 
 def _models(study: Study) -> dict[str, Models]:
-    """Return the models' answers by task: for each example, the answer that most runs gave."""
+    """Return each model's answers by task, using the answer given by most runs for each example."""
     runs: dict[tuple[str, str, str], dict[int, list[Given]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -104,7 +104,7 @@ def _models(study: Study) -> dict[str, Models]:
         models[task][model, source] = {
             example: answer[0]
             for example, given in by_example.items()
-            if (answer := plurality([(text,) for text in given]))  # None if several answers tie
+            if (answer := plurality([(text,) for text in given]))  # None for a tie
         }
     return models
 
@@ -118,11 +118,11 @@ def _cell_rows(
     numbers: list[dict[Any, int]] = [{NOTHING: UNKNOWN, None: 0} for _example in examples]
 
     def codes(given: Answers) -> list[int]:
-        """Return 0 for right answers, and a number for each distinct wrong answer."""
+        """Return 0 for correct answers, and a different number for each distinct wrong answer."""
         answers = zip(numbers, (given.get(example, NOTHING) for example in examples), strict=True)
         return [of.setdefault(answer, len(of) - 1) for of, answer in answers]
 
-    people = np.maximum([codes(given) for given in sets], 0)  # answers that are not wrong are right
+    people = np.maximum([codes(given) for given in sets], 0)  # all other answers are correct
     wrong = np.array([codes(of) for of in models.values()])
     key = ["overlap", study.seed, len(people), people.tobytes(), wrong.tobytes()]
     results = remembered(key, lambda: error_overlap.overlaps(people, wrong, study.seed))

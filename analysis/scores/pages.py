@@ -1,4 +1,4 @@
-"""Score pages and their downloads. Pages in other rooms use this module's helpers."""
+"""Score pages and their downloads. Pages in other rooms use the helpers in this module."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -41,7 +41,7 @@ def results_of(study: Study) -> dict[str, Any]:
 
 
 def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
-    """Return the kind in the URL, or the first by default. Raises Http404 without results."""
+    """Return the kind in the URL, or the first by default. Raises Http404 without any results."""
     kind = request.GET.get("kind", kinds[0])
     if kind not in kinds:
         raise Http404
@@ -56,7 +56,7 @@ def study_and_kind(request: HttpRequest, name: str) -> tuple[Study, str, dict[st
 
 
 def address_after(request: HttpRequest, usual: str) -> str:
-    """Return the page that leads to the form, `return_to`, as several pages have the same form."""
+    """Return the page to go back to (`return_to`), because several pages show the same form."""
     address = request.POST.get("return_to", "")
     is_ours = address[:1] == "/" and url_has_allowed_host_and_scheme(address, None)
     return address if is_ours else usual
@@ -65,7 +65,7 @@ def address_after(request: HttpRequest, usual: str) -> str:
 def csv_file(
     name: str, fields: Iterable[Column], rows: Iterable[Any], kind: str = ""
 ) -> HttpResponse:
-    """Download rows as NAME.csv. `kind`, if given, fills the first column."""
+    """Download rows as NAME.csv. If given, `kind` fills the first column."""
     return download(columns.as_csv(fields, rows, kind), f"{name}.csv")
 
 
@@ -73,7 +73,7 @@ FORMATS = {"md": rendering.as_markdown, "tex": rendering.as_latex}
 
 
 def _rehearsed(table: PerformanceTable, user: User) -> PerformanceTable | None:
-    """Return the simulated annotators' table in the latest rehearsal of this design, if any."""
+    """Return the simulated annotators' table from the latest rehearsal of this design, or None."""
     start, shots = lifecycle.with_ending(table.study, "rehearsal"), table.study.shots
     rehearsals = Study.objects.visible_to(user, "read").prefetch_related("tasks").order_by("-pk")
     for rehearsal in rehearsals.filter(rehearsal=True, shots=shots, name__startswith=start):
@@ -96,7 +96,7 @@ def human_performance(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
-    """Download the same tables as a single file. Kinds follow one another and are never mixed."""
+    """Download the same tables as one file. Kinds follow one another and are never mixed."""
     study = scores_of(request, name)
     filename = f"{study.name}-human-performance"
     if ext == "csv":
@@ -109,7 +109,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
 
 @signed_in("GET")
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
-    """Show scores by block of training examples, even while test scores are hidden."""
+    """Show scores by block of training examples, even while the test scores are still hidden."""
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
@@ -129,7 +129,7 @@ def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def analysis(request: HttpRequest, name: str) -> HttpResponse:
-    """Show one kind's tables. Resampled results come from a job that the page runs."""
+    """Show the tables for one kind. Resampled results come from a job that the page runs."""
     study, kind, context = study_and_kind(request, name)
     rows, job = findings.available_tables(study, kind)
     context |= {
@@ -156,7 +156,7 @@ WORK = {
 
 @signed_in("POST")
 def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
-    """Run one part of the job behind a page, one of WORK. The first request starts the job."""
+    """Run one chunk of the job behind a page (one of WORK). The first request starts the job."""
     study = scores_of(request, name, right_to("analysis_run"))
     kind = chosen_kind(request, performance.kinds(study))
     page, job_of = WORK.get(request.GET.get("work", ""), WORK[""])
@@ -172,7 +172,7 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     pseudonym, people = request.GET.get("annotator"), study.participations
     annotator = get_object_or_404(people, pseudonym=pseudonym) if pseudonym else None
     rows = overlap.table(study, kind, annotator)
-    if annotator:  # as a part of the annotator's page
+    if annotator:  # when shown on the annotator's page
         of_annotator = [row for row in rows if row.participation == annotator.pk]
         cells = table_columns.cells(overlap.BRIEF, of_annotator)
         part = {"anchor": "overlap", "label": overlap.OVERLAP.title, "columns": overlap.BRIEF}

@@ -1,7 +1,7 @@
 """The human-performance table (CLUES, Table 4) and the training table (appendix A.3).
 
-Each cell covers only one kind of annotators. The human table covers human annotators. Simulated
-annotators and models have separate tables with their own headings.
+Each cell covers only one kind of annotators. The human table contains only human annotators.
+Simulated annotators and models have separate tables under their own headings.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tasks.columns import points, shots_text
 from tasks.metrics import recipe
 from tasks.models import Task
 
-# Names used in the paper.
+# Names as used in the paper.
 FAMILY_NAMES = {
     "classification": "Sentence Classification",
     "sequence_labelling": "Named Entity Recognition",
@@ -37,10 +37,10 @@ FAMILY_NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Cell(Score):
-    """The score at a task and number of shots, across annotators.
+    """The score for a task and shot count, over annotators.
 
-    `as_set` is the score with alternative gold answers as one set, if there are alternatives.
-    `over_splits` has the SDs between the means of training splits.
+    `as_set` is the score with alternative gold answers treated as one set, if there are any.
+    `over_splits` contains the SDs between the means of the training splits.
     """
 
     task: str
@@ -53,13 +53,13 @@ class Cell(Score):
 
     @property
     def set_scale(self) -> str:
-        """Name the score with alternative gold answers as one set, or return "" without them."""
+        """Name the score that treats alternative gold answers as one set, or return ""."""
         scale = "as one set" if self.metric == test_sets.S1 else "S1 as one set"
         return "" if math.isnan(self.as_set.mean) else scale
 
     @property
     def split_text(self) -> str:
-        """Return the SD between training splits if there are several, otherwise ""."""
+        """Return the SD between training splits, or "" if there is only one split."""
         splits = self.over_splits
         return f"between {splits.n} splits ± {points(splits.sd_ddof1)}" if splits.n > 1 else ""
 
@@ -156,7 +156,7 @@ class PerformanceTable:
 
     @property
     def ceilings(self) -> list[str]:
-        """Return each task's highlighting ceiling, or a dash. Empty if no task is highlighted."""
+        """Return each task's highlighting ceiling or a dash. Empty if no task uses highlighting."""
         limits = self.bounds
         return [b.ceiling_text for b in limits] if any(b.is_highlighted for b in limits) else []
 
@@ -175,10 +175,10 @@ def performance(
     frame: pd.DataFrame | None = None,
     with_excluded: bool = False,
 ) -> PerformanceTable:
-    """Return one kind's performance table. `frame` is `frames.annotators(study)`, if known.
+    """Return one kind's performance table. Pass `frames.annotators(study)` as `frame` if known.
 
-    `with_excluded` adds completed annotators who were excluded from the analysis, so that
-    readers can see how exclusions change the results.
+    `with_excluded` adds completed annotators who were excluded from the analysis, so that readers
+    can see how exclusions change the results.
     """
     frame = frames.annotators(study) if frame is None else frame
     if with_excluded:
@@ -192,7 +192,7 @@ def performance(
     cells = {}
     for task in tasks:
         for number in shots:
-            is_s1 = task.card.metric == test_sets.S1  # like all published figures
+            is_s1 = task.card.metric == test_sets.S1  # as are all published figures
             splits = len(study.splits) if number else 1
             score, over_splits, as_set = measured.get((task.name, number), (Score(),) * 3)
             cells[task.name, number] = Cell(
@@ -204,7 +204,7 @@ def performance(
                 published=human_table4().get((name_of(task), number)) if is_s1 else None,
                 metric=task.card.metric,
             )
-    # Add the declared metrics, which do not cover excluded annotators.
+    # Add the further metrics, which are not computed for excluded annotators.
     for key, texts in ({} if with_excluded else metrics.further(study, kind)).items():
         if key in cells:
             cells[key] = replace(cells[key], further=texts)
@@ -213,7 +213,7 @@ def performance(
 
 
 def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTable]:
-    """Return this kind's table, then a table with excluded annotators if there are any."""
+    """Return the table for this kind, followed by one with any excluded annotators added."""
     completed = frame[(frame["kind"] == kind) & (frame["status"] == Status.COMPLETED)]
     tables = [performance(study, kind, frame)]
     if not completed["analysed"].all():
@@ -237,13 +237,13 @@ def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
 
 
 def kinds_of(frame: pd.DataFrame) -> list[str]:
-    """Return the same list as `kinds`, computed from a frame."""
+    """Return the same list as `kinds`, but compute it from a frame."""
     names = [Kind.PERSON, *sorted(set(frame["kind"]) - {Kind.PERSON})]
     return sorted(names, key=lambda kind: not frame["analysed"][frame["kind"] == kind].any())
 
 
 def kinds(study: Study) -> list[str]:
-    """Return humans and the other kinds that took part. Kinds with results come first."""
+    """Return humans, and any other kinds that took part. Kinds with results come first."""
     rows = study.participations.order_by().values_list("kind")
     analysed = dict(rows.annotate(analysed=Count("pk", filter=ANALYSED)))
     names = [Kind.PERSON, *sorted(set(analysed) - {Kind.PERSON})]
@@ -256,10 +256,10 @@ def all_tables(study: Study) -> list[PerformanceTable]:
 
 
 def long_rows(table: PerformanceTable) -> Iterator[SimpleNamespace]:
-    """Yield one row per number of shots and task, for files and the API.
+    """Yield one row per shot count and task, for files and the API.
 
-    `set_recipe` is the recipe with all gold answers as one set, and `note` compares the row
-    with the paper. Both are "" if the gold answers are one set anyway.
+    `set_recipe` is the recipe for the score with all gold answers as one set, and `note` compares
+    the row with the paper. Both are "" if the gold answers form one set anyway.
     """
     is_of_people = table.kind == Kind.PERSON
     late = marks.late_seats(table.study) if is_of_people else {}

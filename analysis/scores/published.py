@@ -1,7 +1,7 @@
 """Figures quoted from papers, and a task's bounds, for comparison with measured scores.
 
-A published figure applies to a task if its test file is the published one. Names are not
-compared because any task may be called SST-2.
+A published figure applies to a task if the task uses the published test file. Names are not
+compared, because any task may be called SST-2.
 """
 
 import csv
@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent / "published"
 
 
 class Published(NamedTuple):
-    """A mean x 100 and its spread as printed, or NaN if no spread is printed.
+    """A mean x 100 with its spread as printed, or NaN if the paper gives no spread.
 
     The paper does not define the spread for humans. For models, it is an SD over five splits.
     """
@@ -47,7 +47,7 @@ def rows_of(file: str) -> list[dict[str, str]]:
 
 @cache
 def human_table4() -> dict[tuple[str, int], Published]:
-    """Load human performance by (task, shots) from CLUES, Table 4."""
+    """Load human scores from CLUES, Table 4, as a mapping from (task, shots)."""
     return {
         (row["task"], int(row["shots"])): Published(float(row["mean"]), float(row["sd"]))
         for row in rows_of("human_table4.csv")
@@ -56,7 +56,7 @@ def human_table4() -> dict[tuple[str, int], Published]:
 
 @cache
 def machine_tables5_6() -> dict[tuple[str, str, str, str], Published]:
-    """Load models by (model, method, task, shots or "all"), as in CLUES, Tables 5 and 6."""
+    """Load CLUES, Tables 5 and 6, as a mapping from (model, method, task, shots or "all")."""
     return {
         (row["model"], row["method"], row["task"], row["shots"]): Published(
             float(row["mean"]), float(row["sd_over_5_splits"] or math.nan)
@@ -67,7 +67,7 @@ def machine_tables5_6() -> dict[tuple[str, str, str, str], Published]:
 
 @cache
 def test_files() -> dict[str, str]:
-    """Load the paper's task names by the published test file's hash (Task.test_hash)."""
+    """Load a mapping from the published test files' hashes to the paper's task names."""
     return {row["sha256"]: row["task"] for row in rows_of("test_files.csv")}
 
 
@@ -83,18 +83,18 @@ def not_compared(tasks: Iterable[Task]) -> str:
     return f"{', '.join(unmatched)}: not compared with CLUES (same name, different data)."
 
 
-# Reference lines for each score: scores without reading, and the highest possible score.
+# Reference lines for each score: what is possible without reading, and the highest possible score.
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Scores reachable without reading and the highest possible score, x 100, on the test examples.
+    """Scores x 100 on the test examples: reachable without reading, and the highest possible.
 
-    `set_ceiling` is the highest score with the allowed number of strings if all gold answers
-    are one set. It is NaN for tasks whose gold is one set anyway. `baseline` is NaN if the task
-    does not accept an empty answer. `floors` (name, score x 100) are for blind choices: a
-    random label or option under any metric, and S1 of listed candidates. If `is_highlighted` is
-    set, the ceiling is the highest score that highlighting can reach.
+    `set_ceiling` is the highest score reachable with the allowed number of strings if all gold
+    answers are treated as one set. It is NaN for tasks whose gold answers form one set anyway.
+    `baseline` is NaN if the task does not accept an empty answer. `floors` (name, score x 100) are
+    for blind choices: a random label or option under any metric, or listed candidates under S1. If
+    `is_highlighted` is set, the ceiling is the highest score reachable by highlighting.
     """
 
     baseline_name: str
@@ -106,7 +106,7 @@ class Bounds:
 
     @property
     def line(self) -> float:
-        """Return the best of the baseline and floors (a figure's lower line), or NaN."""
+        """Return the highest of the baseline and floors (a figure's lower line), or NaN."""
         values = [value for _name, value in self._limits if not math.isnan(value)]
         return max(values, default=math.nan)
 
@@ -126,10 +126,10 @@ class Bounds:
 
 
 def bounds(task: Task) -> Bounds:
-    """Return the trivial baseline (always empty or the majority label) and the ceiling.
+    """Return the trivial baseline (always empty, or always the majority label) and the ceiling.
 
-    Both are computed on the test examples under the task's metric. For S1, they come from the
-    data report. For other metrics, the baseline is a constant answer's score. The ceiling for
+    Both are computed on the test examples under the task's metric. For S1, they come from the data
+    report. For other metrics, the baseline is the score of a constant answer. The ceiling for
     highlighting and the floors for listed candidates are only known for S1.
     """
     report, card = task.report, task.card
@@ -152,7 +152,7 @@ def bounds(task: Task) -> Bounds:
 
 
 def set_note(task: Task, ceiling: float) -> str:
-    """Return a note on a task's two scales if gold answers are alternatives, and the paper's."""
+    """Explain the two scales of a task with alternative gold answers, and the paper's."""
     note = (
         f"{task.name}: the gold answers of an example are alternatives, and the highest S1"
         " against any of them is used; “as one set” scores the same answers against all gold"

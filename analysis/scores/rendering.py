@@ -1,4 +1,4 @@
-"""The human-performance table in long form, and as printed in Markdown and LaTeX."""
+"""The human-performance table in long form, and rendered as Markdown and LaTeX."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -13,7 +13,7 @@ from analysis.stats.two_way import BOTH
 from annotation.models import Kind
 from tasks.columns import NOTHING, Column, points, shots_text
 
-Intervals = Mapping[tuple[str, int], str]  # maps (task, shots) to the printed interval
+Intervals = Mapping[tuple[str, int], str]  # maps (task, shots) to the interval as printed
 
 _ONE_SPLIT = "; empty for a single split"
 
@@ -27,7 +27,7 @@ def _sds(name: str, score: str, over: str, *empty: str) -> list[Column]:
     ]  # fmt: skip
 
 
-# Columns for the rows of performance.long_rows.
+# Columns for the result of performance.long_rows.
 PERFORMANCE = [
     Column("kind", meaning="person, simulated or model; kinds are never pooled"),
     Column("family", meaning="family of the task", get="task.card.family"),
@@ -84,9 +84,9 @@ PERFORMANCE = [
            " the API"),
     Column("recipe", meaning=RECIPE),
 ]  # fmt: skip
-# Columns that are only in the export. The page shows these values outside the table.
+# Columns that only appear in the export. The page shows these values outside the table.
 _EXPORTED = {"family", "task_version", "baseline_name", "recipe", "set_recipe", "note"}
-# A column that is only on the page. In an export, the card in design.json contains it.
+# A column that only appears on the page. In an export, design.json has it on the card.
 _TEST_PART = Column(
     "test_part",
     meaning="number of the corpus's test examples that are scored; empty: all",
@@ -96,7 +96,7 @@ PERFORMANCE_FILE = [*(column for column in PERFORMANCE if column.name not in _EX
 
 
 def intervals(table: PerformanceTable) -> Intervals:
-    """Return each cell's default 95% interval as text, or {} if excluded annotators are added."""
+    """Return each cell's default 95% interval as text, or {} with excluded annotators included."""
     if table.with_excluded:
         return {}
     rows = (
@@ -111,7 +111,7 @@ def intervals(table: PerformanceTable) -> Intervals:
 
 
 def lines(table: PerformanceTable, intervals: Intervals | None = None) -> Iterator[list[str]]:
-    """Yield the printed rows. Each contains its name and one string per task."""
+    """Yield the rows as printed. Each contains its name, followed by one string per task."""
     for shots, cells in table.rows:
         name = shots_text(shots)
         yield [name, *(f"{cell.text} (n={cell.n})" if cell.n else NOTHING for cell in cells)]
@@ -139,9 +139,9 @@ def lines(table: PerformanceTable, intervals: Intervals | None = None) -> Iterat
 def notes(
     table: PerformanceTable, with_intervals: bool = False, remarks: Sequence[str] | None = None
 ) -> list[str]:
-    """Return the notes below the table. `remarks` are `marks.sentences`, if already read."""
+    """Return the notes below the table. Pass `marks.sentences` as `remarks` if already read."""
     left_out = table.not_counted
-    if table.kind == Kind.PERSON:  # people who declined have no row
+    if table.kind == Kind.PERSON:  # people who declined consent have no row
         declined = sum(table.study.scenarios.values_list("declined", flat=True))
         left_out = [*([f"{declined} declined"] if declined else []), *left_out]
     values = {

@@ -14,7 +14,7 @@ from tasks.columns import points
 
 @dataclass(frozen=True)
 class Score:
-    """Mean and SDs x 100 for `n` of `of` units (NaN: undefined), or `printed` if published."""
+    """The mean and SDs x 100 over `n` of `of` units (NaN: undefined), or `printed` if published."""
 
     mean: float = math.nan
     sd_ddof1: float = math.nan
@@ -22,7 +22,7 @@ class Score:
     printed: float = math.nan
     n: int = 0
     of: int = 0
-    remark: str = ""  # what to report with the score, or why it is undefined
+    remark: str = ""  # what to report alongside the score, or why it is undefined
 
     @property
     def spread(self) -> float:
@@ -38,12 +38,12 @@ class Score:
 
     @property
     def shown(self) -> str:
-        """Return the text on pages, where a mean without an SD has no ±."""
+        """Return the text shown on pages, where a mean without an SD is not followed by ±."""
         return with_remark(points(self.mean), self.remark) if self.lacks_sd else self.text
 
 
 def over(values: Sequence[float], of: int, remarks: Sequence[str] = ()) -> Score:
-    """Return the mean and both SDs (x 100) of scores up to 1. `of` is the maximum number.
+    """Return the mean and both SDs (x 100) of scores in [0, 1]. `of` is the largest possible n.
 
     `remarks` correspond to the values. A single undefined value (NaN) makes the mean undefined.
 
@@ -65,7 +65,7 @@ def over(values: Sequence[float], of: int, remarks: Sequence[str] = ()) -> Score
 
 
 def counted_remarks(remarks: Iterable[str]) -> str:
-    """Return the remark for a mean over annotators, such as "constant prediction (1 of 3)"."""
+    """Return a remark for a mean over annotators, such as "constant prediction (1 of 3)"."""
     texts = list(remarks)
     counts = Counter(remark for remark in texts if remark)
     return "; ".join(f"{remark} ({times} of {len(texts)})" for remark, times in counts.items())
@@ -73,7 +73,7 @@ def counted_remarks(remarks: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """The mean over tasks x 100 with both definitions of its SD. NaN if a task has no SD."""
+    """The mean over tasks x 100 with both definitions of its SD (NaN if any task has no SD)."""
 
     mean: float
     sd_of_sum: float
@@ -90,8 +90,8 @@ def aggregate(
 ) -> Aggregate:
     """Average over tasks. `covariance` is the sum over pairs of tasks (0 if independent).
 
-    `sd_of_sum` is the square root of the sum of variances, as in the CLUES README, which is the SD
-    of the sum over tasks. `sd_of_average` divides it by the number of tasks, which is the SD of the
+    `sd_of_sum` is the square root of the sum of variances, as in the CLUES README; this is the SD
+    of the sum over tasks. `sd_of_average` divides it by the number of tasks to give the SD of the
     mean.
 
     >>> aggregate([50, 70], [3, 4])

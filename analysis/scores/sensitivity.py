@@ -1,4 +1,4 @@
-"""Sensitivity of human-performance cells to exclusions: the same cells under other rules.
+"""Sensitivity to exclusions: the human-performance cells recomputed under other inclusion rules.
 
 The main table includes completed participations that are in the analysis. Each rule here excludes
 more of them, or includes manually excluded ones. A cell that changes substantially is not robust.
@@ -28,14 +28,14 @@ from tasks.columns import NOTHING, Column
 from tasks.models import Example, Job
 
 TRAINING = (50, 60, 70, 80, 90)  # minimum mean S1 x 100 in the training step
-SECONDS = (1, 2, 5, 10)  # minimum median active seconds per example of the annotation step
+SECONDS = (1, 2, 5, 10)  # minimum median of active seconds per example in the annotation step
 QUESTIONS = ("seen_before", "ai_used")  # questions of the exit questionnaire
 UNLIKE_MODELS = "errors_unlike_models"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """An inclusion rule and the rows it keeps. `applies` is False if the rule has no effect."""
+    """An inclusion rule and the rows it keeps. `applies` is False if it would change nothing."""
 
     name: str
     label: str
@@ -84,7 +84,7 @@ RULES = (
          _unspoilt),
     *(
         Rule(f"training_s1>={minimum}", f"training S1 ≥ {minimum}",
-             # Zero-shot annotators cannot fail a training step.
+             # Zero-shot annotators have no training step that they could fail.
              partial(lambda low, people: people["analysed"] & ~(people["training_s1"] * 100 < low),
                      minimum))
         for minimum in TRAINING
@@ -106,19 +106,19 @@ def given(study: Study, kind: str, task: str = "") -> pd.DataFrame:
     rows = completed.answers().values_list(
         "turn__participation_id", "turn__example_id", "s1", "active_seconds"
     )
-    # Read into arrays. As Python rows, a million answers take far more memory.
+    # Read into arrays, because a million answers take far more memory as Python rows.
     fields = [("participation", "i8"), ("example", "i8"), ("s1", "f8"), ("seconds", "f8")]
     return pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))
 
 
 def people(study: Study, kind: str, task: str = "") -> pd.DataFrame:
-    """Return completed participations of one kind, including excluded ones.
+    """Return the completed participations of one kind, including excluded ones.
 
     Columns: participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN
-    at zero shots), seen_before and ai_used (yes, no, unsure, or "" if not answered), failed_checks
+    for zero-shot), seen_before and ai_used (yes, no, unsure, or "" if not answered), failed_checks
     and flagged (bool: any of the quality flags in annotators.csv), by_program (bool: a person with
-    an answer through the API), errors_agree (bool: with a model's more often than expected,
-    overlap.py; with `task`, of annotators in this task).
+    an answer sent through the API), errors_agree (bool: errors agree with a model's more often than
+    expected, see overlap.py; only for annotators in `task`, if given).
     """
     frame = frames.annotators(study)
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
@@ -140,8 +140,8 @@ def people(study: Study, kind: str, task: str = "") -> pd.DataFrame:
     return frame[[*columns, *QUESTIONS, "failed_checks", "flagged", "by_program", "errors_agree"]]
 
 
-# The scores of a task and shots, by participation and example (keys), the examples' contexts, and
-# the metric's minimum.
+# The scores for a task and shot count by participation and example (keys), the contexts of the
+# examples, and the lowest possible score under the metric.
 Scores = tuple[Any, list[str], float]
 
 
@@ -151,7 +151,7 @@ def scores(
     examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
     contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
     seats = people.set_index("participation")
-    # Use objects, because otherwise each table creates the same few names again.
+    # Use objects; otherwise, each table would create the same few names again.
     names = answers["participation"].map(seats["task"].astype(object))
     answers = answers.assign(task=names, shots=answers["participation"].map(seats["shots"]))
     cells = {}
@@ -184,12 +184,12 @@ def table(study: Study, kind: str) -> list[SimpleNamespace]:
 def available_rows(
     study: Study, kind: str, waits: bool = True
 ) -> tuple[list[SimpleNamespace], Job | None]:
-    """Return the table or, if `waits`, no rows and the job that has to compute them first."""
+    """Return the table or, if `waits` is set, possibly no rows and the job that computes them."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         order = [rule.name for rule in RULES]
         results = [findings.row_of(values) for part in job.result for values in part]
-        # Parts leave out this rule if no errors agree in their task: it keeps all annotators.
+        # Chunks omit this rule if no errors agree in their task, as it then keeps all annotators.
         tasks = {row.task for row in results if row.rule == UNLIKE_MODELS}
         kept = [row for row in results if row.rule == order[0] and row.task not in tasks]
         results += [SimpleNamespace(**vars(row) | {"rule": UNLIKE_MODELS}) for row in kept if tasks]
@@ -204,9 +204,9 @@ KIND = "sensitivity"
 
 
 def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
-    """Return the job that computes the table, or None for few answers, as `findings.job_of` does.
+    """Return the job that computes the table, like `findings.job_of`, or None for few answers.
 
-    Its inputs are what can change about completed participations and models' answers.
+    Its inputs are whatever can change about completed participations and the models' answers.
     """
     if findings.is_small(study, kind):
         return None
@@ -231,7 +231,7 @@ def parameters(study: Study, kind: str) -> dict[str, Any]:
     }
 
 
-@jobs.job(KIND, limit=timedelta(minutes=30))  # permutations of hundreds of annotators
+@jobs.job(KIND, limit=timedelta(minutes=30))  # permutation tests with hundreds of annotators
 def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     study, kind = findings.study_of(job), job.parameters["kind"]
     task = findings.tasks_of(job.parameters)[number]
@@ -241,7 +241,7 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
 
 
 def rows(study: Study, frame: pd.DataFrame, answers: pd.DataFrame) -> Iterator[SimpleNamespace]:
-    """Yield one row per rule, task with answers, and shots, from `people` and `given`."""
+    """Yield one row per rule, task with answers, and shot count, from `people` and `given`."""
     medians = answers.groupby("participation")["seconds"].median()
     frame = frame.assign(median_seconds=frame["participation"].map(medians))
     matrices = scores(study, frame[frame["participation"].isin(answers["participation"])], answers)
@@ -267,7 +267,7 @@ def rows(study: Study, frame: pd.DataFrame, answers: pd.DataFrame) -> Iterator[S
 def _row(
     task: str, shots: int, part: pd.DataFrame, completed: int, scores: Scores
 ) -> SimpleNamespace:
-    """Return these annotators' cell x 100 (NaN if undefined), without the name of a rule."""
+    """Return the cell x 100 for these annotators (NaN if undefined), without the rule's name."""
     values, n = 100 * part["score"], len(part)
     matrix, contexts, lowest = scores
     rows = np.ascontiguousarray(matrix.loc[part["participation"]])
@@ -284,9 +284,9 @@ def _row(
 
 
 def task_tables(rows: list[SimpleNamespace]) -> list[SimpleNamespace]:
-    """Return rules x shots for each task. Cells hold their text and whether the rule changed it.
+    """Return rules x shots for each task. Cells contain their text and whether the rule changed it.
 
-    `groups` holds each row of cells with its rules, which share the words before their minimums.
+    `groups` pairs each row of cells with its rules, whose names differ only in their minimums.
     """
     cells = {(row.task, row.rule, row.shots): row.text for row in rows}
     tables = []

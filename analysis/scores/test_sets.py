@@ -1,7 +1,7 @@
-"""Humans' and models' scores on whole test sets under any metric (tasks/metrics).
+"""Scores of humans and models on entire test sets, under any metric (tasks/metrics).
 
-S1 is stored with each answer. All other metrics are computed here from the text of answers,
-for annotators who answered the whole test file.
+S1 is stored with each answer. All other metrics are computed here from the text of the answers, but
+only for annotators who answered the entire test file.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ S1 = "S1"
 
 @dataclass(frozen=True)
 class TestFile:
-    """A task's test examples in file order, as metrics require them."""
+    """A task's test examples in file order, as required by the metrics."""
 
     task: Task
 
     @cached_property
     def rows(self) -> list[tuple[int, list[str], str]]:
-        """Return each example's (key, gold, context as text)."""
+        """Return (key, gold answers, context as text) for each example."""
         examples = self.task.test_split.examples.order_by("position")
         return [
             (pk, gold, str(context))
@@ -49,7 +49,7 @@ class TestFile:
         return max(counts, key=counts.__getitem__)
 
     def answers(self, texts: dict[int, Sequence[str]]) -> Answers | None:
-        """Combine strings by example with the gold, or return None if any are missing."""
+        """Pair each example's strings with its gold answers, or return None if any are missing."""
         if any(pk not in texts for pk in self.examples):
             return None
         card = self.task.card
@@ -73,7 +73,7 @@ def metrics_of(study: Study, task: Task) -> list[str]:
 
 
 def in_words(tasks: Iterable[Task]) -> str:
-    """Format the metrics on these tasks' cards, such as "S1" or "S1 (MNLI), ACC (SST-2)"."""
+    """Name the metrics on these tasks' cards, for example "S1" or "S1 (MNLI), ACC (SST-2)"."""
     names = grouped((task.card.metric, task.name) for task in tasks)
     if len(names) == 1:
         return next(iter(names))
@@ -81,7 +81,7 @@ def in_words(tasks: Iterable[Task]) -> str:
 
 
 def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int, Answers]:
-    """Return the answers to the test file by participation, if it was answered in full."""
+    """Map participations to their answers to the test file, omitting incomplete ones."""
     given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
     answers = Answer.objects.filter(
         turn__participation__in=participations,
@@ -96,7 +96,7 @@ def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int
 def answers_of_models(
     file: TestFile, predictions: Collection[PredictionFile]
 ) -> dict[int, Answers]:
-    """Return the predictions for the test file by prediction file (key)."""
+    """Map prediction files (keys) to their predictions for the test file."""
     given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
     rows = Prediction.objects.filter(file__in=predictions).order_by()
     for pk, example, texts in rows.values_list("file_id", "example_id", "predicted").iterator(5000):
@@ -115,14 +115,14 @@ Scored = dict[int, tuple[TestFile, SetScore]]  # by participation or prediction 
 def primary(
     participations: Sequence[int], tasks: Iterable[Task], is_linear: bool = False
 ) -> Scored:
-    """Return scores by participation under the task's metric, except for S1."""
+    """Return scores by participation under the task's metric, unless that is S1."""
     return _scored(tasks, lambda test: answers_of_people(test, participations), is_linear)
 
 
 def file_scores(
     files: PredictionFileQuerySet, tasks: Iterable[Task], is_linear: bool = False
 ) -> Scored:
-    """Return scores by file (key) under the task's metric, except for S1."""
+    """Return scores by prediction file (key) under the task's metric, unless that is S1."""
     return _scored(
         tasks, lambda test: answers_of_models(test, list(files.filter(task=test.task))), is_linear
     )
@@ -139,11 +139,11 @@ def _scored(
 
 
 def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
-    """Add `score`, each answer's part of the score under the metric on its task's card.
+    """Add `score`: the part that each answer contributes under the metric on its task's card.
 
     `frame` contains one row per answer in the annotation step, with participation and example
     (keys), task (name) and s1, which is that part under S1. The mean over an annotator's test set
-    is the score (tasks/metrics/test_sets.py). `lowest` is the metric's lowest possible value.
+    is the score (tasks/metrics/test_sets.py). `lowest` is the lowest possible value.
     """
     lowest = {task.name: METRICS[task.card.metric].lowest for task in study.tasks.all()}
     frame = frame.assign(score=frame["s1"], lowest=frame["task"].map(lowest))
@@ -155,7 +155,7 @@ def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], float]:
-    """Return each answer's part by (participation, example), for metrics other than S1."""
+    """Map (participation, example) to each answer's part, for metrics other than S1."""
     scores = primary(participations, study.tasks.all(), is_linear=True)
     return {
         (pk, example): part
@@ -164,21 +164,21 @@ def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], 
     }
 
 
-# Texts of answers, streamed in the order of the exported files.
+# The texts of answers, streamed in the order of the exported files.
 
-# This order keeps the spans of an answer together, in the order of the text.
+# This order keeps the spans of an answer together, in text order.
 SPAN_ORDER = ("answer_id", "segment", "start")
-# Answers per query for spans. SQLite allows at most 32,766 keys.
+# How many answers' spans to read per query. SQLite allows at most 32,766 keys.
 ANSWERS_PER_QUERY = 5000
 
 
 def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> list[str]:
-    """Return a stored answer's distinct strings in order, like GivenAnswer.texts."""
+    """Return the distinct strings of a stored answer in order, like GivenAnswer.texts."""
     return [label] if label else list(dict.fromkeys([*spans, *(values or ())]))
 
 
 def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]]:
-    """Yield (turn, distinct strings in order) for these spans, which must be in SPAN_ORDER."""
+    """Yield (turn, distinct strings in order) for spans that are sorted by SPAN_ORDER."""
     rows = spans.values_list("answer_id", "text").iterator(chunk_size=2000)
     for turn, group in itertools.groupby(rows, key=itemgetter(0)):
         yield turn, list(dict.fromkeys(text for _turn, text in group))
@@ -187,9 +187,9 @@ def texts_by_turn(spans: QuerySet[AnswerSpan]) -> Iterator[tuple[int, list[str]]
 def given_texts(answers: QuerySet[Answer]) -> Iterator[tuple[int, int, str, list[str], float]]:
     """Yield (participation, example, label, distinct strings in order, S1) for each answer.
 
-    Spans are read by answer key. With a subquery, PostgreSQL may read all spans once per answer
-    if its statistics are out of date. Values are read separately because most answers have
-    none, and reading them with each answer would cost a conversion.
+    Spans are looked up by answer key: given a subquery, PostgreSQL may read all spans once per
+    answer if its statistics are out of date. Values are read separately because most answers have
+    none, and reading them with each answer would add the cost of a conversion.
     """
     values = dict(answers.filter(values__isnull=False).order_by().values_list("turn_id", "values"))
     rows = answers.values_list(
@@ -210,13 +210,13 @@ def texts_of_upstream(study: Study) -> dict[int, list[str]]:
 
 
 def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
-    """Return the spans in the order of spans.csv, by answer, excluding upstream steps."""
+    """Return the spans sorted by answer, as in spans.csv, excluding upstream steps."""
     spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
     return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by(*SPAN_ORDER)
 
 
 def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int | None]]:
-    """Count splits by (task version key, shots). Zero shots give one run, without training."""
+    """Count splits by (task version key, shots). A zero-shot run counts as one split."""
     files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
     counts = Counter[tuple[int, int | None]](
         (task, shots) for task, shots in files.values_list("task_id", "shots") if shots is not None

@@ -1,7 +1,7 @@
-"""A difference with its test, for all tables of differences (shots, humans minus models).
+"""A difference with its test, as used in all tables of differences (shots, humans minus models).
 
-The numbers come from `analysis/stats/two_way.py`. They are in points of the score x 100
-under the metric on the task's card.
+The numbers come from `analysis/stats/two_way.py`. They are in points of the score x 100, under the
+metric on the task's card.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ ONE_SIDED = 0.9  # level of the interval for two one-sided tests at .05
 class Tested:
     """A difference in points with 95% and 90% intervals, or NaN if `no_interval` is set.
 
-    `people_se` and `people_df` are for other annotators on the same examples, and `se` and `df` for
-    other annotators on other examples. The interval is the wider of the two. `smallest_margin` is
-    half of the 90% interval because a smaller margin could not be shown even at a difference of 0.
-    `margin` is the design's margin, or NaN if the design does not have a margin.
+    `people_se` and `people_df` apply to other annotators on the same examples; `se` and `df` apply
+    to other annotators on other examples. The interval is the wider of the two. `smallest_margin`
+    is half of the 90% interval, because a smaller margin could not be shown even for a difference
+    of 0. `margin` comes from the design (NaN if not set).
     """
 
     difference: float
@@ -57,7 +57,7 @@ class Tested:
     def equivalence(self) -> str:
         """Return whether the 90% interval lies within the margin, or a dash without a margin.
 
-        Each row is tested at .05, so a false positive is more likely if there are several rows.
+        Each row is tested at .05, so with several rows, a false positive becomes more likely.
         """
         if math.isnan(self.margin) or self.no_interval:
             return NOTHING
@@ -71,7 +71,7 @@ AnyTested = TypeVar("AnyTested", bound=Tested)
 
 
 def numbers(estimate: Estimate) -> dict[str, Any]:
-    """Return an estimate's fields for Tested, in [0, 1], without Holm's correction or margin."""
+    """Return an estimate's fields for Tested, in [0, 1], before Holm's correction and margin."""
     scaled = {name: 100 * getattr(estimate, name) for name in ("value", "people_se", "se")}
     of_100 = replace(estimate, **scaled)
     low, high = of_100.interval()
@@ -85,7 +85,7 @@ def numbers(estimate: Estimate) -> dict[str, Any]:
 
 
 def judged(rows: Sequence[AnyTested], margin: float | None) -> list[AnyTested]:
-    """Add Holm's correction over the whole family and the design's margin to the rows."""
+    """Apply Holm's correction over the whole family, and add the design's margin to the rows."""
     adjusted = significance.holm([row.p for row in rows])
     bound = math.nan if margin is None else float(margin)
     return [
@@ -104,7 +104,7 @@ def _equivalence(row: Tested, margin: float) -> float:
 
 
 def interval_columns(question: str) -> list[Column]:
-    """Return columns for the difference with its 95% interval: one on the page, two in files."""
+    """Return columns for a difference with its 95% interval: one for the page, two for files."""
     meaning = f"95 % interval of the difference; it generalises to {question}"
     both_ends = f"{meaning}; {ASSUMES[2:]}"
     return [
@@ -166,12 +166,12 @@ DIFFERENCE = Column(
 )
 
 
-# Differences between numbers of shots: other annotators on the same test examples.
+# Differences between shot counts: other annotators on the same test examples.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast(Tested):
-    """A contrast between two of a task's numbers of shots.
+    """A contrast between two shot counts of the same task.
 
     `permutation_p` and `welch_p` are sensitivity analyses over annotators on the same examples.
     `floor` is the smallest p value that the permutation test can reach with so few annotators.
@@ -195,7 +195,7 @@ class Contrast(Tested):
 def contrasts(
     frame: pd.DataFrame, seed: int = 0, margin: float | None = None
 ) -> Sequence[Contrast]:
-    """Compare each pair of a task's shots, with Holm's correction over all pairs in the table.
+    """Compare each pair of a task's shot counts, with Holm's correction over the whole table.
 
     `frame` contains one row per answer in the annotation step: task, shots, annotator, example,
     context, score (test_sets.with_scores). `margin` is the equivalence margin in points.
@@ -208,7 +208,7 @@ def contrasts(
     return judged(rows, margin)
 
 
-_Arm = tuple[Any, list[Any], Any]  # matrix_of: scores, contexts, keys of examples
+_Arm = tuple[Any, list[Any], Any]  # as returned by matrix_of: scores, contexts, example keys
 
 
 def _contrast(task: str, fewer: int, more: int, few: _Arm, many: _Arm, seed: int) -> Contrast:

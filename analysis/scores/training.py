@@ -1,7 +1,7 @@
-"""Learning in the training step: S1 and its spread on blocks of equal training examples.
+"""Learning in the training step: S1 and its spread over blocks of the same training examples.
 
-Source: CLUES, appendix A.3. Table 8 covers the whole 20-shot training set for the 20- and
-30-shot groups, and Table 9 covers the 30-shot group's other ten examples.
+Source: CLUES, appendix A.3. Table 8 covers the entire 20-shot training set for the 20- and 30-shot
+groups, and Table 9 covers the other ten examples of the 30-shot group.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tasks.cards import place
 from tasks.columns import Column, shots_text
 from tasks.models import Example, Split
 
-# Maps (task key, number of the training split) to sizes to the content hashes of the file.
+# Maps (task key, training split) to a mapping from the file's size to its content hashes.
 Contents = dict[tuple[int, int | None], dict[int, set[str]]]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Training examples of one size: all ("in the 20") or new ("the 10 new examples of the 20")."""
+    """A block of training examples: all of a file ("in the 20") or only those new in it."""
 
     size: int
     smaller: int | None = None
@@ -44,13 +44,13 @@ class Block:
         return contents[self.size] - (contents[self.smaller] if self.smaller else set())
 
     def is_nested(self, contents: dict[int, set[str]], shots: int) -> bool:
-        """Return whether each file is in the next larger one, so that groups can be compared."""
+        """Return whether each file is part of the next larger one, as comparing groups requires."""
         sizes = sorted({self.smaller or self.size, self.size, shots})
         return all(contents[a] <= contents[b] for a, b in pairwise(sizes))
 
 
 def blocks(sizes: Sequence[int]) -> list[Block]:
-    """Return the blocks of training files with these sizes, in column order.
+    """Return the blocks for training files of these sizes, in column order.
 
     >>> [block.name for block in blocks([10, 20])]
     ['in the 10', 'in the 20', 'the 10 new examples of the 20']
@@ -63,7 +63,7 @@ def blocks(sizes: Sequence[int]) -> list[Block]:
 
 
 def _contents(study: Study) -> tuple[Contents, dict[int, str]]:
-    """Return the hashes in each training file, and the hash of each example by its key."""
+    """Return the content hashes in each training file, and each example's hash by its key."""
     examples = Example.objects.filter(
         split__task__in=study.tasks.all(),
         split__kind=Split.Kind.TRAIN,
@@ -103,7 +103,7 @@ def columns(rows: Sequence[SimpleNamespace]) -> list[Column]:
     ]  # fmt: skip
 
 
-# Columns for the rows of `block_scores`.
+# Columns for the result of `block_scores`.
 BLOCK_SCORES = [
     Column("kind", meaning="person, simulated or model"),
     Column("task", meaning="name of the task"),
@@ -133,10 +133,10 @@ def block_scores(study: Study) -> list[SimpleNamespace]:
 
 
 def training(study: Study, kind: str = Kind.PERSON) -> list[SimpleNamespace]:
-    """Return each group's S1 on each block's training examples, in column order.
+    """Return each group's S1 on the training examples of each block, in column order.
 
-    Scores are first averaged over the block's examples. The mean and SDs are over annotators
-    who completed and are in the analysis.
+    Scores are first averaged over the examples of the block. The mean and SDs are over annotators
+    who completed the study and are in the analysis.
     """
     contents, hashes = _contents(study)
     answers = frames.answers_in_order(study, kind, Step.TRAINING)
@@ -174,9 +174,9 @@ def _score(
     given: pd.DataFrame,
     n: int,
 ) -> SimpleNamespace:
-    """Return a group's mean S1 x 100 on a block. `given` contains its n annotators' answers.
+    """Return a group's mean S1 x 100 on a block. `given` contains the answers of its n annotators.
 
-    The mean is NaN if the group did not see the block or if files are not nested.
+    The mean is NaN if the group did not see the block or if the files are not nested.
     """
     is_met = block.size <= scenario.shots
     nested = block.is_nested(contents, scenario.shots)
