@@ -1,4 +1,4 @@
-"""Statistics as pure functions on numbers and sets, without Django or our models.
+"""Statistics as pure functions on numbers and sets, independent of Django and our models.
 
-Start with uncertainty.py. docs/statistics.md gives formulas and sources.
+Start with uncertainty.py. Formulas and sources are in docs/statistics.md.
 """

@@ -1,9 +1,9 @@
 """Agreement between annotators, and the answer they give as a group (pure).
 
-A unit is the list of answers to one example, where each answer is a set of strings. Under
-every distance, two empty sets are equal and an empty set is as far as possible from any
-other set. Units with fewer than two answers are ignored. Sources: Krippendorff 2011,
-"Computing Krippendorff's alpha-reliability"; Passonneau 2006 for MASI.
+A unit is the list of answers to one example, where each answer is a set of strings. Under every
+distance, two empty sets are equal, and an empty set is as far as possible from any non-empty set.
+Units with fewer than two answers are ignored. Sources: Krippendorff 2011, "Computing Krippendorff's
+alpha-reliability"; for MASI, Passonneau 2006.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def jaccard(first: Answer, second: Answer) -> float:
 def masi(first: Answer, second: Answer) -> float:
     """Return 1 - J M. M is 1 for equal sets, 2/3 for a subset, 1/3 for an overlap, otherwise 0.
 
-    The empty set is a subset of every set but shares nothing with it, so J is 0.
+    The empty set is a subset of every set but has no element in common with it, so J is 0.
     """
     if first == second:
         return 0.0
@@ -75,14 +75,14 @@ def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> 
 
 def observed_disagreement(unit: Sequence[Hashable], distance: Distance = nominal) -> float | None:
     """Return the mean distance over all pairs of answers to one example, or None without pairs."""
-    # Most units are nearly unanimous, so compute each pair of different answers only once.
+    # Most units are nearly unanimous, so compute each pair of distinct answers only once.
     counts, pairs = Counter(unit), math.comb(len(unit), 2)
     apart = (counts[a] * counts[b] * distance(a, b) for a, b in itertools.combinations(counts, 2))
     return sum(apart) / pairs if pairs else None
 
 
 def _between_sets(values: Counter[Any], distance: Distance) -> float:
-    """Return the sum over ordered pairs. Pairs without a common string are at distance 1."""
+    """Return the sum over ordered pairs. Pairs with no string in common are at distance 1."""
     holding = defaultdict(list)
     for value in values:
         for text in value:
@@ -93,7 +93,7 @@ def _between_sets(values: Counter[Any], distance: Distance) -> float:
     total = sum(values.values())
     apart = total**2 - sum(count**2 for count in values.values())
     shares = (2 * values[a] * values[b] * (1 - distance(a, b)) for a, b in map(tuple, near))
-    return apart - math.fsum(shares)  # the pairs have no order
+    return apart - math.fsum(shares)  # each unordered pair counts twice
 
 
 def pairwise_s1(unit: Sequence[Answer]) -> float | None:
@@ -109,15 +109,15 @@ def mean_pairwise_s1(units: Iterable[Sequence[Answer]]) -> float | None:
 
 # Classical item analysis: how well items discriminate between respondents (numpy only, pure).
 
-FOR_2PL = 20  # approximate minimum number of respondents for a two-parameter model
+FOR_2PL = 20  # approximate minimum number of respondents for fitting a two-parameter model
 
 
 def item_rest(scores: np.ndarray) -> list[float]:
     """Return each item's item-rest correlation in a complete respondents x items matrix.
 
-    It is Pearson's r across respondents between the score on the item and the mean over all
-    other items. It is NaN for fewer than three respondents or two items, and if either does not
-    vary. An item that all respondents answer correctly does not discriminate between them.
+    This is Pearson's r across respondents between the score on the item and the mean over all other
+    items. It is NaN for fewer than three respondents or two items, or if either variable is
+    constant. An item that all respondents answer correctly does not discriminate between them.
     """
     respondents, items = scores.shape
     if respondents < 3 or items < 2:
@@ -131,23 +131,23 @@ def item_rest(scores: np.ndarray) -> list[float]:
         return list(map(float, np.where(varies, np.clip(together / scale, -1, 1), math.nan)))
 
 
-# One answer from several: the answer of the group instead of its members (pure). CLUES scores
-# individuals, while Nangia and Bowman 2019 and SuperGLUE score the majority of five. These
-# quantities differ and are never in the same table.
+# Aggregating several answers: the answer of the group rather than of its members (pure). CLUES
+# scores individuals, whereas Nangia and Bowman 2019 and SuperGLUE score the majority of five. These
+# are different quantities, so they never appear in the same table.
 
 AnyAnswer = TypeVar("AnyAnswer", bound=Hashable)
-ROUNDS = 1000  # maximum rounds of expectation and maximisation
-PRIOR = 2.0  # pseudo-counts of each kind of answer in Dawid and Skene
+ROUNDS = 1000  # maximum number of rounds of expectation and maximisation
+PRIOR = 2.0  # Dawid-Skene pseudo-counts for each kind of answer
 
 
 def majority_set(answers: Sequence[frozenset[str]]) -> frozenset[str]:
-    """Return the strings that more than half of the annotators chose. They must match exactly."""
+    """Return the strings that more than half of the annotators chose, compared exactly."""
     votes = Counter(text for answer in answers for text in answer)
     return frozenset(text for text, count in votes.items() if 2 * count > len(answers))
 
 
 def plurality(answers: Sequence[AnyAnswer]) -> AnyAnswer | None:
-    """Return the answer that most annotators gave, or None for a tie."""
+    """Return the answer that most annotators gave, or None if there is a tie."""
     ranked = Counter(answers).most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None
@@ -159,8 +159,8 @@ def majorities_of_others(
 ) -> list[frozenset[str] | None]:
     """Return, for each answer to one example, the majority of all other answers.
 
-    A majority is None without other answers or if they tie. Sets of strings always have
-    a majority, which is empty if no string was chosen by more than half of the others.
+    A majority is None without other answers, or if they tie. Sets of strings always have a
+    majority, which is empty if no string was chosen by more than half of the others.
     """
     number = len(answers) - 1
     if not number:
@@ -178,20 +178,20 @@ def majorities_of_others(
 def dawid_skene(
     votes: Sequence[Mapping[str, Sequence[str]]], tolerance: float = 1e-8, prior: float = PRIOR
 ) -> tuple[list[dict[str, float]], dict[str, float]]:
-    """Return each example's label posteriors and the labels' shares (Dawid and Skene 1979).
+    """Return each example's label posteriors and the label shares (Dawid and Skene 1979).
 
-    `votes` contains one mapping of annotators to labels per example. An annotator may have
-    several votes. For examples without votes, the posterior is the shares. EM starts from the
-    vote shares and finds the mode under a symmetric Dirichlet(1 + prior) on the labels' shares
-    and on each annotator's confusions, which adds `prior` pseudo-counts of each kind. A prior of
-    0 is the paper's maximum likelihood, which three annotators barely identify. Raises ValueError
+    `votes` contains one mapping from annotators to labels per example. An annotator may have
+    several votes. For examples without votes, the posterior equals the shares. EM starts from the
+    vote shares and finds the mode under a symmetric Dirichlet(1 + prior) on the label shares and on
+    each annotator's confusions, which adds `prior` pseudo-counts of each kind. A prior of 0 gives
+    the paper's maximum likelihood, which three annotators barely identify. Raises ValueError
     without votes. It is implemented here because no maintained package offers it separately.
     """
     labels = sorted({label for unit in votes for choices in unit.values() for label in choices})
     people = sorted({person for unit in votes for person in unit})
     if not labels:
         raise ValueError("no votes")
-    # counts[e, p, l] is how often annotator p gave label l to example e.
+    # counts[e, p, l] is the number of times annotator p labelled example e as l.
     counts = np.zeros((len(votes), len(people), len(labels)))
     for example, unit in enumerate(votes):
         for person, choices in unit.items():
@@ -215,7 +215,7 @@ def _shares(posterior: np.ndarray, prior: float) -> np.ndarray:
 
 def _updated(posterior: np.ndarray, counts: np.ndarray, prior: float) -> np.ndarray:
     """Return the posterior after one EM round: update shares and confusions, then apply Bayes."""
-    # confusion[p, t, l] is how often annotator p gives l if t is true.
+    # confusion[p, t, l] is how often annotator p answers l when the true label is t.
     confusion = np.einsum("et,epl->ptl", posterior, counts) + prior
     totals = confusion.sum(2, keepdims=True)
     confusion = np.divide(confusion, totals, out=np.zeros_like(confusion), where=totals > 0)
@@ -227,9 +227,9 @@ def _updated(posterior: np.ndarray, counts: np.ndarray, prior: float) -> np.ndar
     return following / following.sum(1, keepdims=True)
 
 
-# The highlights of several annotators in one text (pure). Offsets are code points. A text is split
-# into runs at each start and end of a highlight or gold text, so that within a run the same
-# annotators highlighted every character.
+# Several annotators' highlights in one text (pure). Offsets are code points. The text is split into
+# runs wherever a highlight or gold answer starts or ends, so that every character of a run was
+# highlighted by the same annotators.
 
 Who = TypeVar("Who")
 Place = tuple[int, int]
@@ -237,7 +237,7 @@ LEVELS = 4
 
 
 class Run(NamedTuple, Generic[Who]):
-    """A run of text and its annotators. `opens` and `closes` count gold texts at its ends."""
+    """A run of text and its annotators. `opens` and `closes` count the gold answers at its ends."""
 
     start: int
     end: int
@@ -251,9 +251,9 @@ class Run(NamedTuple, Generic[Who]):
 def runs(
     text: str, highlights: Mapping[Who, Sequence[Place]], gold: Sequence[Place]
 ) -> list[Run[Who]]:
-    """Split a text at the ends of all highlights and gold places, given as (start, end).
+    """Split a text at the ends of all highlights and gold answers, given as (start, end).
 
-    Joining the runs gives the text. An annotator with overlapping highlights is counted once.
+    Joining the runs gives the text again. An annotator with overlapping highlights is counted once.
     """
     places = [*gold, *itertools.chain.from_iterable(highlights.values())]
     cuts = sorted({0, len(text), *itertools.chain.from_iterable(places)})
@@ -273,7 +273,7 @@ def _covers(places: Sequence[Place], start: int, end: int) -> bool:
 
 
 def level(count: int, n: int) -> int:
-    """Return the class for a share of annotators: 0 for none, 1 up to a quarter, ... 4."""
+    """Return a level for a share of annotators: 0 for none, 1 for up to a quarter, ... 4."""
     return -(-LEVELS * count // n) if n else 0
 
 
@@ -283,7 +283,7 @@ class Group(NamedTuple, Generic[Who]):
 
 
 def groups(answers: Iterable[tuple[Who, Sequence[str]]]) -> list[Group[Who]]:
-    """Group equal sets of strings, most frequent first, using the first answer's strings."""
+    """Group equal sets of strings, most frequent first, spelled as in the first answer."""
     by_texts: dict[frozenset[str], list[tuple[Who, Sequence[str]]]] = defaultdict(list)
     for annotator, texts in answers:
         by_texts[frozenset(texts)].append((annotator, texts))

@@ -1,13 +1,13 @@
 """ARG: annotators' average relative gain on unseen tasks after upstream training (pure).
 
-CrossFit (Ye, Lin, Ren 2021) defines ARG as the mean over tasks of (new - base) / base and
-does not specify the order in which annotators or seeds are averaged. Here, scores are first
-averaged over the annotators in an arm. Then a ratio is computed per task, and finally the
-mean over tasks. The arms have different annotators, so both means in a ratio are noisy.
-Tasks and their test examples are fixed, so the intervals generalise to other annotators on
-these tasks. ARG covers all tasks in the design or is undefined. A mean over only the tasks
-whose base is far enough from zero would select high bases by chance and underestimate their
-gain. Scores are in the unit of the task's metric. A gain of 1 is 100%.
+CrossFit (Ye, Lin, Ren 2021) defines ARG as the mean over tasks of (new - base) / base and does not
+specify the order in which annotators or seeds are averaged. Here, scores are first averaged over
+the annotators of an arm; then a ratio is computed for each task; and finally the ratios are
+averaged over tasks. Because the arms have different annotators, both means in a ratio are noisy.
+Tasks and their test examples are fixed, so the intervals generalise to other annotators on these
+tasks. ARG covers all tasks in the design or is undefined. A mean over only the tasks whose base is
+far enough from zero would select high bases by chance and underestimate their gain. Scores are in
+the unit of the task's metric. A gain of 1 is 100%.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from analysis.heavy import np, pd
 from analysis.stats.distributions import t_quantile, t_tail
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, TAIL, Z, sd, wilson
 
-LOWEST_BASE = 0.01  # for a metric whose best value is 1
-REFUSED = "a task has no relative gain"  # in this case, ARG is undefined
-MIN_BASE_IN_SE = 4.0  # a base closer to zero, in its standard errors, is not used as a divisor
+LOWEST_BASE = 0.01  # for a metric whose maximum is 1
+REFUSED = "a task has no relative gain"  # the reason given if ARG is undefined
+MIN_BASE_IN_SE = 4.0  # in standard errors; a base closer to zero than this is not used as a divisor
 NONE = (math.nan, math.nan)
 # (unseen task, scores of annotators in the base arm, scores in the new arm)
 Scores = tuple[str, Sequence[float], Sequence[float]]
@@ -31,7 +31,7 @@ Scores = tuple[str, Sequence[float], Sequence[float]]
 
 @dataclass(frozen=True)
 class TaskGain:
-    """One unseen task. `relative` is NaN if `refused` says why; `difference` is always defined."""
+    """The gain on one unseen task. `relative` is NaN if `refused` gives a reason."""
 
     task: str
     base: float
@@ -51,7 +51,7 @@ class TaskGain:
         return math.nan if self.refused else self.difference / self.base
 
     def parts(self) -> tuple[tuple[float, int], tuple[float, int]]:
-        """Return what each arm (new, base) adds to the variance of `relative`, with its df."""
+        """Return how much each arm (new, base) adds to the variance of `relative`, with its df."""
         new = (self.new_sd / self.base) ** 2 / self.new_people
         base = (self.new * self.base_sd / self.base**2) ** 2 / self.base_people
         return (new, self.new_people - 1), (base, self.base_people - 1)
@@ -66,9 +66,9 @@ class TaskGain:
 class Arg:
     """The ARG and the difference over all tasks. ARG requires a ratio for every task.
 
-    Intervals are (low, high), or NaN if `why_no_interval` gives a reason. `method` names the
-    interval for `arg`, and `p` is below .05 if that interval excludes 0. `bootstrap` requires ten
-    or more annotators in each arm of each task.
+    Intervals are (low, high), or NaN if `why_no_interval` gives a reason. `method` names the method
+    behind the interval for `arg`, and `p` is below .05 if that interval excludes 0. `bootstrap`
+    requires at least ten annotators in each arm of each task.
     """
 
     gains: tuple[TaskGain, ...]
@@ -87,7 +87,7 @@ class Arg:
 
 
 def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGain:
-    """Return one task's gain from the scores in each arm. Raises ValueError for an empty arm."""
+    """Return a task's gain, given the scores in each arm. Raises ValueError for an empty arm."""
     if not len(base) or not len(new):
         raise ValueError(f"{task}: an arm without participants has no mean")
     mean, spread = float(np.mean(base)), sd(base)
@@ -99,7 +99,7 @@ def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGai
 
 
 def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
-    """Return why the base arm's mean cannot be a divisor, or "" if it can."""
+    """Return why the base arm's mean cannot be used as a divisor, or "" if it can."""
     if math.isnan(base):
         return "the base is undefined"
     if base <= 0:
@@ -114,7 +114,7 @@ def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
 def average_relative_gain(
     tasks: Sequence[Scores], seed: int = 0, resamples: int = RESAMPLES
 ) -> Arg:
-    """Return the ARG with 95% intervals. Raises ValueError without tasks or with an empty arm."""
+    """Return the ARG with 95% intervals. Raises ValueError without tasks or for empty arms."""
     if not tasks:
         raise ValueError("no unseen task")
     gains = tuple(task_gain(*task) for task in tasks)
@@ -136,7 +136,7 @@ def average_relative_gain(
 
 
 def change(fewer: Sequence[Scores], more: Sequence[Scores]) -> Arg:
-    """Return the ARG and the difference at `more` shots minus those at `fewer`, on the same tasks.
+    """Return how the ARG and the difference change from `fewer` to `more` shots on the same tasks.
 
     All arms have different annotators, so variances add up. Raises ValueError for an empty arm.
     """
@@ -157,7 +157,7 @@ def change(fewer: Sequence[Scores], more: Sequence[Scores]) -> Arg:
 
 
 def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int]]) -> str:
-    """Return why the ARG lacks an interval, or "". `parts` holds each arm's (variance, df)."""
+    """Return why the ARG has no interval, or "". `parts` contains each arm's (variance, df)."""
     if any(min(gain.base_people, gain.new_people) < 2 for gain in gains):
         return "an arm has one annotator"
     if any(math.isnan(gain.difference) for gain in gains):
@@ -168,7 +168,7 @@ def _why_no_interval(gains: Sequence[TaskGain], parts: Sequence[tuple[float, int
 
 
 def _around_difference(value: float, gains: Sequence[TaskGain], tasks: int) -> tuple[float, float]:
-    """Return the t interval for a mean difference, or NaN if there is none."""
+    """Return the t interval for a mean difference, or NaN if it has none."""
     parts = [part for gain in gains for part in gain.parts_of_difference()]
     return NONE if _why_no_interval(gains, parts) else _t_interval(value, parts, tasks)
 
@@ -193,7 +193,7 @@ def _t_interval(
 
 
 def _p(value: float, gains: Sequence[TaskGain]) -> float:
-    """Return the two-sided p for no gain, from the same t distribution as the interval."""
+    """Return the two-sided p value for no gain, from the same t distribution as the interval."""
     parts = [part for gain in gains for part in gain.parts()]
     df, noise = satterthwaite(parts), parts
     if len(gains) == 1:  # at a gain of 0, Fieller's condition compares the means
@@ -203,12 +203,12 @@ def _p(value: float, gains: Sequence[TaskGain]) -> float:
 
 
 def satterthwaite(parts: Sequence[tuple[float, int]]) -> float:
-    """Return the degrees of freedom for a sum of independent variances (Satterthwaite 1946)."""
+    """Return the degrees of freedom of a sum of independent variances (Satterthwaite 1946)."""
     return sum(v for v, _df in parts) ** 2 / sum(v * v / df for v, df in parts if v)
 
 
 def fieller(gain: TaskGain) -> tuple[float, float]:
-    """Return Fieller's 95% interval for one task's relative gain, or NaN if unbounded.
+    """Return Fieller's 95% interval for the relative gain on one task, or NaN if it is unbounded.
 
     The interval contains the ratios r of the two means for which (new - r · base)² <= t² (var new +
     r² var base), minus 1. t has Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
@@ -224,7 +224,7 @@ def fieller(gain: TaskGain) -> tuple[float, float]:
 
 
 def bootstrap(tasks: Sequence[Scores], seed: int, resamples: int) -> tuple[float, float]:
-    """Return the ARG's percentile interval, resampling the annotators in each arm of each task."""
+    """Return the ARG's percentile interval from resampling annotators in each arm of each task."""
     draw = np.random.default_rng(seed)
     totals = np.zeros(resamples)
     for _task, base, new in tasks:
@@ -267,7 +267,7 @@ class Correlation:
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
-    """Return the rank correlation between two lists, with mean ranks for ties.
+    """Return the rank correlation between two lists, using mean ranks for ties.
 
     The interval is Fisher's, with the standard error of Bonett and Wright (2000). `p` comes from
     the t test.
@@ -288,11 +288,11 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
 
 
 def half_width(plans: Sequence[TaskGain], people: int, *, t: bool) -> float:
-    """Return half the 95% interval of an ARG with `people` annotators per arm and task.
+    """Return half the width of an ARG's 95% interval, given `people` annotators per arm and task.
 
-    `plans` contain the expected means and the SDs between annotators. Their numbers of
-    annotators are ignored. If `t` is true, the t quantile is used, as in the interval.
-    Otherwise, the normal quantile is used.
+    `plans` contain the expected means and the SDs between annotators; their annotator counts are
+    ignored. If `t` is true, the quantile is that of t, as in the reported interval. Otherwise, it
+    is that of the normal distribution.
     """
     parts = _planned_parts(plans, people)
     quantile = t_quantile(TAIL, satterthwaite(parts)) if t else Z
@@ -305,7 +305,7 @@ def _planned_parts(plans: Sequence[TaskGain], people: int) -> list[tuple[float, 
 
 
 def people_needed(width: float, plans: Sequence[TaskGain], *, t: bool = True) -> int:
-    """Return the fewest annotators per arm and task for an ARG within ± `width` (0.05 means ± 5%).
+    """Return how many annotators per arm and task estimate ARG within ± `width` (0.05 means ± 5%).
 
     Raises ValueError without tasks, if no SD or width is above 0, or if a base cannot be a divisor.
     """
@@ -315,7 +315,7 @@ def people_needed(width: float, plans: Sequence[TaskGain], *, t: bool = True) ->
         raise ValueError("planning requires an SD between participants")
     unit = math.sqrt(sum(v for v, _df in _planned_parts(plans, 1))) / len(plans)
     people = max(2, math.ceil((Z * unit / width) ** 2 - 1e-9))
-    # No t interval is narrower than the normal one, so start at its number.
+    # A t interval is never narrower than the normal one, so start from the latter's number.
     while t and half_width(plans, people, t=True) > width:
         people += 1
     return people

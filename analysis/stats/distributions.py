@@ -1,8 +1,8 @@
-"""Tails and quantiles of distributions, nodes for an integral, and a root (numpy only, pure).
+"""Distribution tails and quantiles, quadrature nodes, and root finding (numpy only, pure).
 
 Densities are integrated by Gauss-Legendre quadrature, in a variable in which they are smooth and
-nearly normal, up to where they are e^-37 of their largest value (less than rounding). They are
-divided by their whole area, so no gamma function is needed. The tests compare all with scipy.
+nearly normal, up to where they are e^-37 of their maximum (less than rounding). They are divided by
+their total area, so no gamma function is needed. The tests compare everything with scipy.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from typing import Any
 from analysis.heavy import np
 
 EXPONENT = 37
-STEPS, LIMIT = 2048, 9  # of the normal table: steps per SD, and its last SD
+STEPS, LIMIT = 2048, 9  # of the table of normal probabilities: steps per SD, and its last SD
 
 
 @cache
 def _legendre(number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return Gauss's nodes and weights on (0, 1)."""
+    """Return Gauss-Legendre nodes and weights on (0, 1)."""
     nodes, weights = np.polynomial.legendre.leggauss(number)
     return (nodes + 1) / 2, weights / 2
 
 
 @cache
 def _normal_table() -> np.ndarray:
-    """Return the coefficients of Taylor's series of P(Z <= x) by power, around many x."""
+    """Return the Taylor coefficients of P(Z <= x), by power, around many values of x."""
     x = np.arange(-LIMIT * STEPS, LIMIT * STEPS + 1) / STEPS
     density = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
-    density[[0, -1]] = 0  # constant beyond
+    density[[0, -1]] = 0  # treated as constant beyond
     below = [math.erfc(-x) / 2 for x in (x / math.sqrt(2)).tolist()]
     return np.array([below, density, -x / 2 * density, (x**2 - 1) / 6 * density])
 
 
 def normal_cdf(x: np.ndarray) -> np.ndarray:
-    """Return P(Z <= x) for an array of finite numbers. Below -9, it is that of -9 (1e-19).
+    """Return P(Z <= x) for an array of finite numbers. Values below -9 are treated as -9 (1e-19).
 
-    Taylor's series of third order around the nearest of many x, whose values are from `math.erfc`.
+    Uses a third-order Taylor series around the nearest tabulated x, with values from `math.erfc`.
     """
     place = np.rint(x * STEPS)
     index, gap = (place + LIMIT * STEPS).astype(int), x - place / STEPS
@@ -54,7 +54,7 @@ def _density(s: np.ndarray, df: np.ndarray) -> np.ndarray:
 
 
 def _beyond(s: np.ndarray, df: np.ndarray) -> np.ndarray:
-    """Return the area of `_density` beyond s >= 0."""
+    """Return the area under `_density` beyond s >= 0."""
     nodes, weights = _legendre(36)
     width = EXPONENT / (s + np.sqrt(s**2 + EXPONENT))
     return width * (_density(s[..., None] + width[..., None] * nodes, df[..., None]) @ weights)
@@ -71,12 +71,12 @@ def t_tail(t: Any, df: Any) -> np.ndarray:
 def t_quantiles(p: float, df: np.ndarray) -> np.ndarray:
     """Return t with P(T <= t) = p for Student's t with df >= 1 (any shape), for 0 < p < 1.
 
-    Halley's method on the logarithm of the tail, from the approximation of Wallace (1959).
+    Uses Halley's method on the logarithm of the tail, starting as in Wallace (1959).
     """
     tail, df, step = min(p, 1 - p), np.minimum(df, 1e300), math.inf
     s = max(-NormalDist().inv_cdf(tail), 1e-9) / math.sqrt(2) * (8 * df + 3) / (8 * df + 1)
     target = 2 * tail * _beyond(np.zeros_like(s), df)
-    while np.any(np.abs(step) > 1e-5):  # the next error is its third power
+    while np.any(np.abs(step) > 1e-5):  # the error is cubed in each step
         beyond, x = _beyond(s, df), 2 * s**2 / df
         hazard = _density(s, df) / beyond
         step = np.log(beyond / target) / hazard
@@ -87,15 +87,15 @@ def t_quantiles(p: float, df: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=4096)
 def t_quantile(p: float, df: float) -> float:
-    """Return `t_quantiles` for one number of degrees of freedom."""
+    """Return `t_quantiles` for a single number of degrees of freedom."""
     return float(t_quantiles(p, np.array(df)))
 
 
 def gamma_quantiles(p: np.ndarray, a: float) -> np.ndarray:
     """Return x with P(X <= x) = p for the gamma distribution with shape a and scale 1.
 
-    `p` has one dimension, from 0.001 to 0.999; a is from 1/2 to 1e7. The variable is u = sqrt(x).
-    Newton's method begins at that edge of one of 64 panels where the density is larger.
+    `p` is one-dimensional, from 0.001 to 0.999; a is between 1/2 and 1e7. The variable is u =
+    sqrt(x). Newton's method starts at the edge of one of 64 panels at which the density is larger.
     """
     nodes, weights = _legendre(8)
     middle, reach, step = math.sqrt(a), math.sqrt(EXPONENT) + 0.5, math.inf
@@ -111,7 +111,7 @@ def gamma_quantiles(p: np.ndarray, a: float) -> np.ndarray:
     target, at_edges = p * below[-1], density(edges)
     panel = np.searchsorted(below, target) - 1
     u = edges[panel + (at_edges[panel] < at_edges[panel + 1])]
-    while np.any(np.abs(step) > 1e-8):  # the next error is its square
+    while np.any(np.abs(step) > 1e-8):  # the error is squared in each step
         step = (below[panel] + area(edges[panel], u - edges[panel]) - target) / density(u)
         u = u - step
     return u**2
@@ -121,7 +121,7 @@ def gamma_quantiles(p: np.ndarray, a: float) -> np.ndarray:
 def beta_nodes(number: int, df: float) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes and weights for integrals over a share with beta(df / 2, df / 2), df >= 1.
 
-    The eigenvalues of the recurrence of Gegenbauer polynomials (Golub and Welsch 1969).
+    These are derived from the eigenvalues of the Gegenbauer recurrence (Golub and Welsch 1969).
     """
     k = np.arange(2, number)
     squares = [1 / (df + 1), *(k * (k + df - 2) / (2 * k + df - 1) / (2 * k + df - 3))]
@@ -130,9 +130,9 @@ def beta_nodes(number: int, df: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return x with function(x) = 0, to 1e-12. Its signs at `low` and `high` must differ.
+    """Return x with function(x) = 0, to 1e-12. The signs at `low` and `high` must differ.
 
-    False position with the weights of Anderson and Björck (1973).
+    Uses false position, weighted as proposed by Anderson and Björck (1973).
     """
     at_low, at_high = function(low), function(high)
     while abs(step := at_high * (high - low) / (at_high - at_low)) > 1e-12 + 4e-16 * abs(high):

@@ -1,11 +1,11 @@
 """Test whether an annotator makes the same errors as a model more often than expected (pure).
 
-Answers are coded for each example: 0 is right, each distinct wrong answer has a positive number,
-and UNKNOWN means that the model's answer is missing. Under the null hypothesis, annotators are
-interchangeable except for their number of errors: each example keeps its wrong answers, and chance
-decides which annotators gave them. The p value is therefore computed by permuting the answers
+Answers are coded for each example: 0 means correct, each distinct wrong answer has a positive
+number, and UNKNOWN means that the model's answer is missing. Under the null hypothesis, annotators
+are interchangeable except for their number of errors: each example keeps its wrong answers, and
+chance decides which annotators gave them. The p value is therefore computed by permuting answers
 within examples while preserving each annotator's number of errors. Otherwise, careful annotators,
-whose few errors are on examples that are also hard for models, would have small p values.
+whose few errors are on examples that are also hard for models, would get small p values.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from analysis.stats.uncertainty import ROUNDING, wilson
 
 UNKNOWN = -1
 FEWEST_ANNOTATORS = 3
-FEWEST_ERRORS = 5  # errors of the annotator, and of the model
-DRAWS = 250  # maximum permutations per annotator; Holm's first step requires 100 for 1 %
+FEWEST_ERRORS = 5  # required of both the annotator and the model
+DRAWS = 250  # maximum number of permutations per annotator; Holm's first step requires 100 for 1 %
 CHAINS = 250  # permutations drawn at once
-BLOCK = 5  # chains traded at once: their arrays fit in a processor's cache
-ENOUGH = 20  # stop after this many permutations that reach the observed value
-TRADES = 2  # rounds of trades between the permutations of a chain
+BLOCK = 5  # chains traded at once, so that their arrays fit in the processor's cache
+ENOUGH = 20  # stop once this many permutations have reached the observed value
+TRADES = 2  # rounds of trades between two permutations of a chain
 
 
 @dataclass(frozen=True)
 class Overlap:
     """An annotator's overlap with a model on examples that the model is known to have answered.
 
-    `same` is the number of the annotator's `errors` that are exactly the model's wrong answer,
-    and `share` is same / errors. `others` is the other annotators' mean share on the same
-    examples. `low` and `high` limit the 95% interval for the difference. An example is telling
-    if the model is wrong and more than half of the annotators are right. On `telling_same` of
-    these, the annotator gave the model's answer. `telling_others` is the other annotators' mean
-    share. If `why_not` gives a reason, all numbers except counts are NaN.
+    `same` is the number of the annotator's `errors` that match the model's wrong answer exactly,
+    and `share` is same / errors. `others` is the other annotators' mean share on the same examples.
+    `low` and `high` limit the 95% interval for the difference. An example is telling if the model
+    is wrong but most annotators are correct. On `telling_same` of these, the annotator gave the
+    model's answer; `telling_others` is the others' mean share. If `why_not` gives a reason, all
+    numbers except counts are NaN.
     """
 
     errors: int
@@ -54,7 +54,7 @@ class Overlap:
 
 
 class _Model:
-    """A model's errors: examples, wrong answers and the number of annotators who gave them."""
+    """A model's errors: examples, wrong answers, and how many annotators gave each of them."""
 
     def __init__(self, model: np.ndarray, people: np.ndarray) -> None:
         self.known, self.places = model != UNKNOWN, np.flatnonzero(model > 0)
@@ -64,7 +64,7 @@ class _Model:
         self.annotators, self.others = len(people), max(len(people) - 1, 1)
 
     def excess(self, people: np.ndarray) -> np.ndarray:
-        """Count each annotator's errors that match the model's, minus the others' mean."""
+        """Count each annotator's errors that match the model's, minus the mean over the others."""
         columns = people.take(self.places, axis=-1)
         matches = np.count_nonzero(columns == self.answers, axis=-1)
         with_others = np.einsum("...e,e", columns > 0, self.given)
@@ -93,13 +93,13 @@ class _Model:
 def overlaps(
     people: np.ndarray, models: Collection[np.ndarray], seed: int = 0
 ) -> list[list[Overlap]]:
-    """Return overlaps by model, then annotator, from codes (annotators x examples, examples)."""
+    """Return overlaps by model, then annotator, given codes (annotators x examples, examples)."""
     errors = [_Model(model, people) for model in models]
     results = [[model.overlap(o) for o in people] for model in errors]
     judged = np.array([[not o.why_not for o in row] for row in results], dtype=bool)
     if not judged.any():
         return results
-    # Where all answers are equal, permutations change nothing, and an excess is 0.
+    # Where all answers are equal, permuting them changes nothing, so the excess is 0.
     varied = (people > 0).any(0) & (people.max(0) != people.min(0))
     people = people[:, varied].astype(np.min_scalar_type(people.max()))
     errors = [_Model(model[varied], people) for model in models]
@@ -112,7 +112,7 @@ def overlaps(
         count += len(permuted)
         if count >= DRAWS * len(people) or reached[judged].min() >= ENOUGH:
             break
-    ps = (1 + reached) / (1 + count)  # the observed answers are one of the permutations
+    ps = (1 + reached) / (1 + count)  # the observed answers count as one permutation
     return [
         [o if o.why_not else replace(o, p=float(p)) for o, p in zip(row, of, strict=True)]
         for row, of in zip(results, ps, strict=True)
@@ -122,12 +122,12 @@ def overlaps(
 def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.ndarray]:
     """Yield permutations of the answers within examples indefinitely, CHAINS at a time.
 
-    Each example keeps its answers, and each annotator keeps their number of errors. A permutation
-    results from random trades between pairs of annotators (Strona and others 2014, "Curveball").
-    The yielded array is changed by the next step.
+    Each example keeps its answers, and each annotator keeps their number of errors. Permutations
+    are generated by random trades between pairs of annotators (Strona and others 2014,
+    "Curveball"). The yielded array is overwritten in the next step.
     """
     chains = np.repeat(people[None], CHAINS, axis=0)
-    rounds = TRADES + 2 * len(people).bit_length()  # until the first permutation
+    rounds = TRADES + 2 * len(people).bit_length()  # before the first permutation
     while True:
         for _round in range(rounds):
             order = draw.permutation(len(people))
@@ -141,7 +141,7 @@ def permutations(people: np.ndarray, draw: np.random.Generator) -> Iterator[np.n
 def _trade(
     chains: np.ndarray, first: np.ndarray, second: np.ndarray, draw: np.random.Generator
 ) -> None:
-    """Trade answers between pairs of annotators, keeping each annotator's number of errors."""
+    """Trade answers between pairs of annotators, preserving each annotator's number of errors."""
     ours, theirs = chains[:, first], chains[:, second]
     wrong = ours > 0
     alone = wrong != (theirs > 0)  # exactly one of the two is wrong: redraw which one

@@ -1,8 +1,8 @@
-"""Changes while annotators work: learning and drift (numpy and pandas, pure).
+"""How annotators change as they work: learning and drift (numpy and pandas, pure).
 
 Functions on lists take one annotator's values in the order in which the examples were shown.
 Functions on frames take one row per answer in one step, with the columns task, shots, annotator,
-position (from 0 without gaps, in that order) and s1 in [0, 1]. Positions are only informative if
+position (0-based, in that order, without gaps) and s1 in [0, 1]. Positions are only informative if
 each annotator has their own random order. A fixed order confounds positions with difficulty.
 """
 
@@ -24,8 +24,8 @@ from tasks.cards import place
 
 GROUP = ["task", "shots"]
 RESAMPLES = 2000
-BLOCK = 5  # examples in a block of the learning curve
-TENTHS = 10  # parts of the annotation step in the drift curve
+BLOCK = 5  # examples per block of the learning curve
+TENTHS = 10  # number of parts into which the drift curve divides the annotation step
 
 
 def slope(values: Numbers) -> float:
@@ -46,7 +46,7 @@ def per_hundred(values: Numbers) -> float:
 
 
 def half_difference(values: Numbers) -> float:
-    """Return the second half's mean minus the first half's, without the middle value, or NaN."""
+    """Return the mean of the second half minus that of the first (without the middle), or NaN."""
     half = len(values) // 2
     if not half:
         return math.nan
@@ -54,10 +54,10 @@ def half_difference(values: Numbers) -> float:
 
 
 def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES) -> float:
-    """Return the two-sided p for the annotators' mean slope, by shuffling positions within each.
+    """Return the two-sided p value of the mean slope, shuffling each annotator's positions.
 
-    Under the null hypothesis, the order of the examples does not affect an annotator's scores.
-    The seeded sample of shuffles includes the observed order. NaN without any slope.
+    Under the null hypothesis, the order of the examples does not affect an annotator's scores. The
+    seeded sample of shuffles includes the observed order. NaN if no slope can be computed.
     """
     rows = [np.asarray(person, dtype=float) for person in people if len(person) > 1]
     if not rows:
@@ -87,7 +87,7 @@ def by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
 
 
 def pairs_of_shots(cells: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
-    """Yield (task, fewer shots, more shots) for each pair of a task's cells, which are in order."""
+    """Yield (task, fewer shots, more shots) for each pair of a task's cells, given in order."""
     for (task, fewer), (other_task, more) in itertools.combinations(cells, 2):
         if task == other_task:
             yield task, fewer, more
@@ -96,7 +96,7 @@ def pairs_of_shots(cells: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int,
 def by_block(training: pd.DataFrame) -> pd.DataFrame:
     """Return each annotator's mean S1 x 100 by block in the training step.
 
-    Columns: task, shots, annotator, block (from 0), first and last (its examples, from 1), s1, n
+    Columns: task, shots, annotator, block (0-based), first and last (its examples, 1-based), s1, n
     (examples).
     """
     blocks = _means(training.assign(block=training["position"] // BLOCK), "block")
@@ -108,7 +108,7 @@ def by_block(training: pd.DataFrame) -> pd.DataFrame:
 def by_part(annotation: pd.DataFrame) -> pd.DataFrame:
     """Return each annotator's mean S1 x 100 by equal part of the annotation step.
 
-    Columns: task, shots, annotator, part (from 1), s1, n (examples). A step with fewer examples
+    Columns: task, shots, annotator, part (1-based), s1, n (examples). A step with fewer examples
     than parts has one part per example.
     """
     parts = _means(annotation.assign(part=_parts(annotation)), "part")
@@ -129,8 +129,8 @@ def _parts(frame: pd.DataFrame) -> pd.Series:
 def group_means(frame: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
     """Return the mean over annotators by task, shots and `key`: s1, n (annotators), low and high.
 
-    The last two are the ends of the 95% t interval within 0 to 100, or NaN for one annotator or
-    equal scores.
+    `low` and `high` are the ends of the 95% t interval within 0 to 100, or NaN if there is only one
+    annotator or if all scores are equal.
     """
     grouped = frame.groupby([*GROUP, *key])["s1"]
     means, n, sd = grouped.mean(), grouped.size(), grouped.std().replace(0, math.nan)
@@ -140,10 +140,10 @@ def group_means(frame: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
 
 
 def plateaus(curves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of examples after which each curve stops rising, and the gain up to then.
+    """Return the number of examples after which each curve stops rising, and the gain up to there.
 
-    Curves are in rows, with one value per example. The least-squares fit is a + b ·
-    min(position, point) with b > 0, or a constant, in which case both are 0.
+    Curves are in rows, with one value per example. The least-squares fit is either a + b ·
+    min(position, point) with b > 0, or a constant, in which case both results are 0.
     """
     length = curves.shape[1]
     bends = np.minimum(np.arange(length), np.arange(1, length)[:, None]).astype(float)
@@ -159,18 +159,18 @@ def plateaus(curves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
     """Return one row per cell with at least three training examples, from within-annotator changes.
 
-    `point` is the point of no further gain, and `gain` is in S1 x 100. Each annotator in a
-    group has the same weight at each position, so differences in their levels cancel out.
+    `point` is the point of no further gain, and `gain` is in S1 x 100. Every
+    annotator in a group has the same weight at each position, so differences in level cancel out.
     """
     rows = []
-    # By shots, because their cells have the same resamples.
+    # Sort by shots, because cells with the same shots use the same resamples.
     for task, shots, people in sorted(people_by_cell(training), key=itemgetter(1)):
-        n, examples = len(people), min(map(len, people))  # training splits can differ in size
+        n, examples = len(people), min(map(len, people))  # training splits may differ in size
         if examples > 2:
             group = np.stack([scores[:examples] for scores in people])
             curves = uncertainty.sums_and_resamples(group, seed + shots) / n
             points, gains = plateaus(100 * curves)
-            gains = np.minimum(gains, 100)  # a fitted rise can be larger, as for 0, 0, 1, 1
+            gains = np.minimum(gains, 100)  # a fitted rise can exceed 100, as for 0, 0, 1, 1
             point, gain = (uncertainty.estimate(values, n) for values in (points, gains))
             cell = {"task": task, "shots": shots, "n": n, "examples": examples}
             rows.append(SimpleNamespace(**cell, point=point, gain=gain))
@@ -178,7 +178,7 @@ def plateau_rows(training: pd.DataFrame, seed: int) -> list[SimpleNamespace]:
 
 
 def learning_rows(training: pd.DataFrame, seed: int) -> Iterator[SimpleNamespace]:
-    """Yield S1 x 100 in the first and last block, slope per 10 examples and p for each cell."""
+    """Yield S1 x 100 in the first and last block, slope per 10 examples and p value by cell."""
     blocks = by_block(training).groupby([*GROUP, "block"])["s1"].mean()
     for task, shots, people in people_by_cell(training):
         means = blocks[task, shots]
@@ -194,7 +194,7 @@ def drift_rows(annotation: pd.DataFrame) -> Iterator[SimpleNamespace]:
     """Yield the change in S1 x 100 over the annotation step, by task and shots.
 
     `half` is the second half minus the first, and `per_100` is the slope over a hundred examples,
-    in points, with t intervals over annotators. `..._why_not` explains why an interval is NaN.
+    both in points with t intervals over annotators. `..._why_not` explains why an interval is NaN.
     """
     for task, shots, people in people_by_cell(annotation):
         row = SimpleNamespace(task=task, shots=shots, n=len(people), examples=max(map(len, people)))

@@ -1,8 +1,8 @@
 """Secondary tests, corrections, attrition and ANCOVA (pure). The primary test is in two_way.py.
 
-The tests are sensitivity analyses. The unit is the annotator between groups of annotators, and
-the example against a model on the same examples. With three annotators per group, permutation
-tests cannot reach p < 0.10. Functions in this module return the smallest possible p value.
+These tests are sensitivity analyses. The unit is the annotator when comparing groups of annotators,
+and the example when comparing with a model on the same examples. With three annotators per group,
+permutation tests cannot reach p < 0.10, so this module also computes the smallest possible p value.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from analysis.heavy import np
 from analysis.stats.distributions import t_quantile, t_tail
 from analysis.stats.uncertainty import ROUNDING, TAIL, sd
 
-EXACT_UP_TO = 100_000  # splits or sign flips; for more, use a seeded sample of this size
-EXACT_FLIPS = 16  # pairs; 2 to the power of this is below EXACT_UP_TO
+EXACT_UP_TO = 100_000  # splits or sign flips; beyond this, use a seeded sample of this size
+EXACT_FLIPS = 16  # pairs; 2 to this power is still below EXACT_UP_TO
 SAMPLED_FLIPS = EXACT_UP_TO // 10
-DRAWN_AT_ONCE = 1 << 20  # bits, which take eight bytes each while they are drawn
-PORTION = 256  # random flips summed at once (whole bytes of bits)
+DRAWN_AT_ONCE = 1 << 20  # bits, each of which takes eight bytes while being drawn
+PORTION = 256  # random flips summed at once (must be whole bytes)
 
 
 def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) -> float:
@@ -41,7 +41,7 @@ def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) 
 
 
 def smallest_p(first: int, second: int) -> float:
-    """Return the smallest two-sided p that `permutation` can return for groups of these sizes."""
+    """Return the smallest two-sided p value that `permutation` can return for these group sizes."""
     splits = math.comb(first + second, first)
     return min(1.0, (2 if first == second else 1) / splits)
 
@@ -59,7 +59,7 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Return Holm's adjusted p values in the same order. NaN stays NaN and is not counted."""
+    """Return Holm-adjusted p values in the same order. NaN stays NaN and is not counted."""
     order = sorted((p, index) for index, p in enumerate(values) if not math.isnan(p))
     adjusted = [math.nan] * len(values)
     reached = 0.0
@@ -70,9 +70,9 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def sign_flips(several: Sequence[Sequence[float]], seed: int = 0) -> list[float]:
-    """Return the two-sided p value for each list's mean paired difference, by flipping signs.
+    """Return the two-sided p value of each list's mean paired difference, by flipping signs.
 
-    The lists share one draw of signs per number of pairs.
+    Lists with the same number of pairs share one draw of signs.
     """
     gaps = [np.asarray(differences, dtype=float) for differences in several]
     gaps = [values[np.abs(values) > ROUNDING] for values in gaps]
@@ -101,12 +101,12 @@ def _bits(number: int, seed: int) -> np.ndarray:
 def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
     """Yield signs (-1 or 1) for this many pairs in batches: all combinations or a seeded sample.
 
-    Lists of any length use the first bits of one draw, so each result is as if drawn alone.
+    Lists of any length use the first bits of the same draw, so each result is as if drawn alone.
     """
     if length <= EXACT_FLIPS:
         yield np.array(list(itertools.product((-1.0, 1.0), repeat=length)))
         return
-    # Use portions that fit into the processor's cache.
+    # Use portions that fit in the processor's cache.
     for begin in range(0, SAMPLED_FLIPS, PORTION):
         rows = min(PORTION, SAMPLED_FLIPS - begin)
         flips = np.unpackbits(bits[begin * length // 8 :], count=rows * length)
@@ -114,23 +114,23 @@ def _flips(length: int, bits: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def smallest_sign_flip_p(differences: Sequence[float]) -> float:
-    """Return the smallest two-sided p of `sign_flips`, if all pairs differ in one direction."""
+    """Return the smallest possible p value of `sign_flips`, reached if all pairs differ one way."""
     flipped = sum(abs(gap) > ROUNDING for gap in differences)
     if flipped > EXACT_FLIPS:
         return 1 / (SAMPLED_FLIPS + 1)
     return 2.0 ** (1 - max(flipped, 1))
 
 
-# Attrition: whether more annotators left one arm than another, and how that can bias a difference
-# (pure). Those who leave an arm may have lower or higher scores than those who stay. Lee (2009)
+# Attrition: whether more annotators left one arm than the other, and how much this can bias a
+# difference (pure). Those who leave may have lower or higher scores than those who stay. Lee (2009)
 # bounds the bias.
 
 
 def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
-    """Return the two-sided p value from Fisher's exact test for two completion shares.
+    """Return the two-sided p value of Fisher's exact test for two completion rates.
 
-    It sums over all tables with these margins that are no more probable than the observed
-    table. It is NaN if an arm is empty.
+    This sums over all tables with the same margins that are no more probable than the observed one.
+    It is NaN if an arm is empty.
 
     >>> round(fisher((3, 1), (3, 4)), 3)
     0.143
@@ -139,9 +139,9 @@ def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
         return math.nan
     total, (first, second) = sum(completed), began
     lowest, highest = max(0, total - second), min(first, total)
-    # Use integer arithmetic, so that equally probable tables compare as equal.
+    # Use integer arithmetic, so that equally probable tables compare equal.
     tables = [math.comb(first, lowest) * math.comb(second, total - lowest)]
-    for k in range(lowest, highest):  # the next table has one more of the first arm
+    for k in range(lowest, highest):  # the next table has one more from the first arm
         numerator = (first - k) * (total - k)
         tables.append(tables[-1] * numerator // ((k + 1) * (second - total + k + 1)))
     observed = tables[completed[0] - lowest]
@@ -149,7 +149,7 @@ def fisher(completed: tuple[int, int], began: tuple[int, int]) -> float:
 
 
 def trimmed_share(first: float, second: float) -> float:
-    """Return the share that Lee's bounds trim from the arm with the higher completion share.
+    """Return the share to trim, for Lee's bounds, from the arm with the higher completion rate.
 
     >>> trimmed_share(0.75, 1.0)
     0.25
@@ -162,11 +162,11 @@ def lee_bounds(
 ) -> tuple[float, float]:
     """Return Lee's bounds for the mean of `second` minus that of `first`.
 
-    `shares` are the completion shares. The arm with the higher share includes annotators who would
+    `shares` are the completion rates. The arm with the higher rate includes annotators who would
     have left the other arm. In the extreme cases, their scores are its highest or lowest, so these
-    are trimmed. If the number to trim is not whole, the last score keeps part of its weight. NaN if
-    an arm does not have scores or any score is unknown. The bounds assume that annotators who
-    complete in the arm with the lower share would also have completed in the other arm.
+    are trimmed. If the number to trim is not an integer, the last score keeps part of its weight.
+    NaN if an arm has no scores or if any score is unknown. The bounds assume that annotators who
+    completed in the arm with the lower rate would also have completed in the other arm.
     """
     if not first or not second:
         return math.nan, math.nan
@@ -179,7 +179,7 @@ def lee_bounds(
 
 
 def _without_lowest(scores: Sequence[float], share: float, sign: int = 1) -> float:
-    """Return the mean of the scores times `sign`, without this share of the lowest products."""
+    """Return the mean of the scores times `sign`, after trimming this share of the lowest."""
     if any(map(math.isnan, scores)):
         return math.nan
     size, total = len(scores) * (1 - share), 0.0
@@ -193,10 +193,10 @@ def _without_lowest(scores: Sequence[float], share: float, sign: int = 1) -> flo
 
 @dataclass(frozen=True)
 class Adjusted:
-    """A difference between two groups at the same covariate (ANCOVA with one slope).
+    """A difference between two groups at the same value of a covariate (ANCOVA with one slope).
 
-    All numbers are NaN if `why_not` gives a reason. `slope` is the change in score per unit of
-    the covariate, and `r` is their correlation, both within groups.
+    All numbers are NaN if `why_not` gives a reason. `slope` is the change in score per unit of the
+    covariate, and `r` is their correlation, both within groups.
     """
 
     difference: float = math.nan
@@ -212,10 +212,10 @@ def ancova(
     groups: tuple[Sequence[float], Sequence[float]],
     covariates: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> Adjusted:
-    """Return the second mean minus the first, by least squares: score ~ group + covariate.
+    """Return the second mean minus the first by least squares: score ~ group + covariate.
 
-    Without covariates, this is the raw difference with the pooled variance. There are n - 2
-    degrees of freedom, or n - 3 with a covariate.
+    Without covariates, this is the raw difference with the pooled variance. There are n - 2 degrees
+    of freedom, or n - 3 with a covariate.
     """
     scores = [np.asarray(values, dtype=float) for values in groups]
     given = [np.asarray(values, dtype=float) for values in covariates or groups]

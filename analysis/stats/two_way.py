@@ -1,15 +1,15 @@
 """The primary estimator: a mean or difference with random annotators and random examples (pure).
 
-A cell is a layout of annotators x contexts, both drawn at random. Its mean has two standard
-errors. The first generalises to other annotators on the same examples and is the SD between
-annotators divided by the root of their number. The second generalises to other examples as
-well. With mean squares for annotators, contexts and the rest, SE^2 = (MS_A + MS_C - MS_AC) /
-ab, but at least max(MS_A, MS_C) / ab. It has Satterthwaite's degrees of freedom, which do not
-jump at that floor, where rounding may decide. The interval is the wider of the two t intervals
-and p is the larger of their p values, so an interval is never narrower than that for a narrower
-question. docs/statistics.md#intervals gives the reasons and the measured coverage.
+A cell is a layout of annotators x contexts, both drawn at random. Its mean has two standard errors.
+The first generalises to other annotators on the same examples: it is the SD between annotators
+divided by the square root of their number. The second also generalises to other examples. With mean
+squares for annotators, contexts and the rest, SE^2 = (MS_A + MS_C - MS_AC) / ab, but at least
+max(MS_A, MS_C) / ab. It has Satterthwaite's degrees of freedom, which do not jump at that floor,
+where rounding may decide. The reported interval is the wider of the two t intervals, and p is the
+larger of their p values, so an interval is never narrower than that for a narrower question.
+docs/statistics.md#intervals gives the reasons and the measured coverage.
 
-Source: Satterthwaite 1946; Brennan 2001, Generalizability Theory, chapter 6; Welch 1947 for arms.
+Sources: Satterthwaite 1946; Brennan 2001, Generalizability Theory, chapter 6; Welch 1947 for arms.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ LEVEL = 0.95
 PEOPLE, BOTH = "other people on the same examples", "other people and other examples"
 MISSING = "values are missing"
 RUNS = f"{BOTH}, with the same model runs"
-NO_VARIANCE = 1e-14  # variance of scores in [0, 1] that results from rounding alone
+NO_VARIANCE = 1e-14  # variance of scores in [0, 1] that can result from rounding alone
 
 
 @dataclass(frozen=True)
 class Variances:
-    """A mean's variances due to annotators, contexts and the rest, with their df.
+    """The variances of a mean due to annotators, contexts and the rest, with their df.
 
     Each is a mean square divided by the number of values. Those for annotators and contexts include
-    their share of the rest. Fields are numbers, or arrays of one shape for many studies at once.
+    their part of the rest. Fields are numbers, or equally shaped arrays for many studies at once.
     """
 
     people: Any
@@ -64,7 +64,7 @@ class Variances:
 class Estimate:
     """A mean or difference with two standard errors, which are NaN if `why_not` gives a reason.
 
-    `people_se` and `people_df` are for other annotators on the same examples, and `se` and `df` for
+    `people_se` and `people_df` apply to other annotators on the same examples, and `se` and `df` to
     other annotators on other examples.
     """
 
@@ -76,7 +76,7 @@ class Estimate:
     why_not: str = ""
 
     def reach(self, level: float = LEVEL) -> float:
-        """Return half the interval's width. The interval is the wider of the two t intervals."""
+        """Return half the width of the interval, which is the wider of the two t intervals."""
         return float(reach(self.people_se, self.people_df, self.se, self.df, level))
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
@@ -95,7 +95,7 @@ class Estimate:
         return float(self._beyond(margin - abs(self.value)))
 
     def _beyond(self, distance: float) -> float:
-        """Return the larger of the two t distributions' tails beyond this distance."""
+        """Return the larger of the two t distributions' tail areas beyond this distance."""
         if self.why_not:
             return math.nan
         ses, dfs = np.array([self.people_se, self.se]), np.array([self.people_df, self.df])
@@ -103,18 +103,18 @@ class Estimate:
 
 
 def reach(people_se: Any, people_df: Any, se: Any, df: Any, level: float = LEVEL) -> Any:
-    """Return half the width of the wider t interval, for one study or arrays of many."""
+    """Return half the width of the wider t interval, for one study or for arrays of many."""
     ends = t_quantiles((1 + level) / 2, np.stack(np.broadcast_arrays(people_df, df)))
     return np.maximum(ends[0] * people_se, ends[1] * se)
 
 
 def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.ndarray:
-    """Return a matrix of annotators x contexts from a complete matrix of annotators x examples.
+    """Turn a complete matrix of annotators x examples into one of annotators x contexts.
 
-    `contexts` are the examples' contexts. Each value is the grand mean plus the summed
-    deviations of the context's examples from it, times contexts / examples. With contexts of
-    equal size, it is the mean over their examples. Thus, each annotator's mean over contexts
-    equals the mean over examples.
+    `contexts` are the examples' contexts. Each value is the grand mean plus the summed deviations
+    of the context's examples from it, times contexts / examples. If all contexts have the same
+    size, it is simply the mean over their examples. Thus, an annotator's mean over contexts equals
+    the mean over examples.
     """
     grand = matrix.mean()
     sums, _counts = by_cluster(matrix - grand, contexts)
@@ -122,9 +122,9 @@ def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.n
 
 
 def variances(values: np.ndarray) -> Variances:
-    """Return the variances of a layout's mean with at least two annotators and contexts.
+    """Return the variances of the mean of a layout with at least two annotators and contexts.
 
-    These are the last two axes. Annotators who differ only by rounding have variance 0.
+    These are the last two axes. Annotators who differ only by rounding have zero variance.
     """
     people, contexts = values.shape[-2:]
     rows, columns = values.mean(-1), values.mean(-2)
@@ -140,8 +140,8 @@ def variances(values: np.ndarray) -> Variances:
 def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
     """Return the variances of a difference, with annotators nested in arms and crossed contexts.
 
-    Each arm has its own variance between annotators (Welch), because three annotators cannot
-    show that two variances are equal. Effects of contexts shared by both arms cancel out.
+    Each arm has its own variance between annotators (Welch), because three annotators are too few
+    to show that two variances are equal. Effects of contexts shared by both arms cancel out.
     """
     a, b = variances(first), variances(second)
     people = a.people + b.people
@@ -167,7 +167,7 @@ def unknown(value: float, why_not: str) -> Estimate:
 
 
 def row_means(matrix: np.ndarray) -> np.ndarray:
-    """Return the mean of each annotator's known values, or NaN if all are missing."""
+    """Return the mean of each annotator's non-missing values, or NaN if all are missing."""
     is_known = ~np.isnan(matrix)
     with np.errstate(invalid="ignore"):
         return np.where(is_known, matrix, 0).sum(axis=1) / is_known.sum(axis=1)
@@ -195,7 +195,7 @@ def difference_estimate(
 
 
 def _why_not(matrix: np.ndarray, contexts: Sequence[object] | None) -> str:
-    """Return why a matrix lacks a two-way layout, or ""."""
+    """Return why a matrix cannot be turned into a two-way layout, or ""."""
     people = len(matrix)
     if people < 2:
         return "one annotator" if people else "no annotator"
@@ -207,7 +207,7 @@ def _why_not(matrix: np.ndarray, contexts: Sequence[object] | None) -> str:
 
 @dataclass(frozen=True)
 class Components:
-    """The variances of single values between annotators, between contexts, and of the rest."""
+    """The variances of single values: between annotators, between contexts, and residual."""
 
     annotators: float
     contexts: float
@@ -221,7 +221,7 @@ class Components:
 
 
 def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Components | None:
-    """Estimate two-way random effects by the method of moments. Negative estimates become 0.
+    """Estimate two-way random effects by the method of moments, truncating negative estimates to 0.
 
     Returns None for fewer than two annotators or contexts, or if values are missing.
     """
@@ -240,7 +240,7 @@ def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> 
 def hedges_g(first: Sequence[float], second: Sequence[float]) -> float:
     """Return the difference of two means in SDs between annotators, corrected for small groups.
 
-    Source: Hedges 1981, exact correction. NaN for fewer than two values or zero variance.
+    Uses the exact correction of Hedges 1981. NaN for fewer than two values or zero variance.
     """
     sizes = len(first), len(second)
     if min(sizes) < 2 or max(np.ptp(first), np.ptp(second)) <= ROUNDING:

@@ -1,4 +1,4 @@
-"""Uncertainty of a mean: intervals over examples, annotators, or both (numpy only, pure).
+"""The uncertainty of a mean: intervals over examples, annotators, or both (numpy only, pure).
 
 A score matrix contains S1 in [0, 1] as annotators x examples, with NaN for missing answers. The
 three bootstraps answer three questions: these annotators on other examples, other annotators on
@@ -23,7 +23,7 @@ TAIL = 0.975  # for a 95 % interval
 Z = NormalDist().inv_cdf(TAIL)
 OVER = ("examples", "annotators", "both")
 Numbers: TypeAlias = "Sequence[float] | np.ndarray"
-ROUNDING = 1e-12  # scores in [0, 1] or x 100 that differ by less are equal
+ROUNDING = 1e-12  # scores in [0, 1] or x 100 that differ by less than this are equal
 TIE = "annotators tie"
 
 
@@ -45,7 +45,7 @@ def sd(values: Numbers) -> float:
 
 
 def why_no_interval(values: Numbers) -> str:
-    """Return why these scores have no interval over other annotators, or "" if they do."""
+    """Return why these scores have no interval over other annotators, or "" if they have one."""
     if len(values) < 2:
         return "one annotator" if len(values) else "no annotator"
     if np.isnan(values).any():
@@ -54,7 +54,7 @@ def why_no_interval(values: Numbers) -> str:
 
 
 def t_interval(values: Numbers, level: float = 0.95) -> Interval:
-    """Return the t interval of a mean, or NaN if there is none, as when all annotators tie."""
+    """Return the t interval of a mean, or NaN if it has none, for example if all annotators tie."""
     array = np.asarray(values, dtype=float)
     if why_no_interval(values):
         return Interval(np.nan, np.nan, np.nan)
@@ -64,7 +64,7 @@ def t_interval(values: Numbers, level: float = 0.95) -> Interval:
 
 
 def t_interval_of_scores(values: Numbers, lowest: float = 0) -> Interval:
-    """Return the t interval of a mean score, cut at `lowest` and 1, or NaN if there is none."""
+    """Return the t interval of a mean score, clipped to [`lowest`, 1], or NaN if it has none."""
     interval = t_interval(values)
     low, high = np.clip([interval.low, interval.high], lowest, 1)
     return Interval(float(low), float(high), interval.sd)
@@ -87,10 +87,10 @@ def bootstrap(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Interval:
-    """Return the 95% percentile interval for the mean over annotators of their means over examples.
+    """Return a 95% percentile interval for the mean over annotators of their means over examples.
 
-    `clusters` names the context of each example. Contexts are drawn with all their examples.
-    Raises ValueError if `over` is not in OVER or if the matrix does not contain any answers.
+    `clusters` gives the context of each example. Contexts are drawn with all their examples. Raises
+    ValueError if `over` is not in OVER or if the matrix does not contain any answers.
     """
     if over not in OVER:
         raise ValueError(f"resample over one of {', '.join(OVER)}, not {over!r}")
@@ -98,7 +98,7 @@ def bootstrap(
         raise ValueError("no answers")
     sums, counts = by_cluster(matrix, clusters)
     draw = np.random.default_rng(seed)
-    # Use portions, so that 10,000 resamples of 600 contexts do not need 50 MB at once.
+    # Use portions, so that 10,000 resamples of 600 contexts do not take 50 MB at once.
     portions = [min(1000, resamples - begin) for begin in range(0, resamples, 1000)]
     means = np.concatenate([_resampled(draw, size, sums, counts, over) for size in portions])
     means = means[~np.isnan(means)]
@@ -109,30 +109,30 @@ def bootstrap(
 def _resampled(
     draw: np.random.Generator, size: int, sums: np.ndarray, counts: np.ndarray, over: str
 ) -> np.ndarray:
-    """Return the means of this many resamples, or NaN if a resample contains no answers."""
+    """Return the means of this many resamples. A mean is NaN if its resample has no answers."""
     annotators, groups = sums.shape
     of_examples = _times_drawn(draw, size, groups, over != "annotators")
-    # Each annotator's mean over the drawn examples, resamples x annotators.
+    # Each annotator's mean over the drawn examples, as resamples x annotators.
     with np.errstate(invalid="ignore"):
         means = (of_examples @ sums.T) / (of_examples @ counts.T)
     of_annotators = _times_drawn(draw, size, annotators, over != "examples")
-    # An annotator with no answer to the drawn examples has no weight in that resample.
+    # An annotator who answered none of the drawn examples has no weight in that resample.
     weights = np.where(np.isnan(means), 0, of_annotators)
     with np.errstate(invalid="ignore"):
         return (np.nan_to_num(means) * weights).sum(1) / weights.sum(1)
 
 
-# A value with the limits of its 95 % interval, and the reason if there is none.
+# A value, the limits of its 95 % interval, and the reason if it has no interval.
 Estimate: TypeAlias = tuple[float, float, float, str]
 
 
 def sums_and_resamples(group: np.ndarray, seed: int, resamples: int = 2000) -> np.ndarray:
-    """Return the sums over the first axis (annotators), then over its resamples."""
+    """Return the sums over the first axis (annotators), followed by those over its resamples."""
     times = draws(resamples, len(group), seed)
     return np.concatenate([group.sum(0)[None], np.tensordot(times, group, 1)])
 
 
-@lru_cache(maxsize=1)  # many cells of a study have equal sizes
+@lru_cache(maxsize=1)  # many cells of a study have the same size
 def draws(size: int, number: int, seed: int) -> np.ndarray:
     return _times_drawn(np.random.default_rng(seed), size, number, is_drawn=True)
 
@@ -143,8 +143,8 @@ def estimate(
     """Return the first value with an interval from percentiles of the others (its resamples).
 
     `number` counts the resampled units, whose plural is `unit`. With `can_tie`, there is no
-    interval if all resamples agree, as when all answers are right. The percentiles are those of a t
-    interval with the SD of a sample (Hesterberg 2015, 3.3).
+    interval if all resamples agree, for example if all answers are correct. The percentiles are
+    those of a t interval with the SD of a sample (Hesterberg 2015, 3.3).
     """
     resamples = values[1:][np.isfinite(values[1:])]
     if number < FEWEST_FOR_BOOTSTRAP or not len(resamples):
@@ -171,7 +171,7 @@ def by_cluster(
     values = np.nan_to_num(matrix)
     if clusters is None:
         return values, given.astype(float)
-    names = list(map(str, clusters))  # texts are too long for a numpy array of strings
+    names = list(map(str, clusters))  # a numpy array of strings would pad each name to the longest
     place = {name: number for number, name in enumerate(sorted(set(names)))}
     member = np.zeros((matrix.shape[1], len(place)))
     member[np.arange(matrix.shape[1]), [place[name] for name in names]] = 1
