@@ -1,7 +1,7 @@
 """Answers with their examples, for export to other tools.
 
-As in answers.csv, workers appear under pseudonyms with their kind. Withdrawn participations, and
-all answers but those to test examples, are excluded.
+As in answers.csv, workers appear under pseudonyms, together with their kind. Withdrawn
+participations are excluded, as are all answers other than those to test examples.
 """
 
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from annotation.models import ANALYSED, Answer, Participation, Status, Step, Stu
 
 
 class NothingAnswered(Exception):
-    """Raised if a study has nothing to export. Users see the message."""
+    """Raised if a study has nothing to export. The message is shown to users."""
 
 
 def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
-    """Yield participations with their answers to test examples. Raises NothingAnswered."""
+    """Yield participations with their answers to test examples. Raises NothingAnswered if empty."""
     people = study.participations.exclude(status=Status.WITHDRAWN)
     people = people.filter(turns__answer__isnull=False, turns__step=Step.ANNOTATION).distinct()
     people = people.annotate(analysed=ANALYSED).select_related("scenario__task")
@@ -32,7 +32,7 @@ def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
 
 
 def metadata(participation: Participation) -> dict[str, Any]:
-    """Return the participation and its scenario, keyed by the columns of annotators.csv."""
+    """Return data on a participation and its scenario, keyed by the columns of annotators.csv."""
     study, scenario = participation.study, participation.scenario
     return {
         "study": study.name,
@@ -50,7 +50,7 @@ def metadata(participation: Participation) -> dict[str, Any]:
 
 
 def place_name(participation: Participation) -> str:
-    """Return the place as in prediction file names, for example MNLI@1_10_3 or MNLI@1_0."""
+    """Return the task, shots and split as in prediction file names: MNLI@1_10_3 or MNLI@1_0."""
     scenario = participation.scenario
     number = f"_{scenario.split_number}" if scenario.shots else ""
     return f"{scenario.task.name}@{scenario.task.version}_{scenario.shots}{number}"

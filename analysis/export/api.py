@@ -1,8 +1,8 @@
 """API views for tables and figures, documented with OpenAPI at /api/v1/docs/.
 
-Requests authenticate with a token or the browser's session. Requests for other users' studies
-return 404. The views call the same functions as the pages and return the rows in their CSVs,
-with the same digits. They never resample. Results that depend on an unfinished analysis job
+Requests are authenticated by a token or by the browser's session. Requests for other users' studies
+return 404. The views call the same functions as the pages and return the same rows as the CSV
+files, with the same digits. They never resample: results that depend on an unfinished analysis job
 are null. `pending` reports the job's progress, and POST analysis/ starts the job.
 """
 
@@ -40,7 +40,7 @@ from tasks.spans import QUESTION
 class Index(ApiView):
     """The API's entry points."""
 
-    # Name to URL; the OpenAPI document lists what is below each.
+    # Maps names to URLs. The OpenAPI document lists everything below them.
     addresses: ClassVar = {
         "studies": "api_studies",
         "tasks": "api_tasks",
@@ -60,9 +60,9 @@ class Index(ApiView):
 
 
 class Docs(SpectacularSwaggerSplitView):
-    """The Swagger page. It is the only page with inline styles, which Swagger writes itself."""
+    """The Swagger page. No other page has inline styles, which are added by Swagger itself."""
 
-    http_method_names = ("get", "head")  # the view has no template for OPTIONS
+    http_method_names = ("get", "head")  # the view has no template with which to answer OPTIONS
 
     @property
     def default_response_headers(self) -> dict[str, str]:
@@ -104,10 +104,10 @@ class ReleaseZip(ApiView):
         )
 
 
-# Answers and spans. Researchers must not see a person's score before they decide on inclusion in
-# the analysis (protocol/blinding.py). Until then, the S1 and gold of these answers are null, as on
-# the annotator's page. If the design hides test scores, those of the annotation step are null until
-# the study is closed.
+# Answers and spans. Researchers must not see a person's score before deciding on inclusion in the
+# analysis (protocol/blinding.py). Until then, the S1 and gold of these answers are null, as on the
+# annotator's page. If the design hides test scores, those of the annotation step are null until the
+# study is closed.
 
 
 def _shots_of(name: str) -> list[str]:
@@ -162,7 +162,7 @@ class Answers(RowsView):
                 value = getattr(value, name, None)
             record[column.name] = value
         participation = row.participation
-        # The gold of this turn may be shown, as on the annotator's page.
+        # Whether this turn's gold may be shown, as on the annotator's page.
         is_open = row.given is not None
         if is_open and participation.pk in self.hidden:
             is_undecided = participation.pk in self.undecided
@@ -172,7 +172,7 @@ class Answers(RowsView):
         return record if is_open else record | {"gold": None, "s1": None}
 
 
-# The task belongs to the example. In the upstream step, it differs from the scenario's task.
+# Use the example's task, which is not the scenario's task in the upstream step.
 _EXAMPLE, _PARTICIPATION = "answer.turn.example", "answer.turn.participation"
 SPANS = [
     Column("task", meaning="name of the task", get=f"{_EXAMPLE}.split.task.name"),

@@ -1,9 +1,9 @@
-"""The job that builds a release bundle. A study has one bundle, replaced on each rebuild.
+"""The job that builds a release bundle. A study has only one bundle, which each build replaces.
 
-The first part writes all files drawn from the database in one snapshot, so that they are
-consistent while annotators continue to answer. If Playwright and Chromium are installed,
-the next part prints the report. The remaining parts write the Parquet files, verify.py and
-the ZIP. Each part can be repeated, because files left by a stopped process are ignored.
+The first part reads all data from the database in a single snapshot, so that the files are
+consistent even if annotators continue to answer. If Playwright and Chromium are installed, the next
+part prints the report. The remaining parts write the Parquet files, verify.py and the ZIP. Each
+part can safely be repeated, because files left behind by a stopped process are ignored.
 """
 
 import hashlib
@@ -26,14 +26,14 @@ from tasks import jobs
 from tasks.models import Job
 
 KIND = "release"
-VERSION = 9  # increase this when the content of a bundle changes
+VERSION = 9  # increase this whenever the content of a bundle changes
 TURN_MODELS: tuple[Any, ...] = (models.Answer, models.Confidence, models.ProblemReport)
 PARTICIPATION_MODELS: tuple[Any, ...] = (models.Decision, models.ExitAnswers, models.LedgerEntry)
 PARTS = ("data", "print", *COLUMNS, "verify", "zip")
 
 
 def state(study: Study) -> str:
-    """Return a hash of a bundle's data. Turns and answers never change, so counting is enough."""
+    """Return a hash of a bundle's data. Counting is enough, as turns and answers never change."""
     seats = study.participations.order_by("pk").values_list(
         "pk", "status", "in_analysis", "is_paid", "qualified", "consented_at", "comprehended_at",
         "finished_at", "returned_at", "worked_seconds",
@@ -88,9 +88,9 @@ def is_current(study: Study, job: Job) -> bool:
 
 
 def prepare(study: Study, owner: Any, round_times: str = "") -> Job:
-    """Return the study's job if it is running or up to date. Otherwise, start a new job.
+    """Return the study's job if it is running or up to date; otherwise, start a new one.
 
-    A job that rounds times differently is deleted. Concurrent requests get the same job, because
+    An old job with a different rounding is deleted first. Concurrent requests get the same job, as
     finished jobs are deleted by key and the database accepts only one job per study and rounding.
     """
     parameters = _parameters(study, round_times)
@@ -114,9 +114,9 @@ def chunk(job: Job, number: int) -> dict[str, str]:
 
 
 def _data(study: Study, job: Job) -> dict[str, str]:
-    # Files of an earlier attempt are not used, and may fill the disk.
+    # Files from an earlier attempt would not be used again, and could fill the disk.
     shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
-    # Use a unique name, because another process may repeat this part and write files as well.
+    # Use a unique name, because another process may repeat this part and also write files.
     name = secrets.token_hex(8)
     folder = jobs.folder_of(job) / name / study.name
     try:
@@ -134,7 +134,7 @@ def _data(study: Study, job: Job) -> dict[str, str]:
 def _further(part: str, study: Study, job: Job) -> dict[str, str]:
     folder = jobs.folder_of(job) / job.result[0]["folder"] / study.name
     if part == "zip" and _archive(job).exists():
-        return {}  # made by a process that stopped before it reported
+        return {}  # written by a process that was stopped before it reported
     if not folder.is_dir():
         raise jobs.JobError("The prepared files no longer exist. Prepare the bundle again.")
     if part == "print":

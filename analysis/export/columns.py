@@ -1,4 +1,4 @@
-"""The columns of all exported files with their meanings: the source of the data dictionary."""
+"""The columns of all exported files and their meanings: the source of the data dictionary."""
 
 import tomllib
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from analysis.scores.findings_columns import ALPHA
 from annotation.models import Reason
 from tasks.columns import Column, in_files
 
-# The columns of files that no page shows as a table, and groups of columns that files share.
+# Columns of files that are not shown as tables on any page, and groups of shared columns.
 TEXTS: dict[str, dict[str, str]] = tomllib.loads(
     (Path(__file__).parent / "columns.toml").read_text(encoding="utf-8")
 )
@@ -31,7 +31,7 @@ STUDY, SCENARIO = TEXTS["study"], TEXTS["scenario"]
 ARM, WORKER = TEXTS["arm"], TEXTS["annotator"]
 CHANNELS, REPORTS, CELL = TEXTS["channels"], TEXTS["reports"], TEXTS["cell"]
 GROUP = CELL | {"shots": "shots of the group"}
-# Number of columns in annotators.csv up to `arrival`.
+# The number of columns in annotators.csv up to and including `arrival`.
 ALLOCATED = len(STUDY) + len(SCENARIO) + len(ARM) + len(WORKER) + 1
 
 
@@ -45,11 +45,11 @@ def _without(columns: dict[str, str], *names: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class OfTurn:
-    """A column in answers.csv and in the API's answers, which have one row per turn.
+    """A column in answers.csv and in the API's list of answers, which have one row per turn.
 
-    The value is read from the turn by `lookup`, or computed if `lookup` is empty. `brief` is
-    its meaning in the API: "" if it is the same, None if the column is only in the file.
-    Columns without `meaning` are only in the API. `empty` is the cell used for a missing value.
+    The value is read from the turn by following `lookup`, or computed if `lookup` is empty. `brief`
+    is its meaning in the API: "" if it is the same, None if the column is only in the file. Columns
+    without a `meaning` are only in the API. `empty` is the text of cells without a value.
     """
 
     name: str
@@ -118,7 +118,7 @@ ANSWERS = (
         "page or api: channel that showed it"),
     OfTurn("channel", CHANNELS["channel"], "answer__channel", "channel of the answer: page or api"),
 )  # fmt: skip
-# Columns of the findings tables, without bootstrap columns for intervals.
+# Columns of the findings tables, excluding bootstrap columns for intervals.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
 _CLOSED_FORM = (
     "n", "test_examples", "contexts", "mean", "low_95", "high_95", "t_low_95", "t_high_95", "se",
@@ -126,14 +126,14 @@ _CLOSED_FORM = (
 )  # fmt: skip
 INTERVALS = {name: _INTERVALS[name] for name in _CLOSED_FORM}
 _CONTRASTS = meanings(findings_columns.COLUMNS["contrasts"])
-# `question` has the same value in all rows, so the meaning of `low_95` includes it.
+# `question` has the same value in all rows, so it is explained in the meaning of `low_95`.
 CONTRASTS = _without(_CONTRASTS, "task", "question")
 DIFFERENCES = _without(meanings(models_columns.DIFFERENCES), "task", "question")
 
 
-# Tables of *Statistics* that are also files of the export.
+# Tables of the *Statistics* page that are also exported as files.
 SUMMED = [table for table in findings_columns.ARM_TABLES if table is not ADMISSION]
-# Maps files to columns to meanings, without the columns of STUDY, which all files have.
+# Maps each file to its columns and their meanings, except for STUDY, which all files share.
 _OWN: dict[str, dict[str, str]] = {
     "examples.csv": TEXTS["examples"],
     "answers.csv": {column.name: column.meaning for column in ANSWERS if column.meaning},

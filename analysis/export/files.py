@@ -1,9 +1,9 @@
 """A study's CSV files. Each file has one unit of observation and is streamed.
 
-Files are UTF-8 without a byte order mark and follow RFC 4180 (CRLF between records). Floats
-are written as the shortest string that parses to the same number, and times are in ISO 8601
-UTC. Text is never altered, even if a spreadsheet would read a leading "=" as a formula.
-Workers appear under pseudonyms. Links, tokens and keys are never written.
+Files are in UTF-8 without a byte order mark and follow RFC 4180 (CRLF between records). Floats are
+written as the shortest string that parses to the same number, and times are in ISO 8601 UTC. Text
+is never altered, even where a spreadsheet would interpret a leading "=" as a formula. Workers
+appear under pseudonyms. Links, tokens and keys are never written.
 """
 
 import hashlib
@@ -34,11 +34,11 @@ from tasks.models import Image
 
 VERIFY = Path(__file__).with_name("verify.py")
 SUMS, BUNDLE_SUMS = "SHA256SUMS", "SHA256SUMS.bundle"
-PIECE = 1 << 18  # bytes that are compressed and sent at once
+PIECE = 1 << 18  # bytes to compress and send at a time
 
 
 def write_export(study: Study, folder: Path) -> dict[str, int]:
-    """Write all files or none into an empty folder. Return rows by file. Raises FileExistsError."""
+    """Write all files or none into an empty folder. Returns row counts. Raises FileExistsError."""
     with whole_folder(folder) as building, snapshot():
         counts = write_files(study, building)
         write_sums(building)
@@ -47,7 +47,7 @@ def write_export(study: Study, folder: Path) -> dict[str, int]:
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
-    """Create a temporary folder next to `folder`, then rename it on success or delete it on error.
+    """Create a temporary folder next to `folder`. Rename it on success, or delete it on failure.
 
     Raises FileExistsError if `folder` exists and is not empty.
     """
@@ -71,7 +71,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 def snapshot() -> Iterator[None]:
     """Read all files from a single database state while annotators continue to answer.
 
-    PostgreSQL supports snapshots, and SQLite gives them to transactions that start with a read.
+    PostgreSQL supports snapshots; SQLite provides one if the transaction starts with a read.
     """
     if connection.in_atomic_block:
         yield
@@ -90,7 +90,7 @@ def snapshot() -> Iterator[None]:
 
 
 def write_files(study: Study, folder: Path) -> dict[str, int]:
-    """Write the CSVs, manifest, verify.py and README, and return each CSV's number of rows."""
+    """Write the CSVs, manifest, verify.py and README, and return each CSV's row count."""
     frame = frames.annotators(study)
     makers: dict[str, Callable[[], Iterable[records.Row]]] = {
         "examples.csv": lambda: rows.examples_rows(study),
@@ -126,7 +126,7 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
 
 
 def versions(study: Study) -> dict[str, Any]:
-    """Return software versions, the seed and times. Times before opening or closing are None."""
+    """Return software versions, the seed and times. The opening and closing times may be None."""
     closed = study.events.filter(what="closed for good").order_by("-pk").first()
     return {
         "handful": settings.VERSION,
@@ -150,7 +150,7 @@ def write_data_sums(folder: Path) -> str:
 
 
 def write_bundle_sums(folder: Path) -> str:
-    """Write SHA256SUMS.bundle for SHA256SUMS and files not listed in it. Return its SHA-256."""
+    """Write SHA256SUMS.bundle for SHA256SUMS and all files not listed in it. Return its SHA-256."""
     lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
     listed = {line.partition("  ")[2] for line in lines}
     paths = [path for path in _paths(folder) if path.relative_to(folder).as_posix() not in listed]
@@ -174,7 +174,7 @@ def sha256(path: Path) -> str:
 
 
 class _Pieces:
-    """A writable file that returns everything written to it since the last call."""
+    """A writable file that hands over everything written to it since the last call."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
@@ -184,7 +184,7 @@ class _Pieces:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing because this class does not buffer."""
+        """Do nothing, because nothing is buffered."""
 
     def drain(self) -> bytes:
         data, self.pieces = b"".join(self.pieces), []
@@ -195,8 +195,8 @@ def stream_export(study: Study) -> Iterator[bytes]:
     """Yield the export as a ZIP in pieces.
 
     verify.py comes first, before any query, so that the download starts immediately. All other
-    files are written in one snapshot before they are sent, so that slow connections do not keep
-    a transaction open.
+    files are written in a single snapshot before any of them is sent, so that a slow connection
+    does not keep a transaction open.
     """
     pieces = _Pieces()
     with zipfile.ZipFile(pieces, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[call-overload]  # writes
@@ -224,7 +224,7 @@ def zip_folder(folder: Path, archive: Any) -> None:
             bundle.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")
 
 
-# Maps a type to its name in pandas. Int64 allows missing values.
+# Maps a type to its name in pandas. Unlike int64, Int64 allows missing values.
 PANDAS = {"integer": "Int64", "number": "float64", "datetime": "datetime64", "string": "string"}
 
 
@@ -239,10 +239,10 @@ def columns_markdown() -> str:
     return "\n".join(parts)
 
 
-# Parquet files have the same values as the CSVs. pyarrow (extra "parquet") writes them in pieces to
-# limit memory use. An empty cell becomes null in columns of numbers or times, and an empty string
-# in others.
-BLOCK = 1 << 24  # bytes of CSV per piece; a record is shorter (tasks/formats.LONGEST_LINE)
+# Parquet files contain the same values as the CSVs. pyarrow (extra "parquet") writes them in pieces
+# to limit memory use. An empty cell becomes null in columns of numbers or times, and an empty
+# string in all other columns.
+BLOCK = 1 << 24  # bytes of CSV per piece; records are shorter (tasks/formats.LONGEST_LINE)
 
 
 def writes_parquet() -> bool:

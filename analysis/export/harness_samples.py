@@ -1,8 +1,8 @@
 """Answers as samples for EleutherAI's lm-evaluation-harness (--log_samples).
 
-Each participation has a folder named KIND_PSEUDONYM, like the harness's model folders, with
-samples_TASK_TIME.jsonl and results_TIME.json. TASK has the same form as in prediction file names.
-Samples contain one field that the harness does not write: `channel`, as in answers.csv. Source:
+Each participation has a folder named KIND_PSEUDONYM, like the harness's model folders, containing
+samples_TASK_TIME.jsonl and results_TIME.json. TASK is written as in prediction file names. Samples
+have one field that the harness does not write: `channel`, as in answers.csv. Source:
 lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py in the harness's repository.
 """
 
@@ -22,7 +22,7 @@ from tasks.predictions.completions import as_completion
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the folders and return each file's number of samples. Raises NothingAnswered."""
+    """Write the folders and return the sample count of each file. Raises NothingAnswered."""
     counts = {}
     for participation, rows in answered.tested(study):
         subfolder = folder / f"{participation.kind}_{participation.pseudonym}"
@@ -58,7 +58,7 @@ def _results(participation: Participation, task: str, rows: list[Answer]) -> dic
 
 
 def _sample(scenario: Scenario, row: Answer) -> dict[str, Any]:
-    """Build a sample. `doc_id` is the example's position in the test file and `doc` its line."""
+    """Build a sample. `doc_id` is the example's position in the test file, and `doc` its line."""
     example = row.turn.example
     doc = making.line(record_of(example))
     seen_example, card = scenario.shown_example(example), scenario.task.card

@@ -1,8 +1,8 @@
 """Answers as Inspect logs (inspect.aisi.org.uk), one per participation. Requires inspect-ai.
 
-A log's model is KIND/PSEUDONYM, so that humans are not listed as models. The task has the
-same form as in prediction file names. Logs are written with Inspect's own library, so that
-`read_eval_log` and the viewer can open them.
+The model of a log is KIND/PSEUDONYM, so that humans are not listed as models. The task is written
+as in prediction file names. Logs are written with Inspect's own library, so that `read_eval_log`
+and the viewer can open them.
 """
 
 import math
@@ -17,7 +17,7 @@ from tasks.predictions.completions import as_completion
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:
-    """Write the logs and return each file's number of samples. Raises NothingAnswered."""
+    """Write the logs and return the sample count of each file. Raises NothingAnswered."""
     from inspect_ai.log import write_eval_log
 
     counts = {}
@@ -29,7 +29,7 @@ def write(study: Study, folder: Path) -> dict[str, int]:
 
 
 def _log(participation: Participation, rows: list[Answer]) -> Any:
-    """Build an EvalLog. Its status is "success" if the whole test was answered."""
+    """Build an EvalLog. Its status is "success" if the entire test set was answered."""
     from inspect_ai import log
 
     metadata = answered.metadata(participation)

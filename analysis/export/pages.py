@@ -1,4 +1,4 @@
-"""Pages for a study's files: the export and the release bundle."""
+"""Pages for downloading a study's files: the export and the release bundle."""
 
 import zipfile
 from datetime import datetime
@@ -71,7 +71,7 @@ def _release(
             "verified": output,
             "anchors": output.rpartition("Hashes: ")[2].partition("\n")[0],
             "size": archive.stat().st_size,
-            "created_at": datetime.fromisoformat(job.result[0]["at"]),  # time of the snapshot
+            "created_at": datetime.fromisoformat(job.result[0]["at"]),  # of the snapshot
             "is_current": bundle_job.is_current(study, job),
             "times": publishing.UNITS[rounding] if rounding else "",
         }

@@ -1,6 +1,6 @@
 """The pages shown to annotators, for offline use: consent, instructions, questions and reveals.
 
-They are rendered from the real templates and examples, but without scripts because browsers block
+They are rendered from the real templates and examples, but without scripts, because browsers block
 scripts in local files. screenshots.py takes screenshots of the pages with scripts enabled.
 """
 
@@ -28,14 +28,14 @@ NO_LINK = "(each annotator had a personal link here)"
 
 
 def pages(study: Study) -> dict[str, str]:
-    """Return the pages' HTML by name, in the study's language.
+    """Map names to the HTML of the pages, in the study's language.
 
     There is one consent page. Each task has instructions, the first test example as a question at
-    the fewest shots, and a revealed training example at the fewest shots with a training step. A
-    screening set is represented by its first example. If some annotators see no contexts, their
-    first question is included. In a cross-task study, each arm that is first trained on other
-    tasks has its own consent page, which names the first of these tasks. Each of these tasks also
-    has instructions, a question page with the first example, and a revealed example.
+    the lowest shot count, and a revealed training example at the lowest shot count with a training
+    step. A screening set is represented by its first example. If some annotators see no contexts,
+    their first question is included. In a cross-task study, each arm that is first trained on other
+    tasks has its own consent page, which names the first of these tasks. Each of these also has
+    instructions, a question page with the first example, and a revealed example.
     """
     with translation.override(study.interface_language):
         return dict(_pages(study))
@@ -72,7 +72,7 @@ def _upstream(study: Study, arm: str) -> Iterator[tuple[str, str]]:
     scenario = study.scenarios.filter(arm=arm).first()
     by_task = grouped((pair[1].split.task, pair) for pair in enumerate(samples, start=1))
     for task, examples in by_task.items():
-        assert scenario is not None  # an arm with samples has scenarios
+        assert scenario is not None  # an arm with samples always has scenarios
         yield f"{task.name}-instructions", _instructions(scenario, task)
         total = len(samples) + scenario.training_examples
         number, example = examples[0]
@@ -96,7 +96,7 @@ def _page(template: str, title: str, context: dict[str, Any]) -> str:
 
 
 def _consent(study: Study, card: Card) -> str:
-    """Render the consent page. Its first lines come from the first task's card."""
+    """Render the consent page. Its opening lines come from the card of the first task."""
     context = {
         "study": study,
         "card": card,
@@ -133,8 +133,8 @@ def _turn(
 ) -> str:
     """Render an example as a question or a reveal.
 
-    `place` is (number, total) and defaults to the position in the file. The upstream and training
-    steps look the same, as they do to annotators.
+    `place` is (number, total) and defaults to the example's position in the file. The upstream and
+    training steps look the same here, because they look the same to annotators.
     """
     task, study = example.split.task, scenario.study
     card = scenario.shown_card(task.card)
@@ -158,7 +158,7 @@ def _turn(
 
 
 def _reveal(task: Task, example: Example) -> Reveal:
-    """Build a made-up answer's reveal: the first gold text in place, or the first choice."""
+    """Build a reveal for a made-up answer: the first gold text in place, or the first choice."""
     card = task.card
     answer = GivenAnswer((), "", True)
     if card.labels:

@@ -1,7 +1,7 @@
-"""Files needed for publication: citation, licence, Croissant metadata, and data card.
+"""Files that accompany a publication: citation, licence, Croissant metadata and data card.
 
-They are generated from the design, the report's title block (documents/front.py) and the
-columns of the files. Only people listed in the title block are named. Times can be rounded.
+They are generated from the design, the report's title block (documents/front.py) and the columns of
+the files. Only people listed in the title block are named. Times can be rounded.
 """
 
 import json
@@ -36,13 +36,13 @@ def title(study: Study, answers: Mapping[str, str]) -> str:
 
 
 def authors(study: Study, answers: Mapping[str, str]) -> list[str]:
-    """Return the authors entered for the report. Other people are never named."""
+    """Return the authors entered for the report. No one else is ever named."""
     names = front.lines(answers.get("authors", ""))
     return names or [f"The researchers of the study {study.name}"]
 
 
 def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
-    """Return CITATION.cff (1.2.0). Names are split only if written as "Family, Given"."""
+    """Return CITATION.cff (1.2.0). Only names written as "Family, Given" are split."""
     lines = [
         "cff-version: 1.2.0",
         'message: "If you use this data set, please cite it as below."',
@@ -65,7 +65,7 @@ def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Quote text for YAML. JSON strings are valid YAML."""
+    """Quote text for YAML, using the fact that JSON strings are valid YAML."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -81,7 +81,7 @@ def front_matter(study: Study, answers: Mapping[str, str]) -> str:
         ],
     }
     licence = answers.get("licence", "")
-    if licence in front.LICENCES:  # Hugging Face writes SPDX names in lower case
+    if licence in front.LICENCES:  # Hugging Face spells SPDX identifiers in lower case
         name = "other" if licence == front.OWN_TERMS else licence.lower()
         fields = {"license": name} | fields
     lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items())
@@ -102,7 +102,7 @@ def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) 
         "creator": [{"@type": "sc:Person", "name": name} for name in names],
         "datePublished": on.isoformat(),
         "version": "1.0.0",
-        # This is an identifier, not a URL. The publisher of the bundle replaces it by the URL.
+        # This is an identifier, not a URL. The publisher of the bundle replaces it with the URL.
         "url": f"urn:sha256:{study.manifest_hash}",
         "distribution": [_file(folder, name) for name in COLUMNS],
         "recordSet": [_record_set(name) for name in COLUMNS],
@@ -155,14 +155,14 @@ def files(
     yield CROISSANT, json.dumps(metadata, ensure_ascii=False, indent=1) + "\n"
 
 
-# The audit log for publication has actions and times, with numbers in place of researchers. User
+# The audit log for publication lists actions and times, with numbers in place of researchers. User
 # names, email addresses, token names and annotators' IDs are removed. Entries about withdrawn
-# participations, and entries that do not affect a bundle (LEFT_OUT), are left out, so that the same
+# participations, and entries that do not affect a bundle (LEFT_OUT), are omitted, so that the same
 # study always produces the same log.
 
 LOG_COLUMNS = ["at", "by", "topic", "what", "about", "before", "after"]
-# Downloads and reads by token; analysis jobs, bundles, comments and checklist answers (which are in
-# the report); tokens, invitations and notification settings.
+# Downloads and reads with a token; analysis jobs, bundles, comments and checklist answers (which
+# are in the report); tokens, invitations and notification settings.
 LEFT_OUT = (Topic.DOWNLOAD, Topic.RESULTS, Topic.ACCOUNT)
 E_MAIL = re.compile(r"[^\s@\"<>]+@[^\s@\"<>]+\.[^\s@\"<>]+")
 
@@ -174,7 +174,7 @@ def log_entries(study: Study) -> QuerySet[AuditEntry]:
 
 
 def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
-    """Yield one row (LOG_COLUMNS) per entry, oldest first. `masked` strips annotators' IDs."""
+    """Yield one row (LOG_COLUMNS) per entry, oldest first. `masked` removes annotators' IDs."""
     listed = list(log_entries(study))
     numbers: dict[str, str] = {}
     for entry in listed:
@@ -195,7 +195,7 @@ def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
 
 def _names(entry: AuditEntry) -> list[str]:
     names = [entry.by.get_username()] if entry.by else []
-    if entry.topic == Topic.TEAM and entry.about:  # an invitation has no account yet
+    if entry.topic == Topic.TEAM and entry.about:  # an invited person may not have an account yet
         names.append(entry.about)
     return names
 
@@ -205,8 +205,8 @@ def _json(value: Any) -> str:
 
 
 # Times in a bundle are rounded down to the hour or day (UTC) in every file, so that they cannot be
-# linked to a platform's log. The order does not change. Durations are not rounded, because response
-# times and pay are derived from them.
+# matched with a platform's log. This does not change their order. Durations are not rounded,
+# because response times and pay are derived from them.
 
 HOUR, DAY = "hour", "day"
 UNITS = {
@@ -214,14 +214,14 @@ UNITS = {
     HOUR: "rounded down to the hour",
     DAY: "rounded down to the day",
 }
-KEY = "times_rounded_to"  # key in versions.json, which SHA256SUMS includes
+KEY = "times_rounded_to"  # key in versions.json, which is covered by SHA256SUMS
 COLUMNS_OF_TIMES = {
     "answers.csv": ("shown_at", "submitted_at"),
     "upstream.csv": ("shown_at", "submitted_at"),
     "allocations.csv": ("at",),
     "decisions.csv": ("at",),
 }
-# Matches times in the audit log (ISO 8601) and in the report ("2026-11-21 20:03:00 UTC").
+# Matches times in the audit log (ISO 8601) and the report ("2026-11-21 20:03:00 UTC").
 TIME_IN_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)")
 
 
@@ -244,7 +244,7 @@ def round_times_in(text: str, unit: str) -> str:
 
 def change_columns(path: Path, columns: Mapping[str, Callable[[str], str]]) -> None:
     original = path.rename(path.with_suffix(".original"))
-    # Python's csv module has a process-wide limit of 131,072 characters per field.
+    # By default, Python's csv module limits fields to 131,072 characters, for the entire process.
     exact: dict[str, Any] = {"dtype": str, "na_filter": False, "skip_blank_lines": False}
     with (
         pd.read_csv(original, chunksize=5000, **exact) as parts,
@@ -257,12 +257,12 @@ def change_columns(path: Path, columns: Mapping[str, Callable[[str], str]]) -> N
 
 
 def round_files(folder: Path, unit: str) -> None:
-    """Round the times in a folder's CSVs, and record this in versions.json and README.md."""
+    """Round the times in a folder's CSVs, and note this in versions.json and README.md."""
     for name, columns in COLUMNS_OF_TIMES.items():
         change_columns(folder / name, dict.fromkeys(columns, lambda text: round_cell(text, unit)))
     versions = folder / "versions.json"
     stored = json.loads(versions.read_text(encoding="utf-8")) | {KEY: unit}
-    # Round these down too, because rounded arrivals must not be earlier than the opening.
+    # Round these too: a rounded arrival must not be earlier than the opening.
     for name in ("opened_at", "closed_at"):
         stored[name] = round_cell(stored[name] or "", unit) or None
     versions.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

@@ -1,6 +1,6 @@
 """CSV rows on how a study was run: allocations, decisions, exit answers and pay.
 
-This module also covers models' predictions on test examples and the upstream step in cross-task
+This module also covers models' predictions on test examples, and the upstream step of cross-task
 studies. Rows are streamed. Annotators appear under pseudonyms and researchers only by role.
 """
 
@@ -65,7 +65,7 @@ def allocations_rows(study: Study) -> Iterator[Row]:
     for row in study.scenarios.select_related("task"):
         number = (row.split_number,) if row.arm or len(study.splits) > 1 else ()
         places[row.pk] = (row.task.name, row.shots), (*number, row.arm) if row.arm else number
-    # Only the allocation of a withdrawn participation is written.
+    # Write only the allocation of a withdrawn participation.
     withdrawn_seats = study.participations.filter(status=Status.WITHDRAWN)
     withdrawn = set(withdrawn_seats.values_list("arrival", flat=True))
     rows = models.Allocation.objects.filter(study=study).order_by("arrival").values_list(
@@ -159,7 +159,7 @@ def model_annotators_rows(study: Study) -> Iterator[Row]:
 
 
 def wages_rows(study: Study) -> Iterator[Row]:
-    """Yield one row with human annotators' earnings for their time, if any pay is settled."""
+    """Yield one row on what human annotators earned for their time, if any pay is settled."""
     if study.manifest and (record := StudyRecord(study)).wages:
         yield [
             len(record.wages), record.median("per_active_hour"),
@@ -182,7 +182,7 @@ def predictions_rows(study: Study) -> Iterator[Row]:
 def _by_columns(
     columns: Sequence[Column], rows: Callable[[Study], Iterable[Any]]
 ) -> Callable[[Study], Iterator[Row]]:
-    """Return a function that yields the rows of a table also found on a page or in the API."""
+    """Return a function that yields the rows of a table that a page or the API also shows."""
     file_columns = in_files(columns)
     return lambda study: ([column.stored(row) for column in file_columns] for row in rows(study))
 
@@ -198,7 +198,7 @@ def _gains(study: Study) -> Iterator[cross_task.Gain]:
         yield from cross_task.gains(study, kind)
 
 
-# Maps each file to its rows, without the first two cells (study and manifest).
+# Maps each file to its rows, excluding the first two cells (study and manifest).
 ROWS: dict[str, Callable[[Study], Iterable[Row]]] = {
     "human_performance.csv": _by_columns(rendering.PERFORMANCE, _performance),
     "metrics.csv": _by_columns(metrics.COLUMNS, metrics.rows),

@@ -1,8 +1,8 @@
 """A study's release bundle, which contains everything needed to check, reuse and cite it.
 
 It contains the export (CSVs, manifest, verify.py), R code for a mixed model, Parquet files,
-metadata, instructions and cards, the pages annotators saw, the preregistration, the report, and the
-output from verify.py. Data that link pseudonyms to people are never read.
+metadata, instructions and cards, the pages that annotators saw, the preregistration, the report,
+and the output of verify.py. Data that link pseudonyms to people are never read.
 """
 
 import json
@@ -41,7 +41,7 @@ STYLES = {
     "pico.css": "vendor/pico-2.1.1.min.css",
     **{f"{name}.css": f"css/{name}.css" for name in OWN_STYLES},
 }
-# Maps files to their columns with user-entered text.
+# Maps files to their columns that contain text entered by users.
 WRITTEN = {
     "answers.csv": ["reason", "problem"],
     "decisions.csv": ["reason"],
@@ -52,7 +52,7 @@ ALSO = "\n## Also in this folder\n"
 
 
 class ReleaseError(Exception):
-    """Raised if the bundle cannot be written. Users see the message, which gives the reason."""
+    """Raised if the bundle cannot be written. The message gives users the reason."""
 
 
 def write_release(
@@ -63,12 +63,13 @@ def write_release(
     key: Path | None = None,
     round_times: str = "",
 ) -> str:
-    """Write the bundle to a new folder or NAME.zip, and return verify.py's output.
+    """Write the bundle to a new folder or NAME.zip, and return the output of verify.py.
 
-    `browser` takes screenshots of the pages. If it fails, `warn` is called with the reason.
-    `key` is the SSH key that signs the checksums, and `round_times` is one of publishing.UNITS.
-    The bundle appears only once it is complete. Raises ReleaseError if the study is a draft, if
-    verify.py finds a difference or if signing fails, and FileExistsError if the target exists.
+    `browser` takes screenshots of the pages. If it fails, `warn` is called with the reason. `key`
+    is the SSH key that signs the checksums, and `round_times` is one of publishing.UNITS. The
+    bundle appears only once it is complete. Raises ReleaseError if the study is a draft, if
+    verify.py finds a difference or if signing fails, and FileExistsError if the target already
+    exists.
     """
     if study.is_draft:
         raise ReleaseError("The study is a draft. Open it before you release it.")
@@ -83,7 +84,7 @@ def write_release(
 
 @contextmanager
 def _new(study: Study, target: Path) -> Iterator[Path]:
-    """Create a temporary folder, then rename it, or its ZIP, to `target` on success."""
+    """Create a temporary folder; on success, rename the folder or its ZIP to `target`."""
     if target.suffix != ".zip":
         with files.whole_folder(target) as building:
             yield building
@@ -100,7 +101,7 @@ def _new(study: Study, target: Path) -> Iterator[Path]:
 
 
 def write_data(study: Study, folder: Path, round_times: str = "") -> None:
-    """Write all files except Parquet to a folder, within one `snapshot`. Raises ReleaseError."""
+    """Write all files except Parquet to a folder, in a single `snapshot`. Raises ReleaseError."""
     masked = _masked(study)
     files.write_files(study, folder)
     for name, columns in WRITTEN.items():
@@ -148,7 +149,7 @@ def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -
 
 
 def write_readme(folder: Path, is_pictured: bool = False) -> None:
-    """Add a list of the other files to README.md, replacing any earlier list."""
+    """Add a list of all other files to README.md, replacing any previous list."""
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8").partition(ALSO)[0]
     context = {"is_pictured": is_pictured, "has_parquet": files.writes_parquet()}
@@ -158,7 +159,7 @@ def write_readme(folder: Path, is_pictured: bool = False) -> None:
 
 
 def write_parquet(folder: Path, name: str) -> None:
-    """Convert a CSV to Parquet, if pyarrow is installed. The file appears once it is complete."""
+    """Convert a CSV to Parquet if pyarrow is installed. The file appears once it is complete."""
     if not files.writes_parquet():
         return
     (folder / "parquet").mkdir(exist_ok=True)
@@ -172,9 +173,9 @@ def write_parquet(folder: Path, name: str) -> None:
 
 
 def verify(folder: Path, key: Path | None = None) -> str:
-    """Write the checksums of the other files, sign them if there is a key, and run verify.py.
+    """Write the checksums of all other files, sign them if given a key, and run verify.py.
 
-    verify.py runs in a separate process, as it does for users. Its output is stored and
+    verify.py runs in a separate process, just as it does for readers. Its output is both stored and
     returned. Raises ReleaseError if verify.py finds a difference or if ssh-keygen fails.
     """
     (folder / "verify.txt").unlink(missing_ok=True)
@@ -192,7 +193,7 @@ def verify(folder: Path, key: Path | None = None) -> str:
 
 
 def sign(path: Path, key: Path | None) -> None:
-    """Sign a file with an SSH key as FILE.sig (namespace "handful"). Raises ReleaseError."""
+    """Sign a file with an SSH key, creating FILE.sig (namespace "handful"). Raises ReleaseError."""
     path.with_name(f"{path.name}.sig").unlink(missing_ok=True)
     command = ["ssh-keygen", "-Y", "sign", "-f", str(key), "-n", "handful", str(path)]
     try:
@@ -213,11 +214,11 @@ def _masked(study: Study) -> Callable[[str], str]:
 def _write_documents(
     study: Study, folder: Path, masked: Callable[[str], str], sums: str, round_times: str
 ) -> None:
-    """Write the preregistration and the report, which cites `sums`, the SHA-256 of SHA256SUMS."""
+    """Write the preregistration and the report, which quotes `sums`, the SHA-256 of SHA256SUMS."""
     (folder / "style").mkdir()
     for name, path in STYLES.items():
         style = finders.find(path)
-        assert style is not None  # part of the source code
+        assert style is not None  # the file is part of the source code
         shutil.copyfile(style, folder / "style" / name)
     _text(folder / "style" / "page.css", front.page_style(study))
     plan = preregistration.for_study(study)
@@ -276,7 +277,7 @@ def _instructions(card: Card) -> str:
 
 
 def _write_pictures(folder: Path, browser: str | None, warn: Callable[[str], Any]) -> bool:
-    """If given a browser, take screenshots of the pages in seen/. Return whether there are any."""
+    """Take screenshots of the pages in seen/ if given a browser. Return whether there are any."""
     if browser is None:
         return False
     try:
@@ -289,7 +290,7 @@ def _write_pictures(folder: Path, browser: str | None, warn: Callable[[str], Any
 
 
 def print_report(folder: Path, browser: str | None, warn: Callable[[str], Any] = str) -> None:
-    """If given a browser, print report.html to report.pdf. Pass errors to `warn`."""
+    """Print report.html to report.pdf if given a browser. Errors are passed to `warn`."""
     if browser is None:
         return
     try:

@@ -45,7 +45,7 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
-    """Build an example's row. `place` is its file, file kind, shots, split and position."""
+    """Build an example's row. `place` contains its file, file kind, shots, split and position."""
     card = task.card
     question = card.selectable_question(example.question)
     return [
@@ -59,7 +59,7 @@ def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
 def answers_rows(study: Study) -> Iterator[list[Any]]:
     cards = {task.pk: task.card for task in study.tasks.all()}
     labels = {pk: [label.name for label in card.labels] for pk, card in cards.items()}
-    # Merge with a second stream in the same order, so that memory use is constant.
+    # Merge this with a second stream in the same order, so that memory use stays constant.
     spans = texts_by_turn(spans_in_order(study))
     turn_of_spans, texts = next(spans, (None, []))
     analysed = Q(participation__in=study.participations.analysed())
@@ -106,12 +106,12 @@ def spans_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def _integer(value: float) -> int | None:
-    """Return an integer that pandas stores as a float because other values are missing."""
+    """Convert back to an integer: pandas stores it as a float if other values are missing."""
     return None if pd.isna(value) else int(value)
 
 
 def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """Yield one row per participation. Withdrawn participations contain only the allocation."""
+    """Yield one row per participation. If withdrawn, it contains only the allocation."""
     summaries, stages = flags.for_study(study), funnel.stages(study)
     browsers, settled = _browsers(study), _settled(study)
     nothing = activity_summary.summarise([])
@@ -151,7 +151,7 @@ def _settled(study: Study) -> dict[int, list[Any]]:
 
 
 def _browsers(study: Study) -> dict[int, str]:
-    """Replace browser IDs with names that show only which participations share a browser."""
+    """Map participations to names like B1, which only reveal who shares a browser."""
     names: dict[str, str] = {}
     seats = study.participations.exclude(browser="").order_by("pk")
     return {
@@ -180,7 +180,7 @@ HEAD = 5  # columns before the figures: study, manifest, kind, task and version
 
 
 def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
-    """Map files to rows. Only one kind's answers to one task are in memory at a time."""
+    """Map files to their rows. Only one kind's answers to one task are in memory at a time."""
     concluded: dict[str, list[list[Any]]] = {name: [] for name in CONCLUDED}
     tasks = list(study.tasks.order_by("name"))
     versions = {task.name: task.version for task in tasks}
@@ -220,7 +220,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
 
 
 def _items(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> Iterator[dict[str, Any]]:
-    """Yield test examples' results across all annotators, then means by number of shots."""
+    """Yield the results of test examples over all annotators, and then means by shot count."""
     units = {unit.example: unit for unit in gold_audit.units(frame)}
     columns = difficulty.columns([])
     for item in difficulty.measured(frame, shots, task):

@@ -1,7 +1,7 @@
-"""Screenshots of the annotator pages, taken with Playwright and an installed Chromium.
+"""Screenshots of the annotators' pages, taken with Playwright and an installed Chromium.
 
-Playwright is optional (the `pictures` extra). Browsers are never downloaded: Playwright
-uses the given browser or the first browser on the path.
+Playwright is optional (the `pictures` extra). Browsers are never downloaded: Playwright uses the
+browser that it is given, or the first one on the path.
 """
 
 import shutil
@@ -17,26 +17,26 @@ from django.contrib.staticfiles import finders
 from tasks.answers import KINDS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# These flags are added to Playwright's own, which are headless, without background services and
-# without sandbox. Chromium needs the latter when run as root, and only our files are opened.
+# These flags are added to Playwright's own, which include headless mode and no sandbox. Chromium
+# cannot use its sandbox as root, and it only opens our own files here.
 FLAGS = (
     "--disable-gpu",
     "--disable-quic",
     "--host-resolver-rules=MAP * ~NOTFOUND",
-    "--allow-file-access-from-files",  # for modules in local files
+    "--allow-file-access-from-files",  # for JavaScript modules in local files
 )
 SCRIPTS = "".join(
     f'<script type="module" src="../js/{name}.js"></script>\n'
     for name in (*sorted({kind.element for kind in KINDS.values()}), "label-search", "work")
 )
-PATIENCE = 30  # seconds per step in the browser
+PATIENCE = 30  # seconds allowed for each step in the browser
 
 
 class PictureError(Exception):
-    """Raised if screenshots cannot be taken. Users see the message."""
+    """Raised if screenshots cannot be taken. The message is shown to users."""
 
 
-# Maps a name to Playwright's options for its pages.
+# Maps the name of a device to Playwright's options for its pages.
 DEVICES: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1280, "height": 800}, "device_scale_factor": 1},
     "phone": {
@@ -51,10 +51,10 @@ def browser() -> str | None:
 
 
 def take(folder: Path, path: str) -> list[Path]:
-    """Take a screenshot of each page in `folder` on each device and return the PNG paths.
+    """Take a screenshot of each page in `folder` on each device, and return the PNG paths.
 
-    Pictures are saved as NAME-DEVICE.png in `folder`. Styles are in ../style. If PictureError
-    is raised, all screenshots are deleted.
+    Pictures are saved as NAME-DEVICE.png in `folder`. Styles are in ../style. If PictureError is
+    raised, all screenshots are deleted.
     """
     pages = sorted(folder.glob("*.html"))
     with tempfile.TemporaryDirectory(prefix="handful-pictures-") as temporary:
@@ -69,7 +69,7 @@ def take(folder: Path, path: str) -> list[Path]:
 
 
 def print_report(html: Path, path: str) -> Path:
-    """Print a document as an A4 PDF of the same name, with page numbers. Raises PictureError."""
+    """Print a document to an A4 PDF of the same name, with page numbers. Raises PictureError."""
     pdf = html.with_suffix(".pdf")
     _run(f"{path} printed nothing", [pdf], _print, html, pdf, path)
     return pdf
@@ -77,7 +77,7 @@ def print_report(html: Path, path: str) -> Path:
 
 def _run(failed: str, outputs: Sequence[Path], step: Callable[..., None], *args: Any) -> None:
     """Run a step in the browser. If it fails, delete its output and raise PictureError."""
-    # Playwright runs an event loop, in which Django refuses queries, so use a separate thread.
+    # Django refuses queries where an event loop is running, as in Playwright, so use a thread.
     with ThreadPoolExecutor(max_workers=1) as executor:
         try:
             executor.submit(step, *args).result()
@@ -97,7 +97,7 @@ def _print(html: Path, pdf: Path, path: str) -> None:
 
 @contextmanager
 def _opened(path: str) -> Iterator[Any]:
-    """Open the browser. Raises PictureError if anything done in it fails."""
+    """Open the browser. Raises PictureError if anything done with it fails."""
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
@@ -115,7 +115,7 @@ def _opened(path: str) -> Iterator[Any]:
 
 
 def _photograph(shots: Mapping[str, Sequence[tuple[Path, Path]]], path: str) -> None:
-    """Open each copy on each device and write its PNG. Pairs contain (copy, PNG path)."""
+    """Open each copy on each device and save it as a PNG. Pairs contain (copy, PNG path)."""
     with _opened(path) as browser:
         for device, pairs in shots.items():
             page = browser.new_page(**DEVICES[device], color_scheme="light")
