@@ -1,12 +1,12 @@
 """Paired differences between humans and a model on the same examples.
 
-Each value is an annotator's S1 minus the model's S1 on an example. The values form an annotators
-x contexts layout, which treats both as samples. The model's S1 is the mean across its runs on the
-training splits that the annotators had (the equal pairing). If there are none, it is the mean
-across all runs, as `training` shows. A model in an annotator's seat is compared in the same way:
-each of its analysed participations is a run, and replicates on a split are averaged first. The
-sign flip over contexts is a sensitivity analysis that treats these annotators as fixed. Under
-metrics other than S1, the values are each example's parts in both scores (test_sets.py).
+Each value is an annotator's S1 minus the model's S1 on an example. The values form a layout of
+annotators x contexts, both of which are treated as samples. The model's S1 is its mean over runs on
+the training splits that the annotators had (equal pairing) or, if there are none, over all runs, as
+indicated by `training`. A model in an annotator's seat is compared in the same way: each of its
+analysed participations is a run, and replicates on a split are averaged first. The sign flip over
+contexts is a sensitivity analysis that treats the annotators as fixed. Under metrics other than S1,
+the values are each example's parts in both scores (test_sets.py).
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from tasks.cards import place
 from tasks.columns import grouped
 from tasks.models import Example, Prediction, PredictionFile, Task
 
-# Printed next to each of these p values.
+# Printed beside each of these p values.
 LEFT_OUT = (
     f"Interval and p generalise to {two_way.RUNS}. The sign-flip test is a sensitivity analysis"
     " that treats these annotators as fixed and generalises to other examples only."
 )
 
-Group = tuple[int, int, str]  # (task version key, shots, model name or "" for humans)
+Group = tuple[int, int, str]  # task version key, shots, model name or "" for humans
 
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs averaged for one model, task and number of shots.
+    """The runs that are averaged for one model, task and shot count.
 
     These are prediction files or, for a seated model, a mapping from participations to training
-    splits (None at zero shots). `is_equal` means either that they were trained on splits that
-    annotators had, or that training is absent.
+    splits (None for zero-shot runs). `is_equal` means that the runs were trained on splits that
+    annotators also had, or that there was no training.
     """
 
     is_equal: bool
@@ -71,11 +71,11 @@ class Runs:
 class Difference(Tested):
     """Humans minus model in points of the score x 100, over `examples` in `contexts`.
 
-    `se_clustered` and `p_sign_flip` generalise only to other examples, with contexts as clusters.
-    `floor` is the smallest p value that the sign flip can reach. Holm's correction covers the
-    differences that are `in_family`, which excludes files uploaded after the study closed. The
-    averaged runs are `files` (keys) or, for a seated model, `seats` (participations and their
-    splits), and `splits` is their number. `training` shows whether annotators had the same splits.
+    `se_clustered` and `p_sign_flip` generalise only to other examples, using contexts as clusters.
+    `floor` is the smallest p value that the sign flip can reach. Holm's correction covers all
+    differences that are `in_family`, which excludes files uploaded after the study closed. The runs
+    averaged are `files` (keys) or, for a seated model, `seats` (participations and their splits),
+    and `splits` is their number. `training` says whether annotators had the same splits.
     """
 
     task: str
@@ -113,7 +113,7 @@ def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float
 
 
 def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
-    """Return the standard error of the mean for clustered values (Miller 2024).
+    """Return the standard error of the mean of clustered values (Miller 2024).
 
     Deviations are summed within each cluster. The SE is the root of the sum of these squared sums,
     divided by the number of values. With one value per cluster, it is the SD (ddof 0) / sqrt(n).
@@ -124,10 +124,10 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
 
 
 def differences(study: Study, kind: str) -> list[Difference]:
-    """Return one row per task, shots and model with both answers and predictions.
+    """Return one row per task, shot count and model that has both answers and predictions.
 
-    Cached until analysed participations (of this kind or of models) or prediction files change.
-    Answers in completed participations and file contents never change.
+    Cached until analysed participations (of this kind or of models) or prediction files change. The
+    answers of completed participations and the contents of files never change.
     """
     counted = study.participations.analysed().in_cells().filter(kind__in=[kind, Kind.MODEL])
     files = compared_files.files(study).order_by("pk")
@@ -193,9 +193,9 @@ def late(rows: Sequence[Difference]) -> str:
 
 
 def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str]) -> dict[str, Any]:
-    """Compare an annotators x examples matrix with the model and return fields of Difference.
+    """Compare annotators x examples with the model, and return fields of Difference.
 
-    In place of the sign flip, it returns the contexts' `sums`, or None if a score is unknown.
+    Instead of the sign flip, the result has the contexts' `sums`, or None if a score is unknown.
     """
     humans = two_way.row_means(scores.T)
     gaps = list(humans - of_model)
@@ -215,9 +215,9 @@ def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str])
 
 
 def pairs(study: Study, kind: str, pairing: Difference) -> list[SimpleNamespace]:
-    """Return the examples in a pairing, starting with the largest difference.
+    """Return the examples of a pairing, starting with the largest difference.
 
-    `human` is the annotators' mean S1 x 100. `model` is the model's mean over its splits.
+    `human` is the annotators' mean S1 x 100, and `model` is the model's mean over its splits.
     """
     task = study.tasks.get(name=pairing.task)
     answered = _human_means(study, kind, task, pairing.shots)
@@ -238,7 +238,7 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[SimpleNamespace]
 
 
 def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[int, list]:
-    """Return (predicted set of strings, number of runs) by example key, most frequent first."""
+    """Map example keys to (predicted set of strings, number of runs), most frequent first."""
     by_example: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
     rows = Prediction.objects.filter(file__in=pairing.files, example__in=examples)
     rows = rows.order_by("file__split_number")
@@ -254,14 +254,14 @@ def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[in
 
 
 def _human_means(study: Study, kind: str, task: Task, shots: int) -> dict[int, float]:
-    """Return mean S1 in [0, 1] by example key across a cell's analysed annotators."""
+    """Map example keys to the mean S1 in [0, 1] over the analysed annotators of a cell."""
     counted = study.participations.counted(kind)
     answers = counted.filter(scenario__task=task, scenario__shots=shots).answers()
     return dict(answers.values_list("turn__example_id").annotate(Avg("s1")).order_by())
 
 
 def _by_cell(answers: pd.DataFrame, value: str) -> dict[tuple[str, int], pd.DataFrame]:
-    """Return a value of the answers as participations x examples (keys), by task and shots."""
+    """Map (task, shots) to one value of the answers, as participations x examples (keys)."""
     return {
         (task, shots): part.pivot(index="participation", columns="example", values=value)
         for task, shots, part in by_cell(answers)
@@ -269,7 +269,7 @@ def _by_cell(answers: pd.DataFrame, value: str) -> dict[tuple[str, int], pd.Data
 
 
 def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dict[int, float]]]:
-    """Return models' runs and mean scores. Seated models are excluded if the kind is models."""
+    """Return models' runs and mean scores. Seated models are left out if the kind is models."""
     compared = _compared_files(study)
     means = _model_means([file.pk for runs in compared.values() for file in runs.files])
     means |= _model_parts(compared)
@@ -284,14 +284,14 @@ def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dic
 
 
 def _over_splits(scores: pd.DataFrame, seats: dict[int, int | None]) -> dict[int, float]:
-    """Average each example over completed participations of a split, then over splits."""
+    """Average each example over the completed participations of each split, then over splits."""
     numbers = [split or 0 for split in seats.values()]
     by_split: Any = scores.loc[list(seats)].groupby(numbers).agg(fmean)
     return by_split.agg(fmean).to_dict()
 
 
 def _compared_files(study: Study) -> dict[Group, Runs]:
-    """Return each model's equally trained runs, or all its runs (compared_files.py)."""
+    """Return each model's equally trained runs, or else all its runs (compared_files.py)."""
     files = compared_files.files(study)
     equal = equally_trained(study, files)
     rows = files.select_related("model").prefetch_related("task")
@@ -306,7 +306,7 @@ def _compared_files(study: Study) -> dict[Group, Runs]:
 
 
 def _model_means(files: Sequence[int]) -> dict[Group, dict[int, float]]:
-    """Return each example's mean S1 in [0, 1] over these files, by task, shots and model."""
+    """Return the mean S1 in [0, 1] per example over these files, by task, shots and model."""
     rows = (
         Prediction.objects.filter(file__in=files)
         .values_list("file__task_id", "file__shots", "file__model__name", "example_id")
@@ -320,7 +320,7 @@ def _model_means(files: Sequence[int]) -> dict[Group, dict[int, float]]:
 
 
 def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal: bool) -> str:
-    """Describe how the runs' training compares with humans'. `numbers` has None at zero shots."""
+    """Describe how the runs' training compares with the humans'. Zero-shot runs have None."""
     if None in numbers:
         return "none"
     if not is_equal:
@@ -329,7 +329,7 @@ def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal:
 
 
 def _model_parts(compared: dict[Group, Runs]) -> dict[Group, dict[int, float]]:
-    """Return each example's part in the model's score, for metrics other than S1."""
+    """Return the part of each example in the model's score, for metrics other than S1."""
     tasks = {file.pk: file.task for runs in compared.values() for file in runs.files}
     of_each = {task.pk: task for task in tasks.values()}.values()
     files_of_all = PredictionFile.objects.filter(pk__in=tasks)

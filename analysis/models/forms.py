@@ -1,4 +1,4 @@
-"""The upload form for predictions."""
+"""The form for uploading predictions."""
 
 import contextlib
 from typing import Any
@@ -25,7 +25,7 @@ OF_ONE_FILE = "Only with a task: the names of several files state it."
 
 
 class UploadForm(forms.Form):
-    """A form for a model and its files. A single file is placed by fields, several by name."""
+    """A form for a model and its files. Fields identify a single file; names identify several."""
 
     name = forms.CharField(
         label="Name of the model",
@@ -78,9 +78,9 @@ class UploadForm(forms.Form):
         required=False,
         help_text="Use these predictions only for error overlap; no table contains them.",
     )
-    files = FilesField(  # type: ignore[assignment]  # forms remove their fields
+    files = FilesField(  # type: ignore[assignment]  # Django removes the fields from form classes
         label="Prediction files",
-        allow_empty_file=True,  # its error names the file
+        allow_empty_file=True,  # the error then names the file
         help_text=f"Select several files if they are named {NAMED}.",
     )
     task = forms.ModelChoiceField(
@@ -111,7 +111,7 @@ class UploadForm(forms.Form):
         return files
 
     def clean(self) -> dict[str, Any]:
-        """Place every file, by the fields or, if no task is chosen, by its name."""
+        """Assign every file to a task by the fields or, if no task is chosen, by its file name."""
         super().clean()
         cleaned = self.cleaned_data
         if self.errors:
@@ -141,14 +141,14 @@ class UploadForm(forms.Form):
         return cleaned
 
     def store(self, user: Any) -> LanguageModel | Job:
-        """Store the files or start a job, or raise PredictionsError or ValidationError."""
+        """Store the files or start a job. Raises PredictionsError or ValidationError."""
         data = self.cleaned_data
         details = {key: data[key] for key in store.STATED}
         if details["predicted_on"] is not None:
-            details["predicted_on"] = details["predicted_on"].isoformat()  # JSON for a job
+            details["predicted_on"] = details["predicted_on"].isoformat()  # jobs store JSON
         name, uploads = data["name"], data["uploads"]
         if sum(len(upload.data) for upload in uploads) <= upload_job.SMALL:
-            with contextlib.suppress(checking.Busy):  # otherwise store it in a job
+            with contextlib.suppress(checking.Busy):  # if busy, store it in a job
                 return store.add(name, uploads, user, **details)[0].model
         return upload_job.begin(name, uploads, user, **details)
 

@@ -1,8 +1,9 @@
 """A leaderboard for a study's tasks under the CLUES repository's rules.
 
 An entry is a model with predictions for every training split of every size of a task (in CLUES,
-five splits of 10, 20 and 30). It is ranked among models of its size by the mean across splits at
-the largest training size. The study's annotators come first, unranked. Published rows are marked.
+five splits of 10, 20 and 30). It is ranked among models of its size class by its mean over splits
+at the largest training size. The study's annotators come first, unranked. Published rows are
+marked.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ SUFFIXES = {"-Base": SizeClass.BASE, "-Large": SizeClass.LARGE}  # suffixes of n
 
 @dataclass(frozen=True)
 class Entry:
-    """Scores and, for the largest size, interval and rank (None for humans and missing scores)."""
+    """Scores and, for the largest size, the interval and rank (None if human or unscored)."""
 
     group: str
     name: str
     source: str  # study, uploaded or published
-    unit: str  # unit of the SDs: annotators or splits
+    unit: str  # what the SDs are taken over: annotators or splits
     scores: tuple[Score, ...]
     external_labelled: str = ""
     external_unlabelled: str = ""
@@ -79,7 +80,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Board:
-    """Entries by group, for all tasks if `task` is None. `left_out` says why models are missing."""
+    """Entries by group, for all tasks if `task` is None. `left_out` explains any missing models."""
 
     task: Task | None
     sizes: tuple[int, ...]
@@ -92,7 +93,7 @@ class Board:
 
     @property
     def test_text(self) -> str:
-        """Describe the metric, and the number of test examples if only a part is used."""
+        """Name the metric, and give the number of test examples if only part of them is used."""
         if self.task is None:
             return ""
         part = f"{self.task.test_part}, " if self.task.test_part else ""
@@ -193,7 +194,7 @@ def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
 
 
 def _ranked(entries: Iterable[Entry]) -> list[Entry]:
-    """Sort entries by score at the largest size, with ranks within groups. Ties share a rank."""
+    """Sort entries by score at the largest size, ranking within groups. Ties share a rank."""
 
     def order(entry: Entry) -> tuple[bool, float, str]:
         mean = entry.at_largest.mean
@@ -210,7 +211,7 @@ def _ranked(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _over_all(boards: Sequence[Board]) -> Iterator[Board]:
-    """Yield the mean across tasks for entries on all boards. SDs assume independent tasks."""
+    """Yield the mean over tasks of entries on all boards. SDs assume that tasks are independent."""
     if len(boards) < 2 or len({board.sizes for board in boards}) > 1:
         return
     by_entry = grouped(((e.source, e.name), e) for board in boards for e in board.entries)
@@ -225,7 +226,7 @@ def _over_all(boards: Sequence[Board]) -> Iterator[Board]:
 
 
 def _mean(scores: Sequence[Score]) -> Score:
-    """Return the mean across tasks. `printed` is its SD and `n` is the smallest n among tasks."""
+    """Return the mean over tasks. `printed` is its SD, and `n` is the smallest n of any task."""
     if any(math.isnan(score.mean) for score in scores):
         return Score(of=min(score.of for score in scores))
     average = aggregate([s.mean for s in scores], [s.spread for s in scores])
@@ -252,7 +253,7 @@ def external_text(entry: Entry, value: str) -> str:
 
 
 def board_columns(board: Board, form: str = "text") -> list[Column]:
-    """Return the columns of the board. `form` is the attribute of a score with its text."""
+    """Return the columns of the board. `form` is the attribute of a score that holds its text."""
     last = len(board.sizes) - 1
     largest = f"at {shots_text(board.sizes[last])}"
     sizes = [
@@ -290,7 +291,7 @@ def _if_largest(name: str, missing: Any) -> Callable[[Any], Any]:
     return lambda cell: getattr(cell.entry, name) if cell.shots == cell.board.sizes[-1] else missing
 
 
-# Columns for the rows of `cells`.
+# Columns for the result of `cells`.
 COLUMNS = [
     Column("task", meaning="name of the task; all: the mean over all tasks in the study",
            get=lambda cell: cell.board.task.name if cell.board.task else "all"),

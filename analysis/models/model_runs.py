@@ -1,7 +1,7 @@
 """Model runs, both uploaded and seated, with their properties and scores.
 
-This module also decides which runs were trained on the examples that the study's annotators
-saw, and scores runs with alternative gold answers as one set.
+This module also decides which runs were trained on the examples that the study's annotators saw,
+and computes scores of runs with alternative gold answers treated as one set.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
 from tasks.models.predictions import Method, Numbering, Seen, Tuning
 from tasks.predictions.store import RUN
 
-# (model, task version key, shots, which is None if fully supervised)
+# (model, task version key, shots, or None instead of shots if fully supervised)
 Place = tuple[str, int, int | None]
 
 
 @dataclass(frozen=True)
 class Run:
-    """The stated properties of a model's files. Differing values are joined with semicolons."""
+    """The stated properties of a model's files. If values differ, they are joined by semicolons."""
 
     numbering: str = ""
     seen_test: str = ""
@@ -64,7 +64,7 @@ def _labels(choices: type[TextChoices], values: str) -> str:
 
 
 def joined(stated: Iterable[tuple[str, ...]]) -> Run:
-    """Join the properties of several files and list each distinct value once.
+    """Join the properties of several files, listing each distinct value once.
 
     >>> joined([("published", "no"), ("published", "maybe")]).seen_test
     'maybe; no'
@@ -80,11 +80,11 @@ def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
 
 
 def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
-    """Return the keys of files trained on splits that this study's annotators had.
+    """Return the keys of files trained on splits that this study's annotators also had.
 
-    A split number refers to the numbering stated for the run. Runs with a different numbering
-    from the task's, or without any, are excluded unless the split has the same number in both.
-    Zero shots means no training, so all files are included.
+    A split number refers to the numbering stated for the run. Runs whose numbering is unknown or
+    differs from the task's are excluded, unless the split has the same number in both numberings.
+    Zero-shot runs have no training, so all of their files are included.
     """
     numberings = {True: Numbering.RECHAINED, False: Numbering.PUBLISHED}
     splits = Split.objects.filter(task__in=study.tasks.all(), kind=Split.Kind.TRAIN)
@@ -95,7 +95,7 @@ def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
     }
     return {
         file.pk
-        for file in files.prefetch_related("task")  # hundreds of files, few tasks
+        for file in files.prefetch_related("task")  # there are hundreds of files but few tasks
         if not file.shots
         or (
             file.split_number in study.splits
@@ -113,7 +113,7 @@ def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
 def splits_as_one_set(
     files: PredictionFileQuerySet, tasks: Mapping[int, Task]
 ) -> dict[Place, list[float]]:
-    """Return scores in [0, 1] by place, with alternative gold answers scored as one set."""
+    """Return scores in [0, 1] by place, treating alternative gold answers as one set."""
     alternatives = [pk for pk, task in tasks.items() if task.card.gold_rule == "any_of"]
     rows = Prediction.objects.filter(
         file__in=files.filter(task__in=alternatives).order_by()
@@ -143,15 +143,15 @@ def mean_of(scores: Sequence[SetScore], of: int) -> Score:
 
 
 # Scores and effort of models that took a seat in a study. A model annotator does what humans do, so
-# its score on a task is the score of its participation. For one model and number of shots,
-# replicates on a split are averaged first, then the splits. The SD is over splits, as for uploaded
-# predictions, or over replicates at zero shots.
+# its score on a task is the score of its participation. For each model and shot count, replicates
+# on a split are averaged first, and then the splits. The SD is over splits, as for uploaded
+# predictions, or over replicates for zero-shot runs.
 
 
 def seated_scores(
     study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame
 ) -> Iterator[tuple[str, str, list[Score]]]:
-    """Yield (model, unit of the SD, a score per task) at this number of shots, by name."""
+    """Yield (model, unit of the SD, one score per task) at this shot count, sorted by name."""
     models = frames.seats(study)
     values: dict[frames.Seated, dict[str, dict[int, list[float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
@@ -169,7 +169,7 @@ def seated_scores(
 
 
 def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None]]:
-    """Map (task version key, shots, title) to analysed participations and their splits."""
+    """Map (task version key, shots, title) to the analysed participations and their splits."""
     models = frames.seats(study)
     runs: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
     counted = study.participations.counted(Kind.MODEL).order_by("pk")
@@ -183,7 +183,7 @@ def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None
 
 
 def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
-    """Return a cell's score. `of` is the number of splits, or 0 without training."""
+    """Return a cell's score. `of` is the number of splits, or 0 if there was no training."""
     if not of:
         replicates = [value for group in by_split.values() for value in group]
         return over(replicates, len(replicates))
@@ -212,9 +212,9 @@ EFFORT = [
 
 
 def efforts(study: Study) -> list[SimpleNamespace]:
-    """Return the effort of humans and then of each seated model, or [] if no model took a seat.
+    """Return the effort of humans, then of each seated model, or [] if no model took a seat.
 
-    `minutes` is working time, or time spent waiting for the model. `cost` is NaN if unknown.
+    `minutes` is working time, or time spent waiting for a model. `cost` is NaN if unknown.
     """
     stored = ModelRun.objects.filter(participation__study=study).in_bulk()
     runs = grouped((model, stored[pk]) for pk, model in frames.seats(study).items() if pk in stored)

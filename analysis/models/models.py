@@ -1,9 +1,9 @@
-"""Humans and models in one table, scored by the same scorer (CLUES, Tables 5 and 6).
+"""Humans and models in one table, scored by the same code (CLUES, Tables 5 and 6).
 
-A model's score on a task at a given number of shots is its test-set score under the metric
-from the task's card, averaged over training splits. The human score is the mean over
-annotators. Both are scored by tasks/metrics on the same examples. Published figures are
-quoted, never recomputed, if the test file is the published one.
+A model's score for a task and shot count is its test-set score under the metric on the task's card,
+averaged over training splits. The human score is the mean over annotators. Both are computed by
+tasks/metrics on the same examples. If the test file is the published one, published figures are
+quoted and never recomputed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tasks.columns import points, shots_text
 from tasks.metrics import SetScore, recipe
 from tasks.models import PredictionFileQuerySet, Task
 
-ALL = "all"  # full supervision, among the published figures
+ALL = "all"  # full supervision, in published figures
 KIND_NAMES = {
     Kind.PERSON: "People",
     Kind.SIMULATED: "Simulated (not people)",
@@ -42,11 +42,11 @@ KIND_NAMES = {
 class Row:
     source: str  # study, uploaded or published
     name: str
-    unit: str  # unit of the SD: annotators, splits, or runs if nothing is trained
+    unit: str  # unit of the SD: annotators, splits, or runs without training
     scores: list[Score]
     tasks: list[Task]
     link: str = ""  # name of the uploaded model
-    covariance: float = 0.0  # covariance of scores of annotators with several tasks
+    covariance: float = 0.0  # between the scores of annotators who did several tasks
     run: Run | None = None  # stated properties of an uploaded model
 
     def __str__(self) -> str:
@@ -139,15 +139,15 @@ class Table:
 
     @property
     def ranked(self) -> list[Row]:
-        """Return the rows by average, best first. Rows that lack a task's score are last."""
+        """Return the rows by average, best first. Rows without a score for every task come last."""
         return sorted(self.rows, key=lambda row: -row.aggregate.mean if row.aggregate else math.inf)
 
 
 def tables(study: Study, kind: str) -> list[Table]:
-    """Return a table for each number of shots, and for "all" if there are supervised models.
+    """Return one table per shot count, and one for "all" if there are supervised models.
 
-    Rows are this study's annotators of one kind, models that took a seat in it, published humans,
-    uploaded models and published models, in this order.
+    The rows are, in this order: this study's annotators of one kind, models that took a seat in it,
+    published humans, uploaded models and published models.
     """
     frame = frames.annotators(study)
     people = performance(study, kind, frame)
@@ -163,7 +163,7 @@ def tables(study: Study, kind: str) -> list[Table]:
     for k in numbers:
         rows: list[Row] = []
         if k in people.shots:
-            # A cell that averages several models would describe no model.
+            # A cell that averaged several models would not describe any of them.
             if kind != Kind.MODEL:
                 rows += _annotators(people, int(k), shared.get(int(k), 0.0))
             # Models that took part as annotators.
@@ -185,7 +185,7 @@ def tables(study: Study, kind: str) -> list[Table]:
 
 
 def _annotators(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Row]:
-    """Yield the study's annotators and, if there are several splits, a row across splits."""
+    """Yield the study's annotators and, if there are several splits, a row over splits."""
     name = KIND_NAMES[Kind(people.kind)]
     cells = [people.cells[task.name, shots] for task in people.tasks]
     yield Row("study", name, "annotators", [*cells], people.tasks, covariance=covariance)
@@ -195,12 +195,11 @@ def _annotators(people: PerformanceTable, shots: int, covariance: float) -> Iter
 
 
 def model_rows(files: PredictionFileQuerySet) -> list[SimpleNamespace]:
-    """Return one row per model, task version and number of shots (None: fully supervised).
+    """Return one row per model, task version and shot count (None: fully supervised).
 
-    Witnesses are excluded.
-
-    `as_set` is the score with all gold answers as one set, for tasks whose gold answers are
-    alternatives. `set_recipe` is its recipe, or "" if the gold answers are one set anyway.
+    Witness files, which are used only for error overlap, are excluded. `as_set` is the score with
+    all gold answers as one set, for tasks whose gold answers are alternatives. `set_recipe` is its
+    recipe, or "" if the gold answers are one set anyway.
     """
     files = files.filter(witness=False)
     arms = files.order_by().values_list("arm", flat=True).distinct()
@@ -254,10 +253,10 @@ def _equally_trained(
     equal: dict[Place, list[SetScore]],
     stated: dict[Place, Run],
 ) -> Iterator[Row]:
-    """Yield models on the splits that this study's annotators had, if they used other splits too.
+    """Yield models on the splits that this study's annotators had, if they also used other splits.
 
-    This is the equal pairing: both learned from the same examples. Runs whose split numbers may
-    refer to other splits are excluded.
+    This is the equal pairing, in which both learned from the same examples. Runs whose split
+    numbers may refer to other splits are excluded.
     """
     if not shots or shots == ALL:
         return
@@ -276,8 +275,8 @@ def _equally_trained(
 
 
 def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]) -> Iterator[Row]:
-    """Yield a row of published figures if one of these tasks has the published test file."""
-    # Published figures are S1, so they are comparable only with S1.
+    """Yield a row of published figures if any of these tasks uses the published test file."""
+    # Published figures are S1, so they can only be compared with S1.
     names = [name_of(task) if task.card.metric == test_sets.S1 else "" for task in tasks]
     if any(task_name in quoted for task_name in names):
         scores = [quoted.get(task_name, Score()) for task_name in names]
@@ -287,7 +286,7 @@ def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]
 def by_method(tables: Sequence[Table]) -> list[SimpleNamespace]:
     """Return the layout of CLUES, Tables 5 and 6: humans first, then models by method.
 
-    `texts` maps (task, shots) to the formatted score.
+    `texts` maps (task, shots) to the score as text.
     """
     rows: dict[str, SimpleNamespace] = {}
     for table in tables:
@@ -302,7 +301,7 @@ def by_method(tables: Sequence[Table]) -> list[SimpleNamespace]:
 
 
 def score_rows(tables: Sequence[Table]) -> Iterator[SimpleNamespace]:
-    """Yield each score of a Row. Published figures do not have a task version or a recipe."""
+    """Yield each score of a Row. Published figures have neither a task version nor a recipe."""
     for table in tables:
         for row in table.rows:
             for score, task in zip(row.scores, table.tasks, strict=True):

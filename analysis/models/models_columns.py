@@ -13,7 +13,7 @@ from analysis.scores.tested import EQUIVALENCE_COLUMNS, ERROR_COLUMNS, interval_
 from analysis.stats.two_way import RUNS
 from tasks.columns import NOTHING, Column, points, two_digits
 
-# Properties of a run with their heading and meaning.
+# Properties of a run, with their headings and meanings.
 STATED = {
     "numbering": (
         "Numbering", "training files to which its split numbers refer: published, rechained"
@@ -35,12 +35,12 @@ STATED = {
 
 
 def _run_column(name: str, heading: str, meaning: str, missing: str = "not stated") -> Column:
-    """Return a column for a run's property, which is empty in files if it is not stated."""
+    """Return a column for a property of runs, which is left empty in files if it is not stated."""
     return Column(name, heading, meaning, show=lambda value: value or missing,
                   get=lambda row: getattr(row.run, name) or None)  # fmt: skip
 
 
-# Columns for the rows of models.model_rows.
+# Columns for the result of models.model_rows.
 MODEL = [
     Column("model", meaning="name of the uploaded model"),
     *TASK,
@@ -88,7 +88,7 @@ _SOURCE = [
     Column("source", meaning="study, uploaded or published", get="row.source"),
     Column("name", meaning="annotators or model", get="row.name"),
 ]
-# Columns for the rows of models.score_rows.
+# Columns for the result of models.score_rows.
 SCORES = [
     *_SOURCE,
     Column("task", meaning="name of the task", get="task.name"),
@@ -109,7 +109,7 @@ SCORES = [
     Column("recipe", meaning=f"{RECIPE}; empty for a published figure"),
 ]
 
-# Columns for the rows of models.aggregate_rows.
+# Columns for the result of models.aggregate_rows.
 AGGREGATES = [
     *_SOURCE,
     Column("shots", meaning="number of shots, or all: fully supervised"),
@@ -130,7 +130,7 @@ def _mean_and_n(values: tuple[float, int]) -> str:
     return f"{points(mean)} (n={n})"
 
 
-# Columns for Difference.
+# Columns for rows of type Difference.
 DIFFERENCES = [
     Column("task", "Task"),
     Column("shots", "Shots"),
@@ -190,7 +190,7 @@ def pair_columns(pairing: Difference) -> list[Column]:
     ]  # fmt: skip
 
 
-# Shown above and below the page's tables of scores, where each task has the first of these.
+# Shown above and below the page's score tables, in which each task has the first of these.
 SCORE_COLUMNS = [
     Column("score", "Each task", "Mean ± SD of the test-set score x 100 under the task's metric."
            " This study: over n annotators who completed and are in the analysis, ddof 1. Uploaded:"
@@ -204,7 +204,7 @@ SCORE_COLUMNS = [
 
 
 def explanations(annotators: str, rows: Iterable[Any]) -> list[tuple[str, str]]:
-    """Return (source, description of its numbers) pairs for these rows."""
+    """Return (source, explanation of its numbers) for each source among these rows."""
     texts = rendered("sources", {})
     shown = {source for row in rows for source in (row.source, row.aggregate and "average")}
     names = {

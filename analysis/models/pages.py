@@ -1,4 +1,4 @@
-"""Pages that upload predictions, show models' scores, and compare models with humans."""
+"""Pages for uploading predictions, showing models' scores, and comparing models with humans."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,15 +35,15 @@ from tasks.jobs import poll
 from tasks.models import Job, LanguageModel, PredictionFile
 from tasks.predictions import store as prediction_store
 
-SHOWN = 20  # number of examples with the largest differences
-SENSITIVITY = ("contexts", "se_clustered", "p_sign_flip", "smallest_p")  # columns of a table apart
+SHOWN = 20  # how many of the examples with the largest differences to show
+SENSITIVITY = ("contexts", "se_clustered", "p_sign_flip", "smallest_p")  # columns of a second table
 UPLOADED = "{}?upload={}#upload"
 
 
 @uploads.takes_files(uploads.MAX_BYTES)
 @signed_in("GET", "POST")
 def models(request: ResearcherRequest) -> HttpResponse:
-    """List the models and the state of the job `?upload=` (GET), or store an upload (POST)."""
+    """List the models, with the state of the job `?upload=` (GET), or store an upload (POST)."""
     upload = request.GET.get("upload", "")
     job = predictions_job_of(request, int(upload[:18])) if upload.isdecimal() else None
     uploaded = job.parameters["model"] if job else request.GET.get("model", "")
@@ -70,7 +70,7 @@ def models(request: ResearcherRequest) -> HttpResponse:
     return render(request, "models/models.html", context, status=422 if form.is_bound else 200)
 
 
-# Columns of the list of models.
+# Columns for the list of models.
 LISTED = [
     Column("model", "Model", get="name"),
     Column("title", "What it is", show=lambda title: title or columns.NOTHING),
@@ -85,7 +85,7 @@ LISTED = [
 
 
 def _store(form: UploadForm, request: ResearcherRequest) -> str:
-    """Store a valid form. Return a URL, or add errors to the form and return ""."""
+    """Store a valid form and return a URL, or add errors to the form and return ""."""
     try:
         stored = form.store(request.user)
     except prediction_store.PredictionsError as error:
@@ -103,7 +103,7 @@ def _store(form: UploadForm, request: ResearcherRequest) -> str:
 
 @signed_in("GET", "POST")
 def model_upload(request: ResearcherRequest, pk: int) -> HttpResponse:
-    """Do a part of the job (POST), or redirect to the page that shows it (GET)."""
+    """Run one chunk of the job (POST), or redirect to the page that shows its progress (GET)."""
     job, address = predictions_job_of(request, pk), UPLOADED.format(reverse("models"), pk)
     return redirect(address) if request.method == "GET" else poll(request, job, address)
 
@@ -210,7 +210,7 @@ delete_file = page(DeleteFile, _with_error, to=lambda *_of, name, pk: redirect("
 
 @signed_in("GET")
 def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show humans, uploaded models and published figures, best first, and the upload form."""
+    """Show humans, uploaded models and published figures, best first, above the upload form."""
     study, kind, context = study_and_kind(request, name)
     tables = model_tables.tables(study, kind)
     rows = [row for table in tables for row in table.rows]
@@ -260,7 +260,7 @@ def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, "models/study_differences.html", context)
 
 
-# Maps a table of the models page to its columns and rows.
+# Maps each table on the models page to its columns and rows.
 FILES: dict[str, tuple[Sequence[Column], TableRows]] = {
     "scores": (SCORES, lambda *of: model_tables.score_rows(model_tables.tables(*of))),
     "aggregates": (AGGREGATES, lambda *of: model_tables.aggregate_rows(model_tables.tables(*of))),
