@@ -1,1 +1,1 @@
-"""Figures: data.py prepares each figure's data, and charts.py draws it with Altair."""
+"""Figures. data.py prepares the data of each figure, and charts.py draws it with Altair."""

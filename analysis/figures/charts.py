@@ -1,12 +1,12 @@
 """Pure functions that turn a data frame into an Altair chart.
 
-Groups differ in shape and dash as well as in colour, so that black-and-white prints are readable.
-Colours are defined only in the chart's config, where static/js/figure.js replaces them with the
-page's light or dark colours. Each function expects one row per mark, as in the figure's CSV. All
-scores are multiplied by 100. Studies with several tasks get one panel per task. The shot curve
-shows whole-test-set scores under the metric from each task's card, which is named on the axis or,
-if there are several metrics, on each panel. Learning and drift show single answers, which are
-always scored with S1.
+Groups differ in shape and dash pattern as well as colour, so that black-and-white prints are
+readable. Colours are defined only in the chart's config, where static/js/figure.js replaces them
+with those of the page (light or dark). Each function expects one row per mark, as in the figure's
+CSV. All scores are multiplied by 100. Studies with several tasks get one panel per task. The shot
+curve shows whole-test-set scores under the metric on each task's card, which is named on the axis
+or, if there are several metrics, on each panel. Learning and drift curves show individual answers,
+which are always scored with S1.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ COLOURS = ["#0b4fa8", "#b3470b", "#1b6b2f", "#6b3fc0", "#53565f", "#8a5a00"]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 FILLS = [1, 0.5, 0.1, 0.75, 0.3, 0]  # opacity of bars
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 6]]
-COLUMNS = 3  # most panels per row in print
-# Names at the ends of lines: pixels of a letter, height of a line as a share of the narrowest panel
-# in print, and the width of that panel, which is wider if there are at most two.
+COLUMNS = 3  # maximum number of panels per row in print
+# For names at the ends of lines: width of a letter (pixels), height of a line as a fraction of the
+# narrowest panel in print, and that panel's width, which is larger if there are at most two panels.
 LETTER, HEIGHT, NARROW, WIDE = 6, 0.13, 106, 260
-# Tooltip fields with one decimal place.
+# Tooltip fields to be shown with one decimal place.
 SCORES = ("score:Q", "low:Q", "high:Q", "s1:Q", "gain:Q", "sd:Q")
 CONFIG: dict[str, Any] = {
     "background": "#ffffff",
@@ -59,12 +59,12 @@ def marked(spec: dict[str, Any], mark: str) -> dict[str, Any]:
 
 
 def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
-    """Draw the mean score by number of shots, with 95% intervals over annotators and examples.
+    """Draw the mean score by shot count, with 95% intervals over annotators and examples.
 
-    Data: task, metric (from its card), shots, what (mean or annotator), annotator, score, low
-    and high (only for means, empty if there is only one annotator), n (annotators), baseline
-    (the task's trivial baseline). Scores are test-set scores x 100. Source: CLUES (2021), Table
-    4, drawn as a curve.
+    Data: task, metric (from its card), shots, what (mean or annotator), annotator, score, low and
+    high (means only; empty if there is only one annotator), n (annotators), baseline (the task's
+    trivial baseline). Scores are test-set scores x 100. Source: CLUES (2021), Table 4, drawn as a
+    curve.
     """
     base = alt.Chart(frame)
     x, y, with_metric = _shot_axes(frame, 18)
@@ -81,13 +81,13 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
 
 
 def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
-    """Draw mean scores by shots for humans and models, one line per annotator group or model.
+    """Draw mean scores by shots for humans and models, with one line per annotator group or model.
 
     Data: task, metric, shots, who, source (study, uploaded or published), score, low, high (empty
-    without an interval), n. Scores are multiplied by 100. Annotators of a study have thick lines
-    in colour, all others thin grey ones; published figures have open marks. Names are at the ends
-    of lines, or in a legend if they would overlap. Source: CLUES (2021), figure 1, here with
-    intervals.
+    without an interval), n. Scores are multiplied by 100. A study's own annotators have thick
+    coloured lines and all others have thin grey ones; published figures have open marks. Names are
+    at the ends of lines, or in a legend if they would overlap. Source: CLUES (2021), figure 1, with
+    intervals added.
     """
     names = list(dict.fromkeys(frame["who"]))
     frame, share = _with_names_at_ends(frame)
@@ -124,9 +124,9 @@ def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
 def calibration_curve(frame: pd.DataFrame) -> alt.FacetChart:
     """Draw S1 by stated confidence for people and models, with 95% intervals.
 
-    Data: task, who, chance (stated probability of being right), s1, low, high (empty without an
-    interval), answers. All but the answers are multiplied by 100. Calibrated annotators are on the
-    dashed diagonal.
+    Data: task, who, chance (the stated probability of being correct), s1, low, high (empty without
+    an interval), answers. Everything except the answer count is multiplied by 100. Perfectly
+    calibrated annotators would lie on the dashed diagonal.
     """
     names = list(dict.fromkeys(frame["who"]))
     dodged = f"datum.chance + 2 * indexof({json.dumps(names)}, datum.who) - {len(names) - 1}"
@@ -152,10 +152,10 @@ def calibration_curve(frame: pd.DataFrame) -> alt.FacetChart:
 
 
 def _with_names_at_ends(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
-    """Add a column `end` with each name at its last point, in the first panel that has one.
+    """Add a column `end` that holds each name at its last point, in the first panel that has one.
 
-    Also return the share of a panel's width that these names take. It is 0, and there are no
-    names, if they are too long or too close to each other.
+    Also return the fraction of a panel's width taken up by these names. If they are too long or too
+    close to each other, no names are added and the fraction is 0.
     """
     if frame.empty:
         return frame, 0
@@ -176,8 +176,8 @@ def _with_names_at_ends(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
 def gains(frame: pd.DataFrame) -> alt.FacetChart:
     """Draw relative gains in percent as bars, by task and learner, with 95% intervals.
 
-    Data: contrast (between arms), who (learner), task (the last may be all tasks: the ARG), metric,
-    gain, low and high (annotators only). Source: CrossFit (2021), Figures 4 and 5.
+    Data: contrast (between arms), who (learner), task (the last one may be all tasks: the ARG),
+    metric, gain, low and high (annotators only). Source: CrossFit (2021), Figures 4 and 5.
     """
     names, tasks = (list(dict.fromkeys(frame[name])) for name in ("who", "task"))
     scale, legend = alt.Scale(domain=names), alt.Legend(title=None)
@@ -198,7 +198,7 @@ def gains(frame: pd.DataFrame) -> alt.FacetChart:
 
 
 def model_sizes(frame: pd.DataFrame) -> alt.FacetChart:
-    """Draw the SD over training splits by model size, with a line through the means per shots.
+    """Draw the SD over training splits by model size, with a line through each shot count's means.
 
     Data: task, model, metric, parameters, shots (text), sd (ddof 1, x 100). Source: CLUES (2021),
     Figure 4.
@@ -257,13 +257,13 @@ def _means_with_bars(means: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 
 def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
-    """Draw mean S1 over blocks of the training step, with annotators as thin lines.
+    """Draw mean S1 over blocks of the training step, with individual annotators as thin lines.
 
-    Data: task, shots, what (mean or annotator), annotator, block (from 0), first and last (numbers
-    of its examples, from 1), middle (of these), s1, n (annotators in a mean, or an annotator's
-    examples), low and high (only for means: the t interval over annotators). S1 is multiplied by
-    100. `shots` lists all shots of the study, so that groups look the same in every figure. Source:
-    CLUES (2021), appendix A.3 (means over whole sets).
+    Data: task, shots, what (mean or annotator), annotator, block (0-based), first and last (numbers
+    of its examples, 1-based), middle (of these), s1, n (annotators in a mean, or an annotator's
+    examples), low and high (means only: the t interval over annotators). S1 is multiplied by 100.
+    `shots` lists all shot counts of the study, so that groups look the same in every figure.
+    Source: CLUES (2021), appendix A.3 (means over whole sets).
     """
     x = _step_axis("middle:Q", "Training example (mean of each block)")
     names = {"first:Q": "Examples from", "last:Q": "to"}
@@ -271,10 +271,10 @@ def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
 
 
 def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
-    """Draw mean S1 over tenths of the annotation step, with annotators as thin lines.
+    """Draw mean S1 over tenths of the annotation step, with individual annotators as thin lines.
 
-    Data: task, shots, what (mean or annotator), annotator, part (from 1), s1, n (annotators in a
-    mean, or an annotator's examples), low and high (only for means). S1 is multiplied by 100.
+    Data: task, shots, what (mean or annotator), annotator, part (1-based), s1, n (annotators in a
+    mean, or an annotator's examples), low and high (means only). S1 is multiplied by 100.
     """
     x = _step_axis("part:Q", "Tenth of the annotation step", nice=False)
     return _panels(_lines(frame, x, _score_axis(), shots, {"part:Q": "Tenth"}))
@@ -285,15 +285,15 @@ def _shots(frame: pd.DataFrame) -> list[int]:
 
 
 def _step_axis(field: str, title: str, **scale: Any) -> alt.X:
-    """Return an axis for examples in the order an annotator saw them."""
+    """Return an axis for examples, in the order in which an annotator saw them."""
     axis = alt.Axis(format="d", tickMinStep=1, grid=False)
     return alt.X(field, title=title, axis=axis, scale=alt.Scale(zero=False, padding=10, **scale))
 
 
 def _shot_axes(frame: pd.DataFrame, padding: int, share: float = 0) -> tuple[alt.X, alt.Y, bool]:
-    """Return the axes for scores by shots, and whether each panel must show its metric.
+    """Return the axes for scores by shots, and whether each panel needs to name its metric.
 
-    A `share` of the width stays free at the right.
+    The fraction `share` of the width is left empty on the right.
     """
     shots = _shots(frame)
     axis = alt.Axis(values=shots, format="d", grid=False)
@@ -315,7 +315,7 @@ def _lines(
     base = alt.Chart(frame)
     legend = alt.Legend(title="Shots", values=_shots(frame))
     colour = alt.Color("shots:N", scale=alt.Scale(domain=list(shots)), legend=legend)
-    # A line with one point is invisible, but the mean has a mark.
+    # A line through a single point is invisible, whereas the mean always has a mark.
     annotators = (
         base.transform_filter(alt.datum.what == "annotator")
         .mark_line(strokeWidth=1, opacity=0.4)
@@ -351,20 +351,20 @@ def _scale(shots: Sequence[Any], values: list[Any]) -> alt.Scale:
 
 
 def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
-    """Layer charts. Layering facets instead would produce a different chart type."""
+    """Layer charts on one data frame. Layering facets would produce a different chart type."""
     chart = alt.layer(*layers, data=data, width=220, height=180)
     assert isinstance(chart, alt.LayerChart)
     return chart
 
 
 def columns_of(panels: int, most: int) -> int:
-    """Return the number of panels per row, so that as few rows as possible are evenly filled."""
+    """Return the number of panels per row that fills as few rows as possible evenly."""
     return math.ceil(panels / math.ceil(panels / most)) if panels else 1
 
 
 def _panels(chart: alt.LayerChart, with_metric: bool = False) -> alt.FacetChart:
-    """Draw one panel per task in the paper's order, all on the same axes."""
-    alt.data_transformers.disable_max_rows()  # figures contain all rows of a study
+    """Draw one panel per task in the paper's order, with the same axes in all panels."""
+    alt.data_transformers.disable_max_rows()  # figures include all rows of a study
     names = sorted(set(chart.data["task"]), key=place)  # type: ignore[index]  # _layered gave it
     tasks = alt.Facet("task:N", title=None, sort=names)
     if with_metric:
@@ -373,5 +373,5 @@ def _panels(chart: alt.LayerChart, with_metric: bool = False) -> alt.FacetChart:
         tasks = tasks.header(title=None, labelExpr=f"({json.dumps(titles)})[datum.label]")
     resolve = alt.Resolve(axis=alt.AxisResolveMap(x="independent"))
     columns = columns_of(len(names), COLUMNS)
-    # Use one call, because each chart method copies the whole chart.
+    # Make a single call, because each chart method copies the whole chart.
     return chart.facet(tasks, columns=columns, spacing=24, config=CONFIG, resolve=resolve)

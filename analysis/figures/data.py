@@ -1,7 +1,7 @@
 """A study's figures with their data, numbers and captions.
 
-Charts are drawn in figures/charts.py and numbers are computed in stats/learning.py. This module
-applies both to a study. If a figure would be misleading, the reason is shown instead (`why_not`).
+Charts are drawn in figures/charts.py, and numbers are computed in stats/learning.py; this module
+applies both to a study. If a figure would be misleading, the reason (`why_not`) is shown instead.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tasks import columns as table_columns
 from tasks.columns import Column, hundredth
 from tasks.csv_files import csv_text
 
-# Columns that figures multiply by 100
+# Columns multiplied by 100 in figures.
 X_100 = ("chance", "s1", "score", "low", "high", "baseline", "gain", "sd")
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
@@ -48,7 +48,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, computed on first access. If it is empty, `why_not` explains why and what to do."""
+    """A figure, computed on first access. If it is empty, `why_not` says why and what to do."""
 
     name: str
     title: str
@@ -74,7 +74,7 @@ class Figure:
 
     @cached_property
     def spec(self) -> dict[str, Any]:
-        """Return the Vega-Lite specification with its data. Tests check it against the schema."""
+        """Return the Vega-Lite specification with its data, which tests validate."""
         spec: dict[str, Any] = self.make(self.frame).to_dict(validate=False)
         return charts.marked(spec, self.mark) if self.mark else spec
 
@@ -101,7 +101,7 @@ def picture(figure: Figure, ext: str, width: str = "") -> bytes:
 
     if width:
         return paper_widths.picture(figure.spec, ext, width)
-    # Specifications contain no URLs. This setting blocks all access to URLs.
+    # Specifications contain no URLs, and this setting blocks access to any.
     offline: dict[str, Any] = {"allowed_base_urls": []}
     if ext == "png":
         return vl_convert.vegalite_to_png(figure.json, scale=3, **offline)
@@ -111,7 +111,7 @@ def picture(figure: Figure, ext: str, width: str = "") -> bytes:
 
 
 def data(study: Study, kind: str, name: str) -> Data:
-    """Return a figure's data. The annotators' part is cached until participations change."""
+    """Return the data of a figure. The annotators' part is cached until participations change."""
     if name == "models":
         people = data(study, kind, "shots").numbers
         rows = humans_models.top_series(humans_models.rows(study, kind, people))
@@ -167,7 +167,7 @@ def _data(study: Study, kind: str, name: str) -> Data:
 
 
 def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
-    """Concatenate annotators and their means, distinguished by the `what` column."""
+    """Concatenate annotators and their means, distinguished by a `what` column."""
     both = pd.concat([people.assign(what="annotator"), means.assign(what="mean")])
     names = ["task", "shots", "what"]
     return both[[*names, *(name for name in both.columns if name not in names)]]
@@ -210,7 +210,7 @@ def in_file(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def frame_csv(kind: str, frame: pd.DataFrame) -> str:
-    """Return the unrounded rows behind a figure as CSV. Missing values are empty cells."""
+    """Return the unrounded rows of a figure as CSV, with missing values as empty cells."""
     table = in_file(frame)
     rows = ([kind, *map(_cell, row)] for row in table.itertuples(index=False))
     return csv_text(["kind", *table.columns], rows)
@@ -218,14 +218,14 @@ def frame_csv(kind: str, frame: pd.DataFrame) -> str:
 
 def _cell(value: Any) -> Any:
     if isinstance(value, float):
-        # Counts become floats if some rows have none.
+        # pandas turns counts into floats if some rows have none.
         return str(int(value)) if value.is_integer() else number(value)
     return "" if pd.isna(value) else value
 
 
 def page_figures(study: Study, kind: str, steps: set[Step] | None = None) -> list[Figure]:
     steps = answered(study, kind) if steps is None else steps
-    prefetch_related_objects([study], "tasks")  # several captions read the tasks
+    prefetch_related_objects([study], "tasks")  # several captions use the tasks
     return [_figure(study, kind, name, steps) for name in names(study)]
 
 
@@ -243,14 +243,14 @@ def answered(study: Study, kind: str) -> set[Step]:
     return {step for step in (Step.TRAINING, Step.ANNOTATION) if people.answers(step).exists()}
 
 
-SIZES = "sizes"  # a figure of studies with models of stated sizes
+SIZES = "sizes"  # only for studies with models whose sizes are stated
 NAMES = tuple(name for name in FIGURE_COLUMNS if name != SIZES)
-GAINS = "gains"  # a figure of cross-task studies only
-CALIBRATION = "calibration"  # a figure of studies that ask for confidence
+GAINS = "gains"  # only for cross-task studies
+CALIBRATION = "calibration"  # only for studies that ask for confidence
 COLUMNS = FIGURE_COLUMNS | {GAINS: learners.BARS, CALIBRATION: confidence.POOLED}
-# Maps each figure to the step whose answers it shows.
+# Maps each figure to the step whose answers it is based on.
 STEPS = dict.fromkeys(COLUMNS, Step.ANNOTATION) | {"learning": Step.TRAINING}
-# Maps each figure to its title. Its caption is in templates/documents/figures.txt.
+# Maps each figure to its title. Captions are in templates/documents/figures.txt.
 TITLES = {
     "shots": "Shot curve",
     "models": "Humans and models",

@@ -1,8 +1,7 @@
-"""The figure for humans and models by shots, as in CLUES, and the columns for every figure.
+"""The figure of humans and models by shots, as in CLUES, and the columns used by every figure.
 
-Humans have a 95% interval, and uploaded models have a t interval over training splits.
-Published figures do not have intervals because CLUES defines neither the ± for humans nor
-the ddof of its SDs.
+Humans have a 95% interval, and uploaded models have a t interval over training splits. Published
+figures have no intervals, because CLUES defines neither the ± for humans nor the ddof of its SDs.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from tasks.cards import place
 from tasks.columns import Column
 from tasks.models import PredictionFileQuerySet
 
-MAX_SERIES = 6  # number of lines that can be distinguished in print
+MAX_SERIES = 6  # how many lines can be distinguished in print
 OVER_SPLITS = "other splits of the task"
 
 
@@ -74,7 +73,7 @@ COLUMNS = [
         f"for annotators: {BOTH}; for a model: {OVER_SPLITS} (t interval); none for published"
         f" values; {ASSUMES}",
         SCORE,
-        # Models have training splits instead of annotators.
+        # Models have training splits rather than annotators.
         get=lambda row: assuming(
             between((row.low, row.high)), row.n if row.unit == "annotators" else math.inf
         ),
@@ -125,7 +124,7 @@ def _model_row(
 
 
 def _over_splits(score: Score) -> tuple[float, float]:
-    """Return the t interval for a mean over splits, cut at 100, or NaN for fewer than three."""
+    """Return the t interval of a mean over splits, capped at 100, or NaN for fewer than three."""
     if score.n < 3 or math.isnan(score.sd_ddof1):
         return math.nan, math.nan
     reach = t_quantile(0.975, score.n - 1) * score.sd_ddof1 / math.sqrt(score.n)
@@ -133,10 +132,10 @@ def _over_splits(score: Score) -> tuple[float, float]:
 
 
 def top_series(rows: Sequence[SeriesRow]) -> list[SeriesRow]:
-    """Return the rows to draw: those of the first MAX_SERIES series.
+    """Return the rows to draw, which are those of the first MAX_SERIES series.
 
-    Annotators come first, then uploaded models, published humans and published models. Within a
-    group, the best come first.
+    Annotators come first, then uploaded models, published humans and published models. Within each
+    group, the best series come first.
     """
     names = ranked(rows)[:MAX_SERIES]
     return sorted((row for row in rows if row.who in names), key=lambda row: names.index(row.who))
@@ -157,7 +156,7 @@ def sized(study: Study) -> PredictionFileQuerySet:
 
 
 def by_size(study: Study) -> list[Any]:
-    """Return rows of uploaded models with several splits and a stated size (CLUES, Figure 4)."""
+    """Return rows for uploaded models with several splits and a stated size (CLUES, Figure 4)."""
     files = sized(study)
     rows = [row for row in model_tables.model_rows(files) if row.score.n > 1]
     sizes = dict(files.order_by().values_list("model__name", "model__parameters"))
@@ -170,11 +169,11 @@ def frame(rows: Sequence[SeriesRow]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(SeriesRow.__dataclass_fields__))
 
 
-# Columns of the table below each figure.
+# Columns for the table below each figure.
 
 
 def _interval(name: str) -> list[Column]:
-    """Return columns for a change's t interval: one on the page, two in files."""
+    """Return columns for the t interval of a change: one for the page, two for files."""
     low, high, why_not = f"{name}_low", f"{name}_high", f"{name}_why_not"
     meaning = f"95 % t interval over annotators, which generalises to {PEOPLE}"
     return [

@@ -1,4 +1,4 @@
-"""Pages, downloads and API views for the figures of one or more studies."""
+"""Pages, downloads and API views for figures that cover one or more studies."""
 
 from typing import Any
 
@@ -28,9 +28,9 @@ from tasks.csv_files import download
 
 @signed_in("GET")
 def figures(request: HttpRequest, name: str) -> HttpResponse:
-    """Show each figure with its caption and downloads, for one kind of annotator.
+    """Show each figure with its caption and downloads, for one kind of annotators.
 
-    Slow parts have their own URLs. The browser requests each drawing separately and requests a
+    Slow parts have their own URLs: the browser requests each drawing separately, and requests a
     figure's numbers when the user opens them.
     """
     study, kind, context = study_and_kind(request, name)
@@ -47,7 +47,7 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpResponse:
-    """Download a figure as JSON, CSV, SVG, PNG or PDF, at single or double `width`."""
+    """Download a figure as JSON, CSV, SVG, PNG or PDF, at one of two widths (`width`)."""
     kind, chart = _figure(request, name, figure)
     filename = f"{name}-{figure}.{ext}"
     if ext == "csv":
@@ -84,7 +84,7 @@ def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse
 
 
 def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_data.Figure]:
-    """Return the requested kind and figure. Raises Http404 if the figure cannot be shown."""
+    """Return the requested kind and figure, or raise Http404 if the figure cannot be shown."""
     study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     if figure not in figure_data.names(study):
@@ -95,20 +95,20 @@ def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_d
     return kind, chart
 
 
-# Comparison of several studies as a page, CSV, LaTeX and picture.
+# Comparison of several studies, as a page, CSV, LaTeX and picture.
 
 
 def asked_for(request: HttpRequest) -> Comparison | None:
-    """Compare the studies in the `study` parameters, or return None if none are given."""
+    """Compare the studies listed in the `study` parameters, or return None if there are none."""
     studies, kind = _studies(request)
     return several_studies.compare(studies, kind) if studies else None
 
 
 def _studies(request: HttpRequest) -> tuple[list[Study], str]:
-    """Return the studies in the `study` parameters, and `kind`.
+    """Return the studies listed in the `study` parameters, and `kind`.
 
-    Access is checked for each study, so that adding a study to the URL does not reveal it.
-    Raises Http404 or PermissionDenied as `scores_of` does, and Http404 for too many studies.
+    Access to each study is checked, so that adding a study to the URL does not reveal it. Raises
+    Http404 or PermissionDenied as `scores_of` does, and Http404 for too many studies.
     """
     names = list(dict.fromkeys(request.GET.getlist("study")))
     kind = request.GET.get("kind", Kind.PERSON)
@@ -202,7 +202,7 @@ def compare_latex(comparison: Comparison) -> str:
     return "\n".join(as_latex(table) for table in (scores, design) if table.rows)
 
 
-# API views for the data of figures and comparisons.
+# API views for the data behind figures and comparisons.
 
 
 class FigureData(ApiView):

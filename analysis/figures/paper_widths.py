@@ -1,7 +1,7 @@
-"""Figures laid out for a paper's exact column widths, with legible text.
+"""Figures laid out for the exact column widths of a paper, with legible text.
 
 The specification is first laid out for the width (panels per row, panel size, legend rows). The
-resulting SVG is then scaled to the exact width and converted to PDF and PNG.
+resulting SVG is then scaled to exactly that width and converted to PDF or PNG.
 """
 
 import json
@@ -10,19 +10,19 @@ from typing import Any
 
 from analysis.figures import charts
 
-INCHES = {"single": 3.25, "double": 6.75}  # one column, both columns
+INCHES = {"single": 3.25, "double": 6.75}  # one column, or both columns
 DOTS = 300  # per inch in PNG files
 POINTS = 72  # per inch
 PIXELS = 96  # per inch in browsers
-AXIS = 50  # minimum pixels around a panel for labels, title and spacing
+AXIS = 50  # minimum number of pixels around a panel for labels, title and spacing
 MAX_PANELS = {"single": 2, "double": 3}  # panels per row
 
 
 def laid_out(spec: dict[str, Any], width: str, spare: float = 0) -> dict[str, Any]:
-    """Lay out a facet chart for `width` (an INCHES key). Panels share `spare` extra pixels."""
+    """Lay out a facet chart for `width` (a key of INCHES). Panels share `spare` extra pixels."""
     panel = spec["facet"]["field"]
     panels = len({row[panel] for rows in spec.get("datasets", {}).values() for row in rows})
-    # In one column, two panels are stacked. Three or more would be too high.
+    # In a single column, two panels are stacked. Three or more would be too tall.
     is_stacked = width == "single" and panels == 2
     columns = 1 if is_stacked else charts.columns_of(panels, MAX_PANELS[width])
     room = (INCHES[width] * PIXELS + spare) / columns - AXIS
@@ -44,7 +44,7 @@ def picture(spec: dict[str, Any], ext: str, width: str) -> bytes:
     drawn, inches = _draw(spec, width), INCHES[width]
     if ext == "svg":
         return _scaled(drawn, f"{inches}in", inches, "in").encode()
-    # For PDF and PNG, the library interprets pixels as points.
+    # For PDF and PNG, the library treats pixels as points.
     image = _scaled(drawn, f"{inches * POINTS:g}", inches * POINTS, "")
     if ext == "pdf":
         return vl_convert.svg_to_pdf(image)
@@ -52,7 +52,7 @@ def picture(spec: dict[str, Any], ext: str, width: str) -> bytes:
 
 
 def _draw(spec: dict[str, Any], width: str) -> str:
-    """Draw the figure twice, because axis and legend sizes are known only after drawing."""
+    """Draw the figure twice, because the sizes of axes and legends are only known after drawing."""
     natural = _side(_vega(laid_out(spec, width)))
     return _vega(laid_out(spec, width, INCHES[width] * PIXELS - natural))
 
@@ -60,20 +60,20 @@ def _draw(spec: dict[str, Any], width: str) -> str:
 def _vega(spec: dict[str, Any]) -> str:
     import vl_convert
 
-    # Specifications contain no URLs. This setting blocks all access to URLs.
+    # Specifications contain no URLs, and this setting blocks access to any.
     text = json.dumps(spec, allow_nan=False)
     return vl_convert.vegalite_to_svg(text, allowed_base_urls=[])
 
 
 def _side(image: str, name: str = "width") -> float:
-    """Return the width or height, in pixels, of an SVG from vl-convert."""
+    """Return the width or height in pixels of an SVG produced by vl-convert."""
     match = re.search(rf'<svg[^>]*? {name}="([\d.]+)"', image)
-    assert match is not None  # vl-convert writes both
+    assert match is not None  # vl-convert always writes both
     return float(match[1])
 
 
 def _scaled(image: str, width: str, size: float, unit: str) -> str:
-    """Scale the SVG to this width. Its height and font sizes scale with it."""
+    """Scale the SVG to this width, and its height and font sizes with it."""
     was, high = _side(image), _side(image, "height")
     sides = f'width="{width}" height="{size * high / was:.4f}{unit}"'
     return re.sub(r'width="[\d.]+" height="[\d.]+"', sides, image, count=1)

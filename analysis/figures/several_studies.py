@@ -1,6 +1,6 @@
-"""Comparison of several studies in one figure and table, including design differences.
+"""Comparison of several studies in one figure and table, including differences in their designs.
 
-Annotators from different studies are never pooled. Each study has its own line.
+Annotators from different studies are never pooled: each study has its own line.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tasks.columns import NOTHING, Column
 from tasks.formats import digest_of
 from tasks.models import Task
 
-MAX_STUDIES = 6  # number of lines that can be distinguished in print
-LONG = 60  # characters; longer values are shown as a digest
-# Maps manifest keys to labels. In other keys, underscores become spaces.
+MAX_STUDIES = 6  # how many lines can be distinguished in print
+LONG = 60  # characters; longer values are replaced by a digest
+# Maps manifest keys to labels. For all other keys, underscores become spaces.
 WORDS = {
     "hourly_rate": "pay per hour",
     "comprehension_questions": "comprehension questions",
@@ -35,7 +35,7 @@ WORDS = {
     "pay.active_time": "active time",
     "consent_text": "consent text",
 }
-# Keys that do not affect the annotators' work, or that are covered by another row.
+# Keys that do not affect annotators' work, or that are covered by another row.
 UNTOLD = {"name", "title", "scenarios", "tasks", "seed", "screening_hashes",
           "attention_check_hashes"}  # fmt: skip
 NAME = "Several studies"
@@ -48,12 +48,12 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """The compared studies. `without` lists studies without completed annotators of this kind."""
+    """The compared studies. `without` lists those without completed annotators of this kind."""
 
     studies: list[Study]
     kind: str
     rows: list[SeriesRow]
-    differing: list[SimpleNamespace]  # `what`, and `values` by name of the study
+    differing: list[SimpleNamespace]  # `what` differs, and its `values` by study name
     without: list[str]
 
     @property
@@ -69,7 +69,7 @@ class Comparison:
 
     @property
     def figure(self) -> figure_data.Figure:
-        """Return a figure for all studies. `why_not` is set if none contain data."""
+        """Return a figure for all studies. `why_not` is set if none of them has any data."""
         tasks = Task.objects.filter(studies__in=self.studies).distinct()
         group = Kind(self.kind).label if self.kind != Kind.PERSON else "people"
         caption = CAPTION.format(
@@ -137,7 +137,7 @@ def _design(study: Study) -> Iterator[tuple[str, str]]:
     for key, value in manifest.items():
         if key not in UNTOLD:
             yield from _flat(key, value)
-    # The version, test set and card of a task show whether studies asked the same.
+    # The version, test set and card of a task show whether studies asked the same questions.
     for task in manifest["tasks"]:
         name = task["name"]
         yield f"{name}: version", str(task["version"])
@@ -158,7 +158,7 @@ def _flat(key: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text(value: Any) -> str:
-    """Format a value on one line. Long text is replaced by an identifying digest."""
+    """Format a value on one line, replacing long text with a digest that identifies it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value in (None, "", [], {}):

@@ -1,8 +1,8 @@
 """The shot curve on the overview page, computed on the server for an inline SVG.
 
-There is one panel per task. It shows humans with their 95% t interval over annotators,
-uploaded models, and published figures if the task comes from the paper. The template only
-prints these numbers.
+There is one panel per task. It shows humans with their 95% t interval over annotators, uploaded
+models, and published figures if the task comes from the paper. The template only prints the numbers
+computed here.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tasks.columns import points, shots_text
 from tasks.models import Task
 
 WIDTH, HEIGHT, TOP = 210, 150, 8  # size of a panel in SVG units
-FEWEST = 5  # with fewer annotators, the point is hollow
+FEWEST = 5  # with fewer annotators, the point is drawn hollow
 MAX_MODELS = 3
-STEP = 20  # distance between the lines of the scale
+STEP = 20  # distance between gridlines
 NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Simulated", Kind.MODEL: "Models"}
 
 
@@ -41,11 +41,11 @@ def for_study(study: Study, of_kind: str = "") -> SimpleNamespace | None:
     scores: dict[Any, np.ndarray] = {cell: group.to_numpy(dtype=float) for cell, group in counted}
     limits = zip(table.tasks, table.bounds, strict=True)
     all_lines = [_lines(table, task, scores, models, bound.line) for task, bound in limits]
-    # Use one scale for all panels, so that a steeper line means a larger gain.
+    # Use the same scale for all panels, so that a steeper line means a larger gain.
     values = [lines.floor for lines in all_lines]
     for lines in all_lines:
         values += [low for low, _high in lines.ends] + [m for row in lines.rows for m in row[2]]
-    # The scale starts at a multiple of STEP below all values, at most 80.
+    # The scale starts at a multiple of STEP below all values, but no higher than 80.
     numbers = [value for value in values if not math.isnan(value)]
     lowest = min(80, STEP * math.floor(min(numbers, default=0) / STEP))
     panels = [_panel(table, lines, lowest) for lines in all_lines]
@@ -59,7 +59,7 @@ def for_study(study: Study, of_kind: str = "") -> SimpleNamespace | None:
 
 
 def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
-    """Return mean scores x 100 by (task key, shots) for the MAX_MODELS most-scored models."""
+    """Map (task key, shots) to mean scores x 100, for the MAX_MODELS models with most scores."""
     files = compared_files.files(table.study).filter(shots__in=table.shots)
     scores: dict[str, dict[tuple[int, int], float]] = {}
     for (model, task, shots), runs in model_runs.splits(files, table.tasks).items():
@@ -75,7 +75,7 @@ def _lines(
     models: dict[str, dict[tuple[int, int], float]],
     floor: float,
 ) -> SimpleNamespace:
-    """Return a panel's scores, as rows of (name, style, means, counts), and interval ends."""
+    """Return a panel's scores as rows of (name, style, means, counts), and its interval ends."""
     cells = [table.cells[task.name, shots] for shots in table.shots]
     ends = [_interval(scores.get((task.name, shots))) for shots in table.shots]
     rows = [
@@ -94,10 +94,10 @@ def _lines(
 def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> SimpleNamespace:
     """Return the panel with these lines, on a scale from `lowest` to 100.
 
-    `counts` contains the number of annotators per score and is empty for models. `is_few` marks
+    `counts` contains the number of annotators per score, and is empty for models. `is_few` marks
     means over fewer than FEWEST, and a dot shows `text` on hover. `drawn` lists the series from
-    back to front, with humans on top. `bars` are the intervals (x, upper y, lower y), `band` the
-    points of their polygon, and `floor` is the trivial baseline's y position.
+    back to front, ending with humans. `bars` are the intervals (x, upper y, lower y), `band`
+    contains the points of their polygon, and `floor` is the y position of the trivial baseline.
     """
 
     def place(index: int, score: float) -> tuple[float, float]:
@@ -119,7 +119,7 @@ def _panel(table: PerformanceTable, lines: SimpleNamespace, lowest: int) -> Simp
         series.append(
             SimpleNamespace(
                 name=name,
-                style=style,  # class of the line and marks: people, model-1 ... or published
+                style=style,  # CSS class of the line and marks: people, model-1 ... or published
                 texts=list(map(points, means)),
                 dots=dots,
                 line=_joined(places.values()),
@@ -151,7 +151,7 @@ def _text(lines: SimpleNamespace, name: str, index: int, mean: float, counts: li
 
 
 def _interval(scores: np.ndarray | None) -> tuple[float, float]:
-    """Return the 95% t interval for the mean over annotators, or NaN if there is none."""
+    """Return the 95% t interval for the mean over annotators, or NaN if it has none."""
     if scores is None or np.isnan(scores).any():
         return math.nan, math.nan
     interval = t_interval_of_scores(scores, -1 if scores.min() < 0 else 0)
