@@ -139,7 +139,7 @@ class Sample(Twin):
         return tagged(request, checklists.sample_record(scores_of(request, name)))
 
     def form(self, study: Study, body: dict[str, Any]) -> Any:
-        """Return the page's form, with the text of the CSV as its file."""
+        """Return the same form as the page, passing the text of the CSV as its file."""
         if body.get("action", "read") not in ("read", "remove"):
             raise Unprocessable({"action": ["Write read or remove."]})
         text = body.get("csv", "")

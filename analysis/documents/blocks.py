@@ -1,4 +1,4 @@
-"""Data structures for documents: sections of paragraphs, facts, tables, quotations and figures.
+"""The building blocks of documents: paragraphs, facts, tables, quotations and figures in sections.
 
 A document can be rendered as a web page, an offline file or Markdown.
 """
@@ -17,7 +17,7 @@ from tasks import columns as table_columns
 from tasks.columns import Column
 
 LONGEST_UNBROKEN = 26  # characters in one table cell
-LONGEST_BOLD = 60  # characters of a checklist answer
+LONGEST_BOLD = 60  # characters of an answer in a checklist
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class Quote:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with a caption, headings and text cells. The first cell in each row is its header."""
+    """A table with a caption, headings and text cells. The first cell of each row is its header."""
 
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
-    label: str = ""  # prefix used in references ("Table 1. ")
+    label: str = ""  # used in references to it ("Table 1. ")
     kind: ClassVar[str] = "grid"
 
     @classmethod
@@ -77,12 +77,12 @@ class Grid:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure stored as `name`.svg. `description` is its text alternative."""
+    """A figure stored in `name`.svg. `description` is its text alternative."""
 
     name: str
     caption: str
     description: str
-    label: str = ""  # prefix used in references ("Figure 1. ")
+    label: str = ""  # used in references to it ("Figure 1. ")
     kind: ClassVar[str] = "picture"
 
 
@@ -95,7 +95,7 @@ class Reply(StrEnum):
 
 @dataclass(frozen=True)
 class Entry:
-    """A checklist item with its answer and evidence. `title` is our own wording.
+    """A checklist item with its answer and evidence. `title` is in our own words.
 
     `field` is the short-form field that supplies the answer, or "" if the study itself does.
     """
@@ -114,7 +114,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Form:
-    """A completed checklist. `name` is used in file names and `source` credits the authors."""
+    """A completed checklist. `name` is used in file names, and `source` credits its authors."""
 
     name: str
     title: str
@@ -225,6 +225,6 @@ def _code(text: str) -> str:
 
 
 def _fence(text: str, shortest: int) -> str:
-    """Return a run of backticks longer than any in the text."""
+    """Return a run of backticks that is longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     return "`" * max(shortest, longest + 1)

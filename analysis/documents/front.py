@@ -1,6 +1,6 @@
-"""A report's title block (title, authors, ethics approval, design) and licence.
+"""A report's title block (title, authors, ethics approval, design) and its licence.
 
-Details that only researchers know are stored with the report's checklist answers.
+Details that only the researchers know are stored with the report's checklist answers.
 """
 
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import moment
 from annotation.models import Study
 
-ETHICS = "1.9"  # number of the checklist item
+ETHICS = "1.9"  # number of the item in the checklist
 PUBLISHED = ("title", "authors", "licence")
-# Maps the name of an answer to the question that researchers see.
+# Maps the name of an answer to the question shown to researchers.
 ASKED = {
     "title": "Title of the report (default: the title of the study)",
     "authors": "Authors, one per line",
@@ -45,7 +45,7 @@ def title(record: StudyRecord, answers: Mapping[str, str]) -> str:
 
 
 def to_publish(study: Study, answers: Mapping[str, str]) -> dict[str, Any]:
-    """Return each requirement as (name, whether it is met, field on the report), and the count."""
+    """Return each requirement as (name, whether it is met, field in the report), and the count."""
     unanswered = [name for name in short_form.FIELDS if not answers.get(name)]
     answered, of = len(short_form.FIELDS) - len(unanswered), len(short_form.FIELDS)
     rows = [
@@ -58,9 +58,9 @@ def to_publish(study: Study, answers: Mapping[str, str]) -> dict[str, Any]:
 
 
 def page_style(study: Study) -> str:
-    """Return CSS that prints the study, its design and the Handful version in the page footer.
+    """Return CSS that prints the study, its design and Handful's version in the page footer.
 
-    The study's name is not escaped because names cannot contain characters that are special in CSS.
+    The study's name needs no escaping, because names cannot contain characters special to CSS.
     """
     footer = (
         f"{study.name} · design {study.manifest_hash[:12] or 'draft'} · Handful {settings.VERSION}"
@@ -72,11 +72,11 @@ def lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-# The licence of a bundle, which the researcher chooses by SPDX name.
+# The licence of a bundle, chosen by the researcher from SPDX names.
 
 OWN_TERMS = "own"
 _CC = "https://creativecommons.org/"
-# Maps the SPDX name to the title and URL of the licence text.
+# Maps the SPDX name to the title and URL of the licence.
 LICENCES = {
     "CC-BY-4.0": ("Creative Commons Attribution 4.0", f"{_CC}licenses/by/4.0/"),
     "CC0-1.0": ("CC0 1.0, no rights reserved", f"{_CC}publicdomain/zero/1.0/"),

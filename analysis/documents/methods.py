@@ -1,4 +1,4 @@
-"""A report's methods section: the frozen design, how the study was run, and the analysis."""
+"""The methods section of a report: the frozen design, how the study was run, and the analysis."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
     """Return the methods section, from the design to the tests and pay.
 
     `tables` maps the captions of the report's tables to their row counts. In tables of differences,
-    only rows with a p value are counted.
+    only rows with a p value count.
     """
     values = {
         **wording.context(record.manifest),
@@ -44,7 +44,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
 
 
 def per_browser(record: StudyRecord) -> str:
-    """Return a sentence about participations whose exclusivity is only per browser, or ""."""
+    """Return a sentence if exclusivity was only enforced per browser, otherwise ""."""
     number = dict(record.platforms).get(OpenLink.label)
     if not number:
         return ""
@@ -54,7 +54,7 @@ def per_browser(record: StudyRecord) -> str:
 
 def _design(record: StudyRecord) -> dict[str, Any]:
     manifest, opened_at = record.manifest, record.study.opened_at
-    assert opened_at is not None  # drafts have no report
+    assert opened_at is not None  # drafts do not have a report
     shots = sorted(record.study.shots)
     is_closed = record.study.status == StudyStatus.CLOSED
     planned = record.design if is_closed else wording.design(manifest, PLANNED)

@@ -1,4 +1,4 @@
-"""Researcher pages for documents: preregistration, report and release bundle."""
+"""Pages for researchers' documents: preregistration, report and release bundle."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -51,7 +51,7 @@ from tasks.jobs import poll
 MAX_ANSWER = 5000  # characters
 
 
-# Maps the name of a report answer to the question that researchers see.
+# Maps the name of an answer in the report to the question shown to researchers.
 ASKED = {name: field.label for name, field in short_form.FIELDS.items()} | front.ASKED
 
 
@@ -65,7 +65,7 @@ class AnswersForm(forms.Form):
             )
 
     def typed(self) -> dict[str, str]:
-        """Return the submitted answers by item. A restored form may omit some."""
+        """Return the submitted answers by item. If the form was restored, some may be missing."""
         names = {item: self.add_prefix(item) for item in ASKED}
         return {item: self.data[name] for item, name in names.items() if name in self.data}
 
@@ -77,7 +77,7 @@ class AnswersForm(forms.Form):
 
     @classmethod
     def of_page(cls, data: QueryDict) -> "AnswersForm":
-        """Return the form of the page, which sends the choices of a field one by one."""
+        """Return the page's form. A browser submits the choices of a field one by one."""
         data, form = data.copy(), cls(data, prefix="item")
         ticked = (name for name, field in short_form.FIELDS.items() if field.choices)
         for name in map(form.add_prefix, ("exhibits", *ticked)):
@@ -101,7 +101,7 @@ def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
 
 
 class SampleForm(PageForm):
-    """A form for Prolific's demographic export, which is read but not stored."""
+    """The form for Prolific's demographic export, which is read but not stored."""
 
     key = "sample"
     csv = forms.FileField(
@@ -125,7 +125,7 @@ class SampleForm(PageForm):
 
 
 def opened_study(request: HttpRequest, name: str, right: str = "") -> Study:
-    """Return an opened study, by default for its release. Raises Http404 for drafts."""
+    """Return a study that has been opened, to release it by default. Raises Http404 for drafts."""
     study = scores_of(request, name, right or right_to("release_prepare"))
     if study.is_draft:
         raise Http404("The study is a draft. Open it first.")
@@ -133,7 +133,7 @@ def opened_study(request: HttpRequest, name: str, right: str = "") -> Study:
 
 
 def markdown_file(document: blocks.Document | None, filename: str) -> HttpResponse:
-    """Download a document as Markdown. Raises Http404 if it is None."""
+    """Download a document as Markdown, or raise Http404 if it is None."""
     if document is None:
         raise Http404("A draft has none. It is created when you open the study.")
     return download(blocks.as_markdown(document), filename)
@@ -154,7 +154,7 @@ def preregistration_file(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("GET", "POST")
 def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Show the report (GET) or save the answers to its checklist (POST, owners only)."""
+    """Show the report (GET), or save the answers to its checklist (POST, owners only)."""
     if request.method == "GET":
         study = scores_of(request, name)
         job = None if study.is_draft else results.job_of(study)
@@ -188,10 +188,10 @@ def _report(
     sample: SampleForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """Render the report page, showing rejected `answers` in place of the stored ones.
+    """Render the report page. If given, rejected `answers` are shown instead of the stored ones.
 
-    `versions` come from the submitted page and default to the current versions. `sample` is a
-    rejected sample form.
+    `versions` come from the submitted page and default to the current ones. `sample` is a rejected
+    sample form.
     """
     fields = list(_answer_fields(study, answers or {}, problems or {}))
     stated = {field["name"]: field["answer"] for field in fields if not field["wrong"]}
@@ -302,7 +302,7 @@ def _finding(name: str, study: Study, kind: str) -> Sequence[findings.Finding]:
     return findings.tables(study, kind, name)[name]
 
 
-# Maps a table's name to its columns and to a function that returns the rows for one kind.
+# Maps the name of a table to its columns and a function that returns one kind's rows.
 TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
     **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
     **{
@@ -327,7 +327,7 @@ def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
 
 @signed_in("GET")
 def latex_page(request: HttpRequest, name: str) -> HttpResponse:
-    """List the tables that can be copied or downloaded as LaTeX. Nothing is computed."""
+    """List the tables that can be copied or downloaded as LaTeX, without computing any of them."""
     study, kind, context = study_and_kind(request, name)
     exhibits = study.report_answers.filter(item="exhibits").values_list("text", flat=True)
     titles = paper_tables.filled(study, kind)

@@ -1,7 +1,7 @@
-"""A study's tables, formatted for print in a paper.
+"""A study's tables, formatted for printing in a paper.
 
-Rows and columns are the same as on the page, in the CSV file and in the API. The recipe, remarks
-and column meanings are added as notes.
+Rows and columns are the same as on the page, in the CSV file and in the API. Recipes, remarks and
+the meanings of columns are added as notes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -63,10 +63,10 @@ Maker = Callable[[Study, str], Iterator[PaperTable]]
 
 
 class Printed(NamedTuple):
-    """A table that is printed as one or several PaperTables.
+    """A table that is printed as one or more PaperTables.
 
-    It can have rows if the study has what the table `needs` (see `filled`) and the design has its
-    `part`.
+    It can have rows if the study has whatever the table `needs` (see `filled`) and the design
+    includes its `part`.
     """
 
     title: str
@@ -80,13 +80,13 @@ def titles(study: Study) -> dict[str, str]:
 
 
 def filled(study: Study, kind: str) -> dict[str, str]:
-    """Return the titles of tables that can have rows in this study. Most are not computed."""
+    """Return the titles of tables that may have rows here, without computing most of them."""
     people = study.participations.analysed().filter(kind=kind).exists()
     seated = study.participations.filter(kind=Kind.MODEL).exists()
     models = seated or compared_files.for_overlap(study).exists()
     has = {
         "nothing": True,
-        "people": people,  # annotators of this kind in the analysis
+        "people": people,  # this kind's annotators in the analysis
         "people and models": people and models,
         "people or models": people or models,
         "seated models": seated,
@@ -249,9 +249,9 @@ def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def task_rows(study: Study, _kind: str = "") -> Iterator[tuple[Task, list[int], int]]:
-    """Yield the study's tasks, except upstream tasks, with training and test file sizes.
+    """Yield the study's tasks, except upstream tasks, with the sizes of their files.
 
-    Only the study's own training files are included. Sizes are in ascending order.
+    These are the sizes of the study's own training files, in ascending order, and of the test file.
     """
     trained = Q(kind=Split.Kind.TRAIN, shots__in=study.shots, number__in=study.splits)
     for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
@@ -279,7 +279,7 @@ TASKS = Table(
 
 
 FIGURES_NEED = {figure_data.SIZES: "sized models", figure_data.CALIBRATION: "confidence"}
-# The tables by name, in menu order.
+# The tables by name, in the order of the menu.
 TABLES: dict[str, Printed] = {
     "human-performance": Printed("Human performance", _performance),
     TASKS.name: _simple(TASKS, "nothing"),
@@ -319,7 +319,7 @@ TABLES: dict[str, Printed] = {
        for name, title in figure_data.TITLES.items()},
 }  # fmt: skip
 GAINS_FIGURE = f"figure-{figure_data.GAINS}"
-# Further tables of a cross-task study.
+# Additional tables for a cross-task study.
 ARM_TABLES: dict[str, Printed] = {
     **{name: _simple(table) for name, table in upstream.ARM_TABLES.items()},
     GAINS_FIGURE: TABLES.pop(GAINS_FIGURE),

@@ -1,4 +1,4 @@
-"""A preregistration's planned analysis section, including parts for cross-task studies."""
+"""The planned-analysis section of a preregistration, including parts for cross-task studies."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from tasks.columns import Column, on_page
 
 
 def blocks(manifest: Manifest, sentences: Mapping[str, str]) -> list[Block]:
-    """Return the planned computations, fixed before the first seat is taken.
+    """Return what will be computed, as decided before the first seat is taken.
 
     `sentences` come from templates/documents/preregistration.txt.
     """
@@ -91,9 +91,9 @@ def _power(groups: list[tuple[int, int]], note: str) -> Grid:
     )  # fmt: skip
 
 
-# Additional sections for a cross-task study.
+# Additional sections for cross-task studies.
 
-ARM_GAINS = "Gains of the arms"  # table caption and section title
+ARM_GAINS = "Gains of the arms"  # used as both table caption and section title
 LEARNING_CURVE = "Learning curve within an upstream task"
 
 
@@ -107,7 +107,7 @@ def interval(manifest: Manifest) -> str:
 
 
 def _has_arm_bootstrap(manifest: Manifest) -> bool:
-    """Return whether two arms have enough planned annotators in each of their tasks."""
+    """Return whether any two arms have enough planned annotators in each of their tasks."""
     seats: Counter[tuple[int, str, str]] = Counter()
     for scenario in manifest["scenarios"]:
         seats[scenario["shots"], scenario.get("arm", ""), scenario["task"]] += scenario["seats"]

@@ -1,8 +1,8 @@
 """A study's preregistration, which describes its frozen design in prose.
 
-The text is generated from the manifest, and every export contains the manifest's hash. The only
+The text is generated from the manifest, whose hash is contained in every export. The only
 exceptions are the opening time, the version of the consent text, the number of seats taken before
-opening, and the strata of the test examples, which the content hashes of the tasks cover.
+opening, and the strata of the test examples, which are covered by the tasks' content hashes.
 """
 
 import json
@@ -39,7 +39,7 @@ def for_study(study: Study) -> blocks.Document | None:
     opening = Opening(
         study.manifest_hash,
         study.opened_at,
-        # Opening froze the text, so the newest version is the one in the manifest.
+        # The text was frozen on opening, so the newest version is the one in the manifest.
         study.consent_texts.latest("version").version,
         study.allocations.filter(at__lt=study.opened_at).count()
         + study.participations.filter(arrived_at__lt=study.opened_at).count(),
@@ -107,7 +107,7 @@ def _frozen_design(manifest: Manifest, opening: Opening, texts: Mapping[str, str
     ]
 
 
-# Columns for the tasks of a manifest.
+# Columns for the tasks in a manifest.
 TASKS = [
     Column("", "Task", get=itemgetter("name")),
     Column("", "Version", get=itemgetter("version")),

@@ -15,7 +15,7 @@ from annotation.models import Kind
 from annotation.prolific.adapter import ProlificAdapter
 from tasks.columns import on_page, shots_text
 
-# Maps a key of the audience to the name of the condition and its suffix.
+# Maps each key of the audience to the condition's name and suffix.
 CONDITIONS = {
     "countries": ("countries", ""),
     "languages": ("languages", ""),
@@ -31,7 +31,7 @@ def came_from_prolific(record: StudyRecord) -> bool:
 
 
 def reached(record: StudyRecord) -> list[str]:
-    """Return the audience in the past tense, or a sentence saying that Prolific was not used."""
+    """Return a past-tense description of the audience, or a sentence if Prolific was not used."""
     return list(audience(record.manifest, REPORTED, came_from_prolific(record)))
 
 
@@ -67,7 +67,7 @@ def _flat(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-# Report sections on the participants behind a result: attrition, admission and criteria.
+# Report sections about the participants behind a result: attrition, admission and criteria.
 
 SENSITIVITY = "Sensitivity to inclusion criteria"
 
@@ -86,7 +86,7 @@ def admission_blocks(record: StudyRecord) -> Iterator[Block]:
 
 
 def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
-    """Return each task's cells as reported and under every criterion that changes any of them."""
+    """Return each task's cells as reported, and under every criterion that changes any of them."""
     if record.answered.empty:
         return []
     tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON))

@@ -1,6 +1,6 @@
 """A study report for use in a paper.
 
-Numbers are gathered in study_record.py, and tables are computed in results.py. The report covers
+Numbers are gathered in study_record.py, and tables are computed in results.py. The report is about
 human annotators, has separate sections for simulated annotators and models, and never contains
 names.
 """
@@ -45,8 +45,8 @@ def for_study(
 ) -> blocks.Document | None:
     """Return a study's report, or None for a draft.
 
-    `rejected` holds rejected answers, shown in place of the stored ones. `masked` is applied to
-    user-entered text. `sums` is the SHA-256 of SHA256SUMS if the report is part of a bundle.
+    `rejected` contains rejected answers, shown instead of the stored ones. `masked` is applied to
+    text entered by users. `sums` is the SHA-256 of SHA256SUMS if the report is part of a bundle.
     """
     if study.is_draft:
         return None
@@ -116,7 +116,7 @@ def _hypotheses(record: StudyRecord) -> list[Section]:
 
 
 def _sizes(blocks: Iterable[Block]) -> dict[str, int]:
-    """Count each table's rows by caption. For differences, count only rows with a p value."""
+    """Count each table's rows by its caption. For differences, only rows with a p value count."""
     sizes = {}
     for grid in (block for block in blocks if isinstance(block, Grid)):
         has_p = [dict(zip(grid.columns, row, strict=True)).get("p") != NOTHING for row in grid.rows]
@@ -141,7 +141,7 @@ def _stage(name: str, meaning: str) -> Column:
 
 
 ZERO_SHOTS = " (at zero shots: saw the first example)"
-# Columns for (scenario, Funnel) pairs.
+# Columns for pairs of a scenario and its Funnel.
 FUNNEL = [
     Column("scenario", "Scenario", get=itemgetter(0)),
     _stage("arrived", "took a seat"),

@@ -1,9 +1,9 @@
-"""The slow parts of the report, cached as a job's result.
+"""The slow parts of the report, cached as the result of a job.
 
-If only a few answers are in the analysis (findings.is_small), the parts are computed with the
-page. Otherwise, the page starts a job. A job's key includes the frozen design, the completed
-participations and whether they are in the analysis, the prediction files, the number of model
-runs, and the inputs of inclusion criteria. A stored result cannot become stale because completed
+If the analysis contains only a few answers (findings.is_small), these parts are computed with the
+page. Otherwise, the page starts a job. Its key includes the frozen design, the completed
+participations and whether they are in the analysis, the prediction files, the number of model runs,
+and the inputs of inclusion criteria. A stored result cannot become stale, because completed
 participations and files never change.
 """
 
@@ -59,10 +59,10 @@ def _drawn(figure: Figure) -> Block:
     return Grid.of(figure.title, figure.columns, figure.numbers, [figure.caption])
 
 
-# Report sections on intervals, differences between shots, and differences from models. The notes
-# below each table say which question its intervals answer.
+# Report sections on intervals, on differences between shots, and on differences from models. The
+# notes below each table explain which question its intervals answer.
 
-# The methods section uses these captions to find out what was computed.
+# The methods section looks up these captions to find out what was computed.
 OF_MEANS, OF_RESAMPLES, OF_SHOTS, OF_MODELS = (
     "Means with 95 % intervals", "Bootstrap intervals of the means", "Differences between shots",
     "Differences between humans and models",
@@ -105,11 +105,11 @@ def people_minus_models(record: StudyRecord) -> Iterator[Block]:
     yield _grid(OF_MODELS, columns, rows, notes)
 
 
-# Report sections on parts of a design: anchors, annotators without contexts, strata and confidence.
+# Report sections on design options: anchors, annotators without contexts, strata and confidence.
 
 
 def _tables(record: StudyRecord, *tables: Table, kinds: Sequence[Kind] = ()) -> Iterator[Grid]:
-    """Yield those of these tables that have rows, by default of people alone."""
+    """Yield those of the given tables that have rows, by default for human annotators only."""
     for table in tables:
         if rows := [r for kind in kinds or [Kind.PERSON] for r in table.rows(record.study, kind)]:
             columns = _filled(table.columns, rows)
@@ -129,9 +129,9 @@ def _applicable(study: Study, columns: list[Column]) -> list[Column]:
 
 
 def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: list[str]) -> Grid:
-    """Build a table. Its notes explain the small-group mark only if a cell contains it.
+    """Build a table. Its notes explain the mark for small groups only if a cell contains it.
 
-    A reason that many cells share is stated once, below the table.
+    A reason shared by many cells is given once, below the table.
     """
     grid = Grid.of(caption, columns, rows)
     reasons = {cell.reason for row in grid.rows for cell in row if isinstance(cell, Noted)}
@@ -141,7 +141,7 @@ def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: l
 
 
 def _filled(columns: Iterable[Column], rows: Sequence[Any]) -> list[Column]:
-    """Return the columns of the page that have a value in any row."""
+    """Return those columns of the page that have a value in at least one row."""
     shown = on_page(columns)
     return [column for column in shown if any(column.text(row) != NOTHING for row in rows)]
 
@@ -151,9 +151,9 @@ def headed(columns: Sequence[Column], headings: Sequence[str]) -> list[Column]:
     return [by_heading[heading] for heading in headings]
 
 
-# Report sections that compare human annotators: agreement, aggregates, ceilings and gold.
+# Report sections about agreement, aggregated answers, ceilings and gold answers.
 
-AGREEMENT = "Agreement"  # table caption, which the methods section looks up
+AGREEMENT = "Agreement"  # table caption that the methods section looks up
 
 
 def agreement(record: StudyRecord) -> Iterator[Block]:
@@ -181,11 +181,10 @@ def among_people(record: StudyRecord) -> Iterator[Block]:
     yield Grid.of(title, gold_audit.TALLY, tallies, notes)
 
 
-# The report section on models. It covers uploaded predictions and models that took part as
-# annotators.
+# The report section on models, both uploaded predictions and models that took part as annotators.
 
 
-# Columns of uploaded models (model_rows) and of models in the annotator's seat (_seated).
+# Columns for uploaded models (model_rows) and for models in an annotator's seat (_seated).
 MODEL_COLUMNS = [
     Column("model", "Model"),
     Column("task", "Task", get="task.name"),
@@ -229,7 +228,7 @@ def _seated(record: StudyRecord) -> Iterator[SimpleNamespace]:
 
 
 KIND = "report"
-VERSION = 8  # increase this when the output of a part changes
+VERSION = 8  # increase this whenever the output of a part changes
 
 PARTS: dict[str, Callable[[StudyRecord], Iterable[Block]]] = {
     "uncertainty": uncertainty,
@@ -263,9 +262,9 @@ def parameters(study: Study) -> dict[str, Any]:
 
 
 def job_of(study: Study, owner: Any = None) -> Job | None:
-    """Return the job that computes the parts, or None if no job is needed.
+    """Return the job that computes the parts, or None if it is not needed.
 
-    If `owner` is given, the job is started. Otherwise, a new job is returned unsaved.
+    If `owner` is given, a missing job is started. Otherwise, it is returned without being saved.
     """
     if is_small(study, Kind.PERSON):
         return None
@@ -281,7 +280,7 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
 
 
 def parts(record: StudyRecord) -> dict[str, list[Block]]:
-    """Return the parts by name. Compute them if the job is not done (for files and programs)."""
+    """Return the parts by name. Files and programs compute them if the job is not done."""
     job = job_of(record.study)
     if job is None or not job.is_done:
         return {name: list(make(record)) for name, make in PARTS.items()}

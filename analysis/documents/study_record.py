@@ -1,6 +1,6 @@
 """Figures on how a study was run: arrivals and exits, pay, decisions and changes.
 
-They are gathered once for the report and only cover human annotators unless their name shows
+They are gathered once for the report, and cover only human annotators unless their name says
 otherwise. Amounts are in cents and times in seconds. The only names are annotators' pseudonyms.
 """
 
@@ -49,21 +49,21 @@ from annotation.study import compared_files
 from tasks.cards import place
 from tasks.models import Example, Split, Task
 
-# Matches audit log sentences (AuditEntry.what) that contain no names.
+# Matches sentences in the audit log (AuditEntry.what) that do not contain names.
 ANONYMOUS_CHANGE = re.compile(
     rf"{PAUSED}|paused$|reopened$|closed for good$|budget raised from "
     r"|\d+ seats? added to |list entry (created|ended): "
     r"|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
 )
-# Participants cannot see drafts on Prolific.
+# Opening is not a change, and participants cannot see drafts on Prolific.
 NO_CHANGE = re.compile(r"opened$|\d+ stud(y|ies) on Prolific drafted$")
 
 
 class StudyRecord:
-    """The numbers for one opened study. Each is computed once.
+    """The numbers for one opened study, each of which is computed only once.
 
-    `masked` is applied to user-entered text; for publication, it is identities.without_ids. `sums`
-    is the SHA-256 of SHA256SUMS in the bundle that contains the report.
+    `masked` is applied to text entered by users; for publication, it is identities.without_ids.
+    `sums` is the SHA-256 of SHA256SUMS in the bundle that contains the report.
     """
 
     def __init__(self, study: Study, masked: Callable[[str], str] = str, sums: str = ""):
@@ -71,7 +71,7 @@ class StudyRecord:
         self.masked = masked
         self.sums = sums
         self.manifest: dict[str, Any] = json.loads(study.manifest)
-        prefetch_related_objects([study], "tasks")  # most parts read the tasks
+        prefetch_related_objects([study], "tasks")  # most parts use the tasks
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -109,8 +109,8 @@ class StudyRecord:
     def workers(self) -> dict[str, int]:
         """Count the distinct participants who arrived, who consented, and who are in the analysis.
 
-        Participants with several tasks have several participations but are counted once. Declines
-        are counted individually, because no rows are stored for them.
+        A participant with several tasks has several participations, but is counted only once.
+        Declines are counted individually, because no rows are stored for them.
         """
         reached = {"arrived": Q(), "consented": Q(consented_at__isnull=False), "analysed": ANALYSED}
         counts = {name: Count("worker", distinct=True, filter=q) for name, q in reached.items()}
@@ -121,19 +121,19 @@ class StudyRecord:
     def refused_arrivals(self) -> dict[str, int]:
         """Count refusals on the landing page by reason, at most once per browser.
 
-        A person may be counted more than once. `met` and `done` refer to people who had already
-        done the tasks.
+        A person may still be counted more than once. `met` and `done` are for people who had
+        already done the tasks.
         """
         return dict(self.study.refused_arrivals.values_list("reason", "number"))
 
     @cached_property
     def design(self) -> dict[str, str]:
-        """Return the sentences about the design (templates/documents/design.txt) by block."""
+        """Map blocks of templates/documents/design.txt to sentences about the design."""
         return wording.design(self.manifest, wording.REPORTED, wording.strata(self.study))
 
     @cached_property
     def pay_sentences(self) -> dict[str, str]:
-        """Return the sentences about pay (templates/documents/pay.txt) by block."""
+        """Map blocks of templates/documents/pay.txt to sentences about pay."""
         ends = (self.rewards[0], self.rewards[-1]) if self.rewards else ()
         paid = f"{ledger.in_currency(self.paid)} {self.manifest['currency']}"
         return wording.pay(
@@ -163,7 +163,7 @@ class StudyRecord:
 
     @cached_property
     def rejected(self) -> tuple[int, int]:
-        """Count completed participants rejected by a platform, and those still in the analysis."""
+        """Count completed participants whom a platform rejected, and those still analysed."""
         rejections = self.people.filter(submissions__status="REJECTED", status=Status.COMPLETED)
         return rejections.distinct().count(), rejections.analysed().distinct().count()
 
@@ -177,13 +177,13 @@ class StudyRecord:
 
     @cached_property
     def _on_prolific(self) -> list[tuple[int, int]]:
-        """Return (reward in cents, maximum minutes) for each study created on Prolific."""
+        """Return (reward in cents, time limit in minutes) for each study created on Prolific."""
         created = self.study.prolific_studies.exclude(external_id=None)
         return sorted(created.values_list("reward_cents", "max_minutes"))
 
     @property
     def rewards(self) -> list[int]:
-        """Return the rewards for studies created on Prolific, in cents, in ascending order."""
+        """Return the rewards of studies created on Prolific, in cents and in ascending order."""
         return [reward for reward, _minutes in self._on_prolific]
 
     @property
@@ -203,9 +203,9 @@ class StudyRecord:
 
     @cached_property
     def settled(self) -> list[ledger.Wage]:
-        """Return times and earnings for settled participations that were not withdrawn.
+        """Return the times and earnings of settled participations that were not withdrawn.
 
-        Participations deliberately left unpaid are included, but their earnings are never summed.
+        Participations left unpaid on purpose are included, but their earnings are never summed.
         """
         return ledger.wages(seat for seat in self._seats if seat.status != Status.WITHDRAWN)
 
@@ -223,14 +223,14 @@ class StudyRecord:
         return [wage for wage in self.settled if wage.participation.is_paid]
 
     def median(self, name: str, wages: list[ledger.Wage] | None = None) -> float | None:
-        """Return a Wage attribute's median, over paid wages by default, or None if unknown."""
+        """Return the median of a Wage attribute (paid wages only, by default), or None."""
         values = [getattr(wage, name) for wage in (self.wages if wages is None else wages)]
         numbers = [value for value in values if value is not None]
         return statistics.median(numbers) if numbers else None
 
     @cached_property
     def amounts(self) -> list[SimpleNamespace]:
-        """Return the number of ledger entries of each kind and their sum in cents."""
+        """Return the number of ledger entries of each kind, and their sum in cents."""
         labels = dict(LedgerEntry.Kind.choices)
         entries = LedgerEntry.objects.filter(
             participation__study=self.study, participation__is_paid=True
@@ -247,21 +247,21 @@ class StudyRecord:
 
     @cached_property
     def paid(self) -> int:
-        """Return how much of the earnings, in cents, is in paid batches."""
+        """Return how much of the earnings, in cents, belongs to paid batches."""
         entries = LedgerEntry.objects.filter(participation__study=self.study)
         paid = entries.filter(payment__batch__state="paid")
         return paid.aggregate(total=Sum("cents"))["total"] or 0
 
     @cached_property
     def seconds_per_answer(self) -> float | None:
-        """Return the mean active seconds per test answer of participants who saw the contexts."""
+        """Return the mean active seconds per test answer, for participants who saw the contexts."""
         answers = self.people.analysed().answers()
         answers = answers.exclude(turn__participation__scenario__arm=Arm.QUESTION)
         return answers.aggregate(mean=Avg("active_seconds"))["mean"]
 
     @cached_property
     def check_results(self) -> tuple[int, int]:
-        """Return (passed, answered) attention checks for participants in the analysis."""
+        """Return (passed, answered) attention checks of the participants in the analysis."""
         checks = self.people.analysed().answers(Step.CHECK)
         counts = checks.aggregate(n=Count("pk"), passed=Count("pk", filter=Q(s1=1)))
         return counts["passed"], counts["n"]
@@ -298,10 +298,10 @@ class StudyRecord:
 
     @cached_property
     def exclusions(self) -> list[SimpleNamespace]:
-        """Return the decisions about the analysis in chronological order.
+        """Return decisions about inclusion in the analysis, in chronological order.
 
-        `by_design` means that the frozen design screened the annotator out, by a rule or a
-        researcher's decision. `by_researcher` means that a researcher made a decision about an
+        `by_design` means that the annotator was screened out by the frozen design, through a rule
+        or a researcher's decision. `by_researcher` means that a researcher decided about an
         annotator who was not screened out.
         """
         decisions = Decision.objects.filter(
@@ -335,7 +335,7 @@ class StudyRecord:
 
     @property
     def sources(self) -> str:
-        """Describe where participants came from. Declines are stored without a source."""
+        """Describe where the participants came from. Declines are stored without their source."""
         sources = [f"{n} via {name}" for name, n in self.platforms]
         if self.flow.declined:
             sources.append(f"{self.flow.declined} declined, source not stored")
@@ -356,9 +356,9 @@ class StudyRecord:
 
     @cached_property
     def changes(self) -> list[tuple[datetime, str]]:
-        """Return the changes since opening, except team changes, in chronological order.
+        """Return the changes since opening, except to the team, in chronological order.
 
-        The log may name researchers, so only sentences in a known form are repeated.
+        The log may name researchers, so only sentences of a known form are repeated.
         """
         events = self.study.events.filter(at__gt=self.study.opened_at, topic=Topic.STUDY)
         return [

@@ -28,7 +28,7 @@ Manifest = dict[str, Any]
 
 LEVEL = 0.05
 POWER = 0.8
-# The test used to plan group sizes, and how it differs from the primary test.
+# The test used for planning group sizes, and how it differs from the primary test.
 WELCH_TEST = "Welch's t test over annotators alone"
 LOWER_BOUND = (
     "The primary test also generalises to other examples, so it needs at least this difference."
@@ -43,7 +43,7 @@ ORDERS = dict(Study.Order.choices)
 
 
 class Verbs(NamedTuple):
-    """The verbs of shared sentences. Plans use the present tense and reports the past tense."""
+    """The verbs in shared sentences: present tense for plans, past tense for reports."""
 
     is_: str = "is"
     are: str = "are"
@@ -70,7 +70,7 @@ REPORTED = Verbs(
 )  # fmt: skip
 
 
-# Maps an answer type to the noun for an answer and the action of the annotator.
+# Maps an answer type to a noun for the answer and a verb for what the annotator does.
 FORMS = {
     SPANS: (KINDS[SPANS].noun, KINDS[SPANS].action),
     "typed": ("highlighted spans or typed texts", "highlighting spans of the text or typing"),
@@ -79,7 +79,7 @@ FORMS = {
 
 
 def answer_kind(card: dict[str, Any]) -> str:
-    """Return the FORMS key for a card in the manifest."""
+    """Return the key of FORMS for a card in the manifest."""
     usual = LABEL if card.get("labels") else "typed" if card.get("typed") else SPANS
     return card.get("answer") or usual
 
@@ -90,7 +90,7 @@ def count(number: int, noun: str) -> str:
 
 
 def listed(items: Iterable[str]) -> str:
-    """Join words: "a", "a and b" or "a, b and c"."""
+    """Join words into a list: "a", "a and b" or "a, b and c"."""
     *first, last = items
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -137,7 +137,7 @@ def minutes_of(manifest: Manifest) -> list[int]:
 
 
 def announced(manifest: Manifest) -> str:
-    """Format the announced duration, for example "20 to 60 minutes"."""
+    """Format the duration announced to participants, for example "20 to 60 minutes"."""
     minutes = minutes_of(manifest)
     if len(set(minutes)) == 1:
         return count(minutes[0], "minute")
@@ -161,7 +161,7 @@ def has_fixed_amounts(manifest: Manifest) -> bool:
 
 
 def context(manifest: Manifest) -> dict[str, Any]:
-    """Return the values used in sentence templates. Templates call the functions."""
+    """Return the values for sentence templates. Some are functions, which templates call."""
     shots, rule, pay = shots_of(manifest), manifest["qualification"], manifest["pay"]
     steps = {"training": any(shots), "screening": rule["screening_examples"]}
     crossed = manifest["cross_task"]
@@ -214,12 +214,12 @@ CALLED = (
 def design(
     manifest: Manifest, verbs: Verbs = PLANNED, strata: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Return the sentences from templates/documents/design.txt by block."""
+    """Map blocks of templates/documents/design.txt to their sentences."""
     return rendered("design", context(manifest), v=verbs, strata=strata)
 
 
 def strata(study: Study) -> list[str]:
-    """Return the tasks whose test examples have strata, for example "MNLI (10 strata)"."""
+    """Return the tasks with strata among their test examples, for example "MNLI (10 strata)"."""
     tests = Example.objects.filter(split__task__in=study.tasks.all(), split__kind=Split.Kind.TEST)
     rows = tests.exclude(stratum="").order_by("split__task__name").values_list("split__task__name")
     counts = rows.annotate(n=Count("stratum", distinct=True))
@@ -227,15 +227,15 @@ def strata(study: Study) -> list[str]:
 
 
 def pay(manifest: Manifest, verbs: Verbs = PLANNED, **settled: Any) -> dict[str, str]:
-    """Return the sentences from templates/documents/pay.txt by block.
+    """Map blocks of templates/documents/pay.txt to their sentences.
 
-    `settled` contains a study's amounts so far.
+    `settled` contains the study's amounts so far.
     """
     return rendered("pay", context(manifest), v=verbs, is_plan=verbs is PLANNED, **settled)
 
 
 def options(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
-    """Return the sentences in templates/documents/options.txt about options that are enabled."""
+    """Return the sentences in templates/documents/options.txt for options that are enabled."""
     texts = rendered("options", {"v": verbs, "is_plan": verbs is PLANNED})
     return [text for name, text in texts.items() if text and manifest[name]]
 
@@ -253,7 +253,7 @@ def same_recipe(manifest: Manifest) -> list[Fact]:
 
 
 def metrics(manifest: Manifest) -> dict[str, Any]:
-    """Return the test sets' metrics, keyed by the names used in templates/documents/design.txt."""
+    """Return the test-set metrics, keyed by the names used in templates/documents/design.txt."""
     tasks = manifest["tasks"]
     by_metric = grouped((task["card"].get("metric", "S1"), task["name"]) for task in tasks)
     names = dict.fromkeys([*by_metric, *manifest["metrics"]])
@@ -275,7 +275,7 @@ def recomputed(manifest: Manifest) -> str:
 
 
 def group_sizes(scenarios: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
-    """Count the direct arm's planned annotators by (task, shots) over all training splits."""
+    """Count the planned annotators of the direct arm by (task, shots), over all training splits."""
     seats: Counter[tuple[str, int]] = Counter()
     for scenario in scenarios:
         if scenario.get("arm", Arm.DIRECT) == Arm.DIRECT:

@@ -1,9 +1,9 @@
-"""Publication venues' checklists, filled in from a study's design and results.
+"""Checklists of publication venues, filled in from a study's design and results.
 
 `for_study` returns all checklists. The ACL and NeurIPS forms are in acl.py, and the items from Wei
-et al. are in wei.py. Researchers answer each question once (short_form.py), even if several forms
-use the answer. Statements about the study must come from its frozen design and its stored rows
-(facts.py), not from assumptions about typical studies.
+et al. are in wei.py. Researchers answer each question only once (short_form.py), even if several
+forms use the answer. Statements about the study must come from its frozen design and its stored
+rows (facts.py), not from assumptions about what studies are usually like.
 """
 
 import json
@@ -20,7 +20,7 @@ from analysis.scores.markup import NOT_LATIN, is_latin, latex
 from annotation.models import Kind, Study
 from annotation.monitoring.sample import about_export
 
-# Maps the name in URLs and files to the function that fills in the form, in report order.
+# Maps names used in URLs and files to the functions that fill in the forms, in report order.
 FORMS = {"wei-2025": wei.form, "acl-d": acl.form, "neurips-14-15": acl.neurips_form}
 
 
@@ -28,9 +28,9 @@ def for_study(facts: Facts, answers: Mapping[str, str]) -> dict[str, Form]:
     return {name: make(facts, Answers(answers)) for name, make in FORMS.items()}
 
 
-# Export of completed forms as LaTeX and JSON, and of the sample as CSV and JSON.
+# Export completed forms as LaTeX and JSON, and the sample as CSV and JSON.
 
-# Maps the first digit of an item number in Wei et al. to the section title.
+# Maps the first digit of an item number in Wei et al. to the title of its section.
 PARTS = {
     "0": "Paper",
     "1": "Design",
@@ -42,7 +42,7 @@ PARTS = {
 
 
 def forms_of(study: Study, masked: Callable[[str], str] = str) -> dict[str, Form]:
-    """Return an opened study's completed forms. `masked` is applied to user-entered text."""
+    """Return an opened study's completed forms. `masked` is applied to text entered by users."""
     stored = study.report_answers.values_list("item", "text")
     return for_study(Facts(study, masked), {item: masked(text) for item, text in stored})
 
@@ -53,7 +53,7 @@ def form_of(study: Study, name: str) -> Form | None:
 
 def as_latex(form: Form) -> str:
     lines = [f"\\section*{{{latex(form.title)}}}", latex(form.source)]
-    parts = PARTS if form.name == "wei-2025" else {}  # other forms have no sections
+    parts = PARTS if form.name == "wei-2025" else {}  # other forms are not divided into sections
     for part, entries in groupby(form.entries, key=lambda entry: parts.get(entry.number[0])):
         if part:
             lines.append(f"\\subsection*{{{latex(part)}}}")

@@ -59,7 +59,7 @@ def form(facts: Facts, answers: Answers) -> Form:
 
 
 def _item(number: str, title: str, answer: Status, *evidence: str, field: str = "") -> Entry:
-    """Build an item with this form's answers. Partial becomes Yes and Unknown becomes No."""
+    """Build an item with the answers this form allows: Partial means Yes and Unknown means No."""
     return status(number, title, plain(answer), *evidence, field=field)
 
 
@@ -73,7 +73,7 @@ def recruitment(facts: Facts) -> list[str]:
     return [f"Seats taken: {facts.sources or 'none yet'}.", *reached(facts), pay]
 
 
-# Items 14 and 15 of the NeurIPS checklist concern research with human subjects.
+# Items 14 and 15 of the NeurIPS checklist are about research with human subjects.
 
 NEURIPS_TITLE = "NeurIPS paper checklist, items 14 and 15"
 NEURIPS_SOURCE = (

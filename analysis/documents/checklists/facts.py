@@ -1,6 +1,6 @@
-"""Facts that checklists need but the study's record does not contain.
+"""Facts that checklists need, but that the study's record does not contain.
 
-Participants are distinct workers across all scenarios and arms. Each fact is computed once.
+Participants are distinct workers across all scenarios and arms. Each fact is computed only once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Cell = tuple[str, int]  # (task, shots)
 
 @dataclass(frozen=True)
 class ModelCell:
-    """A model on one task at a given number of shots. `is_seated` models acted as annotators."""
+    """A model on one task at one shot count. If `is_seated`, it took part as an annotator."""
 
     model: str
     task: str
@@ -51,7 +51,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def cells(self) -> dict[Cell, int]:
-        """Count analysed participants by (task, shots). Only the direct arm is included."""
+        """Count analysed participants by (task, shots), including only the direct arm."""
         cells: Counter[Cell] = Counter()
         for (task, shots, arm), n in self.by_arm.items():
             if arm in (Arm.NONE, Arm.DIRECT):
@@ -74,7 +74,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def bonuses(self) -> tuple[int, str]:
-        """Return the number of manual bonuses and their total, with its currency."""
+        """Return the number of manual bonuses, and their total with its currency."""
         given = [amount for amount in self.amounts if amount.kind == LedgerEntry.Kind.BONUS]
         cents = sum(amount.cents for amount in given)
         number = sum(amount.entries for amount in given)
@@ -90,7 +90,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def upstream(self) -> dict[str, int]:
-        """Return the number of examples before the unseen task, by arm. Empty unless cross-task."""
+        """Map arms to the number of examples before the unseen task. Empty unless cross-task."""
         arms = {scenario.get("arm", "") for scenario in self.manifest["scenarios"]}
         lengths = {arm: cross_task.length(self.study, arm) for arm in sorted(arms)}
         return {arm: n for arm, n in lengths.items() if n}
@@ -128,12 +128,12 @@ class Facts(StudyRecord):
 
     @cached_property
     def planned_pairs(self) -> list[tuple[str, int, int, int, int]]:
-        """Return the planned contrasts between shots. Cross-task studies use the direct arm."""
+        """Return the planned contrasts between shots, of the direct arm in cross-task studies."""
         return wording.pairs(self.manifest["scenarios"])
 
     @cached_property
     def no_interval(self) -> dict[Cell, str]:
-        """Return why the mean of each cell has no 95 % interval, or ""."""
+        """Map cells to the reason why their mean has no 95 % interval, or ""."""
         tests = Example.objects.filter(split__task__in=self.tasks, split__kind=Split.Kind.TEST)
         by_task = tests.order_by().values_list("split__task__name")
         contexts = dict(by_task.annotate(n=Count("context", distinct=True)))
@@ -145,7 +145,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def tested_pairs(self) -> int:
-        """Count the contrasts with a p value. Annotators may tie in one of the cells only."""
+        """Count the contrasts with a p value, whose annotators tie in at most one cell."""
         cells = {cell: why for cell, why in self.no_interval.items() if why in ("", TIE)}
         pairs = pairs_of_shots(cells)
         return sum("" in (cells[task, few], cells[task, more]) for task, few, more in pairs)
@@ -219,7 +219,7 @@ class Facts(StudyRecord):
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """Return the (input, output) token totals for these runs."""
+        """Return the total (input, output) tokens of these runs."""
         return sum(run.input_tokens for run in self.runs), sum(r.output_tokens for r in self.runs)
 
 
@@ -228,7 +228,7 @@ def _names(cells: Iterable[ModelCell]) -> str:
 
 
 def between(numbers: Iterable[int]) -> str:
-    """Format a range of numbers as "7", "6 to 8" or "none"."""
+    """Format a range of numbers, for example "7", "6 to 8" or "none"."""
     values = sorted(set(numbers))
     if not values:
         return "none"
@@ -236,5 +236,5 @@ def between(numbers: Iterable[int]) -> str:
 
 
 def by_task(sizes: Mapping[str, int]) -> str:
-    """Format sizes by task, for example "toy-places 6, toy-labels 8"."""
+    """Format one size per task, for example "toy-places 6, toy-labels 8"."""
     return ", ".join(f"{name} {size:,}" for name, size in sorted(sizes.items()))

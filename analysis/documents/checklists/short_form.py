@@ -1,8 +1,8 @@
-"""The short form: checklist questions that only the researchers can answer.
+"""The short form: questions from the checklists that only the researchers can answer.
 
-Several checklists share its fields. An answer that starts with Yes, Partial or No has that status;
-any other answer counts as Yes. Lines and lists are parsed here so that pages, the API and documents
-agree.
+Its fields are shared by several checklists. An answer that starts with Yes, Partial or No has that
+status; any other answer counts as Yes. Lines and lists are parsed here so that pages, the API and
+documents agree with each other.
 """
 
 import re
@@ -50,7 +50,7 @@ BEGINNINGS = {
     "n/a": Status.NOT_APPLICABLE,
 }
 FIRST_WORD = re.compile(r"\s*(n/a|[a-z]+)(?![\w-])[\s.,:;]*", re.IGNORECASE)
-# Matches the start of a reference, such as "No. 12 of the board", which is not a negative answer.
+# Matches the start of a reference such as "No. 12 of the board", which does not mean "no".
 NUMBERED = re.compile(r"\s*no\.?\s*\d", re.IGNORECASE)
 
 
@@ -62,7 +62,7 @@ class Field:
     choices: Mapping[str, str] = field(default_factory=dict)
 
 
-# The questions of the short form, and the items of the checklist of Wei et al.
+# The questions of the short form, and the items of the checklist by Wei et al.
 QUESTIONS = tomllib.loads((Path(__file__).parent / "questions.toml").read_text(encoding="utf-8"))
 FIELDS = {name: Field(**field) for name, field in QUESTIONS["fields"].items()}
 CRITERIA = FIELDS["criteria"].choices
@@ -76,15 +76,15 @@ class Answers:
         self.licence = given.get("licence", "")
 
     def __getitem__(self, name: str) -> str:
-        """Return the answer on one line, or "" if there is none."""
+        """Return the answer on a single line, or "" if there is none."""
         return " ".join(self._given[name].split())
 
     def status(self, name: str) -> Status:
-        """Return the status at the start of an answer, or Unknown if unanswered."""
+        """Return the status at the start of the answer, or Unknown if unanswered."""
         return verdict(self._given[name])
 
     def entry(self, number: str, title: str, *evidence: str, field: str = "") -> Entry:
-        """Build an item from the answer to `field`, or to the item's own number by default."""
+        """Build an item from the answer to `field` or, by default, to the item's own number."""
         name = field or number
         texts = prose(self[name]), *evidence
         return Entry(number, title, Reply.STATUS, str(self.status(name)), joined(texts), name)
@@ -103,14 +103,14 @@ class Answers:
 
     @property
     def sampling(self) -> str:
-        """Return the checklist option that matches the start of the answer, or "" if none does."""
+        """Return the checklist option that matches the start of the answer, or ""."""
         answer = self["2.2"].lower()
         options = QUESTIONS["sampling"].items()
         return next((name for begin, name in options if answer.startswith(begin)), "")
 
 
 def verdict(answer: str) -> Status:
-    """Return the status that an answer expresses.
+    """Return the status expressed by an answer.
 
     >>> verdict("Partial: two of three"), verdict("Board 7"), verdict("No. 12 of Board 7")
     (<Status.PARTIAL: 'Partial'>, <Status.YES: 'Yes'>, <Status.YES: 'Yes'>)
@@ -124,7 +124,7 @@ def verdict(answer: str) -> Status:
 
 
 def lines(field: Field, answer: str) -> dict[str, str]:
-    """Parse an answer's lines by key. Lines without a known key continue the previous line."""
+    """Parse the lines of an answer by key. Lines without a known key continue the previous one."""
     values: dict[str, str] = {}
     name = ""
     for line in answer.splitlines():

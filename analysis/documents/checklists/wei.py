@@ -1,8 +1,8 @@
-"""A completed version of the checklist by Wei et al. 2025 (arXiv 2506.13776).
+"""The checklist by Wei et al. 2025 (arXiv 2506.13776), filled in for a study.
 
 The 71 items are numbered as in the authors' form (CC BY-NC-SA 4.0); item 5.1 is only a heading.
-Titles (questions.toml), answers and evidence are in our own words. The sentences are in
-templates/documents/wei.txt; the other answers are here.
+Titles (questions.toml), answers and evidence are in our own words. Sentences are in
+templates/documents/wei.txt, and all other answers are here.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ SOURCE = (
 
 
 class Item(NamedTuple):
-    """An item of the form. `field` is the short-form field that supplies the answer, or ""."""
+    """An item of the form. `field` is the short-form field that supplies its answer, or ""."""
 
     number: str
     reply: Reply
@@ -59,9 +59,9 @@ def form(facts: Facts, answers: Answers) -> Form:
 
 
 def _answers(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dict[str, str]:
-    """Return answers by item number, except those in `blocks` or in the short form alone.
+    """Return answers by item number, except those in `blocks` or entirely in the short form.
 
-    `blocks` contains the blocks in templates/documents/wei.txt.
+    `blocks` contains the blocks of templates/documents/wei.txt.
     """
     return {
         **_paper_and_design(facts, given),

@@ -1,4 +1,4 @@
-"""Values used in templates/documents/wei.txt, which also determine answers."""
+"""Values used in templates/documents/wei.txt, some of which also determine answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,11 +23,11 @@ from tasks.answer_keys import LONG_TEXT, NUMBER, SHORT_TEXT
 from tasks.columns import shots_text
 
 YES, PARTIAL, NO, UNKNOWN, NA = map(str, Status)
-# The last paragraph of the consent text that new studies begin with.
+# The last paragraph of the consent text that new studies start with.
 AI_INSTRUCTION = DEFAULT_CONSENT.rpartition("\n\n")[2]
 
 
-SHARED = ("preregistration", "data", "materials", "code")  # lines of the answer to item 5.2
+SHARED = ("preregistration", "data", "materials", "code")  # lines in the answer to item 5.2
 
 
 def context(facts: Facts, given: Answers) -> dict[str, Any]:
@@ -307,7 +307,7 @@ def instructions(facts: Facts, given: Answers) -> str:
 
 
 def _trained_runs(facts: Facts) -> dict[str, int]:
-    """Count runs with more than zero shots, if any, by how the model got the training examples."""
+    """Count runs with training by how the model used the training examples."""
     runs = [run for run in facts.runs if run.participation.scenario.shots]
     in_prompt = sum(run.examples == ModelRun.Examples.SHOWN for run in runs)
     return {"answered": len(runs) - in_prompt, "shown": in_prompt} if runs else {}
@@ -319,7 +319,7 @@ def asked_in_text(facts: Facts) -> list[str]:
 
 
 def compared(facts: Facts) -> list[ModelCell]:
-    """Return the models' cells that can be tested: those where the humans' mean has an interval."""
+    """Return the models' cells that can be tested, because the human mean has an interval."""
     return [cell for cell in facts.compared if facts.no_interval.get((cell.task, cell.shots)) == ""]
 
 
