@@ -1,7 +1,7 @@
-"""Gains between the arms of a cross-task study. See upstream.py for upstream training.
+"""Gains between the arms of a cross-task study. Upstream training itself is in upstream.py.
 
-An annotator's score is computed on the unseen task's test set with the metric from its card, as in
-every table. analysis/stats/arg.py computes gains across the study's unseen tasks.
+An annotator's score is computed on the test set of the unseen task with the metric on its card, as
+in all tables. Gains over the study's unseen tasks are computed by analysis/stats/arg.py.
 """
 
 import math
@@ -23,13 +23,13 @@ from tasks.columns import NOTHING, Column, points, shots_text
 from tasks.gym import catalogue
 
 ALL = "all tasks"
-Scores = dict[int, dict[str, dict[str, list[float]]]]  # by shots, unseen task and arm
+Scores = dict[int, dict[str, dict[str, list[float]]]]  # by shots, then unseen task, then arm
 QUESTION = "other people on these tasks and test examples"
 BOTH, BETWEEN = "transfer and practice", "difference between upstream arms"
 
 
 def contrasts(study: Study) -> dict[tuple[str, str], str]:
-    """Map (new arm, base arm) to the meaning of the gain. Primary contrasts come first."""
+    """Map (new arm, base arm) to what the gain means. Primary contrasts come first."""
     if not study.is_cross_task:
         return {}
     *upstream, sham, direct = arms(study)
@@ -43,11 +43,11 @@ def contrasts(study: Study) -> dict[tuple[str, str], str]:
 
 @dataclass(frozen=True)
 class Gain:
-    """The difference between two arms on one unseen task or across all unseen tasks.
+    """The difference between two arms on one unseen task, or over all unseen tasks.
 
-    Scores are multiplied by 100 and gains are percentages. A single task's interval covers that
-    task alone. `refused` explains why a relative gain is missing. Published rows contain only the
-    gain.
+    Scores are multiplied by 100, and gains are percentages. The interval of a single task covers
+    only that task. `refused` explains why a relative gain is missing. Published rows contain only
+    the gain.
     """
 
     kind: str
@@ -78,11 +78,10 @@ class Gain:
 
 
 def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
-    """Return the scores of analysed annotators of one kind, by shots, unseen task and arm.
+    """Return the scores of one kind's analysed annotators, by shots, unseen task and arm.
 
-    Scores are computed on the test set with the metric from the task's card. The best possible
-    score is 1, and undefined scores are NaN. Participations whose keys are in `left_out` are
-    ignored.
+    Scores are computed on the test set with the metric on the task's card. The best possible score
+    is 1, and undefined scores are NaN. Participations with keys in `left_out` are ignored.
     """
     frame = frames.annotators(study)
     frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
@@ -99,7 +98,7 @@ def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]
 
 
 def gains_of(study: Study, kind: str, scores: Scores) -> Iterator[Gain]:
-    """Yield one row per contrast and shots across tasks, then one per task scored in both arms."""
+    """Yield one row per contrast and shots over tasks, then one per task scored in both arms."""
     metrics = {task.name: task.card.metric for task in study.tasks.all()}
     for (new, base), meaning in contrasts(study).items():
         head = (kind, str(new), str(base), meaning)
@@ -117,13 +116,13 @@ def gains_of(study: Study, kind: str, scores: Scores) -> Iterator[Gain]:
 def paired_scores(
     scored: dict[str, dict[str, list[float]]], new: str, base: str
 ) -> list[arg.Scores]:
-    """Return (task, base arm's scores, new arm's scores) for tasks that have both."""
+    """Return (task, scores in the base arm, scores in the new arm) for tasks that have both."""
     both = sorted((task, arms) for task, arms in scored.items() if {new, base} <= arms.keys())
     return [(task, arms[base], arms[new]) for task, arms in both]
 
 
 def row_of(head: tuple[str, str, str, str, str, str, int], result: arg.Arg) -> Gain:
-    """Convert `result` to a table row. Rows that span several gains omit means and SDs."""
+    """Convert `result` to a row of the table. Rows covering several gains omit means and SDs."""
     gains, numbers = result.gains, dict[str, Any]()
     if len(gains) == 1:
         for name in ("new", "base", "new_sd", "base_sd"):
@@ -197,7 +196,7 @@ GAINS = [
 
 
 def gain_columns(*names: str) -> list[Column]:
-    """Return the GAINS columns with these names, or these headings if they are unnamed."""
+    """Return the GAINS columns with these names or, if unnamed, these headings."""
     return [column for column in GAINS if (column.name or column.heading) in names]
 
 
@@ -230,16 +229,16 @@ ATTRITION = attrition.columns(
 )
 
 
-# Plan a new study with this one as the pilot -----------------------------------------------------
+# Planning a new study with this one as the pilot --------------------------------------------------
 
-WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half-widths of the ARG's interval in percent
+WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half-widths of the interval for the ARG, in percent
 
 
 def plan(study: Study, kind: str) -> Iterator[SimpleNamespace]:
-    """Yield the number of annotators per arm and task needed for an ARG within ± `width` %.
+    """Yield how many annotators per arm and task are needed for an ARG within ± `width` %.
 
-    It is computed from this study's means and SDs with the t quantile, as in the interval, and
-    with the normal quantile. A contrast has no plan if a task has no relative gain.
+    This is based on this study's means and SDs, with the t quantile, as in the interval, and with
+    the normal quantile. A contrast has no plan if any of its tasks has no relative gain.
     """
     by_shots = scores(study, kind)
     for (new, base), (shots, scored) in product(contrasts(study), by_shots.items()):
@@ -286,7 +285,7 @@ PLAN = [
 
 @cache
 def published() -> tuple[SimpleNamespace, ...]:
-    """Load ARGs in percent for multi-task learning and MAML by partition (CrossFit, Table 1)."""
+    """Load the ARG in percent for multi-task learning and MAML by partition (CrossFit, Table 1)."""
     return tuple(
         SimpleNamespace(partition=row["partition"], method=row["method"], gain=float(row["arg"]))
         for row in rows_of("crossfit_table1.csv")
@@ -300,7 +299,7 @@ def published_for(study: Study) -> list[SimpleNamespace]:
 
 
 def joint(study: Study, kind: str) -> list[Gain]:
-    """Return the study's gains, then the published model gains, or [] if the study has none."""
+    """Return the study's gains followed by those of published models, or [] if it has none."""
     rows = gains(study, kind)
     for row in published_for(study) if rows else ():
         rows.append(

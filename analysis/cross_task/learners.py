@@ -1,8 +1,8 @@
-"""Annotator and model gains side by side, as in CrossFit, section 5 and Figures 4 and 5.
+"""The gains of annotators and models side by side, as in CrossFit, section 5 and Figures 4 and 5.
 
 A learner is the study's annotators, an uploaded model with arms, or a model in an annotator's seat.
-A model's gain is computed like the annotators' gain, from the mean across its runs. Only annotators
-have intervals: repeated runs of one model say nothing about what other models gain.
+A model's gain is computed in the same way as the annotators', but from the mean over its runs. Only
+annotators have intervals, because repeated runs of one model say nothing about other models.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tasks.columns import NOTHING, Column, points, two_digits
 
 
 def model_gains(study: Study, _kind: str = "") -> list[Gain]:
-    """Return each model's gains, with the model's name as the `kind` of its rows."""
+    """Return the gains of each model, in rows that have the model's name as their `kind`."""
     if not study.is_cross_task:
         return []
     models = dict(sorted([*_uploaded(study), *_seated(study)]))
@@ -36,7 +36,7 @@ def model_gains(study: Study, _kind: str = "") -> list[Gain]:
 
 
 def _uploaded(study: Study) -> Iterator[tuple[str, Scores]]:
-    """Yield uploaded models with their scores on the training splits shared by all their arms."""
+    """Yield uploaded models with their scores on the training splits that all their arms share."""
     files = compared_files.arm_files(study).filter(shots__in=study.shots)
     under = test_sets.file_scores(files, study.tasks.all())
     runs: dict[str, dict[tuple[int, str], dict[str, dict[int | None, float]]]] = defaultdict(
@@ -77,7 +77,7 @@ MODEL_GAINS = [
 
 @dataclass(frozen=True)
 class Learner(Gain):
-    """A learner's gain in one contrast across `tasks`: all unseen tasks or those in a category.
+    """A learner's gain for one contrast over `tasks`: all unseen tasks, or those in a category.
 
     `kind` is the learner's name. `shared` is the correlation with the gains of `people`, and `seen`
     is the number of upstream tasks in the category.
@@ -108,7 +108,7 @@ def learners(study: Study, kind: str) -> Iterator[Learner]:
     of_models = model_gains(study)
     rows += [replace(row, low=math.nan, high=math.nan, no_interval="") for row in of_models]
     for _key, group in itertools.groupby(rows, attrgetter("kind", "new_arm", "base_arm", "shots")):
-        gain, *by_task = group  # without `by_task`, it is the gain on the only task
+        gain, *by_task = group  # if `by_task` is empty, this is the gain on the only task
         yield Learner(**vars(gain), tasks=tuple(by_task) or (gain,))
 
 
@@ -118,7 +118,7 @@ def _share(values: tuple[float, float, float]) -> str:
 
 
 def _band(name: str, heading: str) -> list[Column]:
-    """Return the columns for a share of tasks: one on the page, three in files."""
+    """Return the columns for a proportion of tasks: one for the page, three for files."""
     meaning = f"share of the tasks with a relative gain {heading.lower()}, with {WILSON}"
     return [
         Column("", heading, meaning, "", _share, lambda row: row.bands[name]),
@@ -142,7 +142,7 @@ LEARNERS = [
 
 
 def correlations(study: Study, kind: str) -> Iterator[Learner]:
-    """Yield one row per model and contrast that shares at least three tasks with annotators."""
+    """Yield one row per contrast and model that shares at least three tasks with the annotators."""
     all_learners = list(learners(study, kind))
     people = {
         learner.contrast: learner for learner in all_learners if learner.kind in KIND_NAMES.values()
@@ -169,7 +169,7 @@ CORRELATIONS = [
 
 
 def categories(study: Study, kind: str) -> Iterator[Learner]:
-    """Yield mean gains by ontology category. Tasks without a category are excluded."""
+    """Yield mean gains by category of the ontology. Tasks without a category are excluded."""
     of = {task.name: task.card.ontology or "" for task in study.tasks.all()}
     upstream = {task.name: task.card.ontology for task in study.upstream_tasks.all()}
     trained = training(study)

@@ -1,4 +1,4 @@
-"""Results pages for a cross-task study."""
+"""The results page of a cross-task study and its downloads."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -44,7 +44,7 @@ def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse
         raise Http404
     source = upstream.ARM_TABLES[table]
     all_rows = [row for kind in performance.kinds(study) for row in source.rows(study, kind)]
-    # Rows of models and published rows repeat for each kind. Undefined numbers are never equal.
+    # Rows of models and published rows are repeated for each kind. NaN never compares equal.
     all_rows = list({repr(row): row for row in all_rows}.values())
     return csv_file(f"{study.name}-{table}", source.columns, all_rows)
 

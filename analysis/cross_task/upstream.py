@@ -1,6 +1,6 @@
-"""Upstream training in a cross-task study: manipulation check, learning curve, several arms.
+"""Upstream training in a cross-task study: manipulation check, learning curve, and several arms.
 
-Upstream answers are always scored with S1, whatever the unseen task's metric.
+Upstream answers are always scored with S1, whatever the metric of the unseen task.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from tasks.columns import Column, two_digits
 
 
 def upstream_answers(study: Study, kind: str) -> pd.DataFrame:
-    """Return one row per answer in the upstream step, in each annotator's order.
+    """Return one row per answer in the upstream step, in the order in which annotators gave them.
 
-    Columns: annotator, arm, task, score (S1), seconds (active), block (rank of the task among the
-    annotator's tasks, from 1) and number (rank of the example in the task, from 1).
+    Columns: annotator, arm, task, score (S1), seconds (active), block (1-based position of the task
+    among the annotator's tasks) and number (1-based position of the example within the task).
     """
     people = study.participations.analysed().filter(kind=kind)
     rows = (
@@ -49,7 +49,7 @@ def upstream_answers(study: Study, kind: str) -> pd.DataFrame:
 
 
 def manipulation(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return S1 x 100 by position and then by task, which shows whether trained arms learned."""
+    """Return S1 x 100 by position, then by task, which shows whether trained arms learned."""
     answers = upstream_answers(study, kind)
     answers["position"] = [f"task {block}" for block in answers["block"]]
     return [
@@ -92,7 +92,7 @@ MANIPULATION = [
 
 
 def curve(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return mean S1 x 100 by example within an upstream task, over annotators and tasks."""
+    """Return mean S1 x 100 by position within an upstream task, over annotators and tasks."""
     groups: Iterable[Any] = upstream_answers(study, kind).groupby(["arm", "number"])
     return [
         SimpleNamespace(
@@ -116,7 +116,7 @@ CURVE = [
     Column("active", "Seconds", "median active time", "s"),
 ]
 
-# Several upstream arms or numbers of shots --------------------------------------------------------
+# Several upstream arms or shot counts -------------------------------------------------------------
 
 FAMILY = "all gains of the same interpretation, such as transfer, at all numbers of shots"
 
@@ -130,9 +130,9 @@ def arm_tests(study: Study, kind: str) -> list[SimpleNamespace]:
 
 
 def changes(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return how each contrast's gain differs between numbers of shots (CrossFit, section 5, Q4).
+    """Return how each contrast's gain changes with the shot count (CrossFit, section 5, Q4).
 
-    Each row belongs to the larger number of shots. `from_shots` is the smaller number.
+    Each row is listed under the larger shot count. `from_shots` is the smaller one.
     """
     rows, by_shots = [], cross_task.scores(study, kind) if kind != Kind.MODEL else {}
     for (new, base), meaning in cross_task.contrasts(study).items():
@@ -150,7 +150,7 @@ def changes(study: Study, kind: str) -> list[SimpleNamespace]:
 
 
 def _adjusted(rows: Iterable[Any]) -> list[SimpleNamespace]:
-    """Return rows with p values adjusted by Holm's method among rows with the same meaning."""
+    """Return the rows with p values Holm-adjusted within the rows that have the same meaning."""
     return [
         SimpleNamespace(**vars(row), p_holm=p)
         for _meaning, group in groupby(rows, attrgetter("meaning"))
@@ -206,7 +206,7 @@ def by_task(study: Study, kind: str) -> list[SimpleNamespace]:
 
 
 def _steps(a: str, b: str) -> float:
-    """Return the steps up CrossFit's two-level ontology until the two categories coincide.
+    """Return how many levels of CrossFit's two-level ontology to go up until both coincide.
 
     >>> _steps("cls/nli", "cls/nli"), _steps("cls/nli", "cls/topic"), _steps("cls/nli", "qa/binary")
     (0, 1, 2)
@@ -244,5 +244,5 @@ _TABLES = [
     Table("curve", "Learning curve within an upstream task", CURVE, curve),
     Table("plan", "Participants required for the ARG", cross_task.PLAN, cross_task.plan),
 ]
-# Maps names to the tables of a cross-task study.
+# Maps names to the additional tables of a cross-task study.
 ARM_TABLES = {table.name: table for table in _TABLES}
