@@ -1,4 +1,4 @@
-"""Per-example results: difficulty, disagreement, comments, and the gold answer audit.
+"""Per-example results: difficulty, disagreement, comments, and the audit of gold answers.
 
 Start with difficulty.py.
 """

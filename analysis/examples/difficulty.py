@@ -1,8 +1,8 @@
-"""Test example difficulty. The example with the lowest mean S1 comes first.
+"""The difficulty of test examples, starting with the example that has the lowest mean S1.
 
-Discrimination is computed across humans and models together. Each annotator of the chosen
-kind counts as one respondent. So does each model, with its S1 averaged over shots and
-splits, because a model's runs are not independent.
+Discrimination is computed over humans and models together. Each annotator of the chosen kind counts
+as one respondent. So does each model, with its S1 averaged over shots and splits, because the runs
+of a model are not independent.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def columns(shots: Sequence[int]) -> list[Column]:
 
 
 def file_columns(shots: Sequence[int]) -> list[Column]:
-    """Return the CSV columns: the example, the page's columns, and one per number of shots."""
+    """Return the columns of the CSV: the example, the page's columns, and one per shot count."""
     return [
         Column("example", meaning="id of the example in its file", get="source_id"),
         *columns(shots),
@@ -64,7 +64,7 @@ def file_columns(shots: Sequence[int]) -> list[Column]:
 
 
 def _by_shots(shots: Sequence[int], name: str, meaning: str) -> list[Column]:
-    """Return a column per number of shots, which replaces {}. Without a name, it has a heading."""
+    """Return one column per shot count, which replaces {}. If unnamed, it gets a heading."""
     return [
         Column(name.format(number), "" if name else shots_text(number), meaning.format(number),
                "S1 x 100", get=partial(lambda place, row: row.by_shots[place], place))
@@ -76,7 +76,7 @@ KIND = "examples"
 
 
 def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
-    """Return the job that computes `hardest` and `doubts`, as `findings.curves_job` does."""
+    """Return the job that computes `hardest` and `doubts`, in the same way as `curves_job`."""
     if findings.is_small(study, kind):
         return None
     made_of = _parameters(study, kind)
@@ -91,7 +91,7 @@ def _parameters(study: Study, kind: str) -> dict[str, Any]:
 
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> list[Any]:
-    """Compute the rows of one task, or the gold audit in the last chunk."""
+    """Compute the rows of a single task or, in the last chunk, the gold audit."""
     study, kind = findings.study_of(job), job.parameters["kind"]
     results: list[Any]
     if number < job.total - 1:
@@ -114,7 +114,7 @@ def doubts(study: Study, kind: str) -> gold_audit.Doubts:
 
 
 def hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:
-    """Return one row per answered test example, starting with the lowest mean S1."""
+    """Return one row per answered test example, in ascending order of mean S1."""
     rows = _stored(study, task, kind)
     if rows is None:
         return measured(findings.answered(study, kind, task), sorted(study.shots), task)
@@ -122,7 +122,7 @@ def hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:
 
 
 def _stored(study: Study, task: Task, kind: str) -> list[dict[str, Any]] | None:
-    """Return the job's rows of one task, or None if it is not done."""
+    """Return the job's rows for one task, or None if the job is not done."""
     job = job_of(study, kind)
     if job is None or not job.is_done:
         return None
@@ -132,16 +132,16 @@ def _stored(study: Study, task: Task, kind: str) -> list[dict[str, Any]] | None:
 
 def _row_of(values: dict[str, Any]) -> SimpleNamespace:
     row = findings.row_of(values)
-    row.pairwise_s1 = values["pairwise_s1"]  # None if missing, and the others are NaN
+    row.pairwise_s1 = values["pairwise_s1"]  # None if missing; all other numbers are NaN
     return row
 
 
 def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[SimpleNamespace]:
     """Compute the rows of `hardest` for one task. `frame` comes from `findings.answered`.
 
-    `example` is the primary key. Means and shares are multiplied by 100 and are None without
-    answers. `right` is the share of annotators with S1 = 1, and `right_models` the share of models
-    (NaN without models). `item_rest` is computed over all `respondents`, which are annotators and
+    `example` is the primary key. Means and shares are multiplied by 100 and are None if there are
+    no answers. `right` is the share of annotators with S1 = 1, and `right_models` that of models
+    (NaN without models). `item_rest` is computed over all `respondents`, meaning annotators and
     models (NaN if undefined).
     """
     examples = frame.groupby("example")
@@ -175,7 +175,7 @@ def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Simp
 
 
 def _models(task: Task) -> pd.DataFrame:
-    """Return respondent, example, s1 and right in [0, 1] per model and example, across all runs."""
+    """Return respondent, example, s1 and right in [0, 1] per model and example, over all runs."""
     is_right = Case(When(s1=1, then=Value(1.0)), default=Value(0.0), output_field=FloatField())
     rows = (
         Prediction.objects.filter(file__task=task, file__witness=False)
@@ -199,12 +199,12 @@ def _item_rests(frame: pd.DataFrame, models: pd.DataFrame) -> tuple[dict[int, fl
 
 
 def _order(mean: float, example: int) -> tuple[float, int]:
-    """Return a sort key that puts the hardest example first. Rounding hides summation error."""
+    """Return a sort key that puts the hardest example first, rounded to hide summation errors."""
     return round(mean, 9), example
 
 
 def neighbours(study: Study, example: Example, kind: str) -> tuple[int | None, int | None]:
-    """Return the keys of the previous and next example by difficulty, or None at either end."""
+    """Return the keys of the previous and next example by difficulty, or None at an end."""
     rows = _stored(study, example.split.task, kind)
     if rows is None:
         people = study.participations.counted(kind).filter(scenario__task=example.split.task_id)

@@ -1,4 +1,4 @@
-"""Examples with doubtful gold: all annotators agree with one another but not with the gold."""
+"""Examples with doubtful gold answers: annotators agree with one another, but not with the gold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tasks.clock import database_now
 from tasks.columns import Column
 from tasks.models import Example
 
-FEWEST_AGREEING = 2  # number of annotators who agree with each other
+FEWEST_AGREEING = 2  # annotators who must agree with each other
 
 
 def _texts(texts: Sequence[str]) -> str:
@@ -51,7 +51,7 @@ TALLY = [
 
 @dataclass
 class Unit:
-    """`n` annotators' answers to an example (key). `answer` and `s1` come from the first answer."""
+    """The answers of `n` annotators to an example (key). `answer` and `s1` are the first one's."""
 
     task: str
     example: int
@@ -80,7 +80,7 @@ def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Un
 
 
 def _answered(study: Study, kind: str) -> list[Unit]:
-    """Return the study's units. Texts are read only for examples whose scores are all equal.
+    """Return the study's units, reading texts only for examples whose scores are all equal.
 
     Equal answers have equal scores. If the gold is a single set, a score of 1 means that set.
     """
@@ -126,7 +126,7 @@ Doubts = tuple[list[SimpleNamespace], list[SimpleNamespace]]
 
 
 def doubts(study: Study, kind: str) -> Doubts:
-    """Return each task's tally, and the doubtful examples in test file order.
+    """Return a tally for each task, and the doubtful examples in the order of the test file.
 
     `example` is an example's primary key. `s1` is every annotator's score x 100.
     """

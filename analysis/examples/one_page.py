@@ -1,7 +1,7 @@
-"""The answers to one test example: highlights, distinct answers and agreement.
+"""The answers to a single test example: highlights, distinct answers and agreement.
 
-As in every table, only analysed, completed participations of one kind are included. Other answers
-of this kind are listed separately.
+As in all tables, only analysed, completed participations of one kind are included. Other answers of
+this kind are listed separately.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ class Lane:
 
 
 class Part(NamedTuple):
-    """A highlighted text with its verdict and its position in the concatenated texts."""
+    """A highlighted text with its verdict, and its position in the concatenation of all texts."""
 
     verdict: str
     text: str
@@ -78,7 +78,7 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True)
 class ExamplePage:
-    """One example with answers from one kind of annotator, for one or all numbers of shots."""
+    """An example with the answers of one kind of annotators, for one or all shot counts."""
 
     study: Study
     example: Example
@@ -99,7 +99,7 @@ class ExamplePage:
 
     @cached_property
     def _texts(self) -> list[tuple[int, str, str]]:
-        """Return (number, name, text) for each highlightable text."""
+        """Return (number, name, text) for each text that can be highlighted."""
         segments = zip(self.card.segments, self.example.context, strict=True)
         texts = [(n, *segment) for n, segment in enumerate(segments) if not image_in(segment[1])]
         if self._selectable is not None:
@@ -108,7 +108,7 @@ class ExamplePage:
 
     @cached_property
     def _begins(self) -> dict[int, int]:
-        """Return where each text starts in the concatenation of all texts."""
+        """Return the position at which each text starts in the concatenation of all texts."""
         lengths = (len(text) for _number, _name, text in self._texts)
         begins = itertools.accumulate(lengths, initial=0)
         return {number: begin for (number, _n, _t), begin in zip(self._texts, begins, strict=False)}
@@ -123,7 +123,7 @@ class ExamplePage:
 
     @cached_property
     def _lanes(self) -> tuple[list[Lane], list[Lane]]:
-        """Return the answers in the cells, and the others of this kind."""
+        """Return the answers that count in a cell, and all others of this kind."""
         seats = self.study.participations.filter(kind=self.kind)
         answers = (
             seats.answers()
@@ -144,7 +144,7 @@ class ExamplePage:
         return blinding.hidden(self.study)
 
     def _masked(self, lanes: list[Lane]) -> list[Lane]:
-        """Alias hidden annotators in a new order on each page, so pages cannot reveal scores."""
+        """Rename hidden annotators in a new order on each page, which hides their scores."""
 
         def shuffled(lane: Lane) -> str:
             source = f"{self.example.content_hash}:{lane.participation.token}"
@@ -209,7 +209,7 @@ class ExamplePage:
         ]
 
     def _stretch(self, run: agreement.Run[str]) -> SimpleNamespace:
-        """Return a run of text. `opens` and `closes` have one item per bracket."""
+        """Return a run of text. `opens` and `closes` contain one item per bracket."""
         number = len(run.who)
         names = ", ".join(run.who[:MAX_NAMES]) + (", and others" if number > MAX_NAMES else "")
         text = f"{number} of {self.n} ({share(number, self.n)}): {names}." if number else "Nobody."
@@ -241,14 +241,14 @@ class ExamplePage:
 
     @cached_property
     def names(self) -> list[str]:
-        """Return the labels or the example's options for single-choice tasks, otherwise []."""
+        """Return the labels or options to choose from in single-choice tasks, otherwise []."""
         if self.card.answered_by == OPTION:
             return list(dict.fromkeys(self.example.options))
         return [label.name for label in self.card.labels]
 
     @cached_property
     def choices(self) -> list[SimpleNamespace]:
-        """Return distinct answers, most frequent first. Single-choice tasks list every choice."""
+        """Return distinct answers, most frequent first, or every choice if only one is allowed."""
         groups = agreement.groups((lane, lane.given.texts) for lane in self.lanes)
         if self.names:
             by_name = {group.texts[:1]: group for group in groups}
@@ -290,7 +290,7 @@ class ExamplePage:
         return [Fact(*value, meanings[name]) for name, value in values.items()]
 
     def _disagreements(self, unit: list[frozenset[str]]) -> dict[str, tuple[str, str]]:
-        """Return this example's contribution to alpha. For single labels, all distances agree."""
+        """Return the example's contribution to alpha. For single labels, all distances agree."""
         facts = {}
         for name in ["nominal"] if self.card.kind.is_one_text else agreement.DISTANCES:
             observed = agreement.observed_disagreement(unit, agreement.DISTANCES[name])

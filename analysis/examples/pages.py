@@ -1,4 +1,4 @@
-"""Pages and API views for examples: difficulty, gold audit, and answers to one example."""
+"""Pages and API views for examples: difficulty, gold audit, and the answers to one example."""
 
 from collections import Counter
 from typing import Any
@@ -30,7 +30,7 @@ from tasks import columns, listing
 from tasks.cards import place
 from tasks.models import Example, Split, Task
 
-# Filters of the list of examples.
+# Filters for the list of examples.
 CHOICES = {
     "all-wrong": ("All incorrect", lambda row: row.right == 0),
     "all-right": ("All correct", lambda row: row.right == 100),
@@ -118,7 +118,7 @@ def examples_file(request: HttpRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def audit(request: HttpRequest, name: str) -> HttpResponse:
-    """List the test examples where all annotators of one kind contradict the gold."""
+    """List the test examples on which all annotators of one kind contradict the gold answer."""
     study, kind, context = study_and_kind(request, name)
     job = findings.waiting(difficulty.job_of(study, kind))
     tallies, doubts = ([], []) if job else difficulty.doubts(study, kind)
@@ -178,7 +178,7 @@ def example_of(study: Study, pk: int) -> Example:
 def _example(
     request: HttpRequest, study: Study, example: Example, form: CommentForm | None = None
 ) -> HttpResponse:
-    """Render an example page. `form` contains a rejected comment, if any."""
+    """Render the page of an example. If given, `form` contains a rejected comment."""
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     all_shots = sorted(study.shots)
