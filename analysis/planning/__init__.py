@@ -1,4 +1,4 @@
-"""A design's power and cost before the study opens.
+"""The power and cost of a design before its study opens.
 
 Start with planner.py.
 """

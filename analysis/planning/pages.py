@@ -1,4 +1,4 @@
-"""The planner page, its forms and its API view."""
+"""The planner page with its forms, and its API view."""
 
 import math
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ def plan(request: HttpRequest) -> HttpResponse:
 
 
 def _number(label: str, initial: float, low: Any, high: Any, help_text: str = "") -> forms.Field:
-    """Return a number field, limited to whole numbers if `initial` is a whole number."""
+    """Return a number field. If `initial` is a whole number, only whole numbers are accepted."""
     field = WholeNumberField if isinstance(initial, int) else forms.FloatField
     return field(label=label, initial=initial, min_value=low, max_value=high, help_text=help_text)
 
@@ -92,7 +92,7 @@ class PlannerForm(forms.Form):
 
 
 class StatedGainForm(forms.Form):
-    """A form for expected gains in a cross-task study, with prefixed field names."""
+    """A form for the gains expected in a cross-task study. Its field names have a prefix."""
 
     base = _number(
         "Mean of the base arm", 70.0, 0, 100,
@@ -141,7 +141,7 @@ class StatedGainForm(forms.Form):
 
 
 class Planner(ApiView):
-    """The planner form. Missing fields take their initial values."""
+    """The planner form. Missing fields are set to their initial values."""
 
     parameters = frozenset(PlannerForm.base_fields)
 

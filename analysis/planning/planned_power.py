@@ -1,8 +1,9 @@
-"""A design's power while it is being edited, for contrasts between shots and gains between arms.
+"""Power of a design that is still being edited, for contrasts between shots and gains between arms.
 
-The test is the preregistration's primary test (documents/planned_analysis.py), at the first step of
-Holm's correction over the whole family. Differences in points require an SD between annotators,
-either from a study of the task that the owner may read, or from CLUES if it used this test file.
+The test is the primary test of the preregistration (documents/planned_analysis.py), at the first
+step of Holm's correction over the whole family. Differences in points require an SD between
+annotators, either from a study of the task that the owner may read, or from CLUES if the task uses
+this test file.
 """
 
 import itertools
@@ -25,15 +26,15 @@ from annotation.study import design
 from tasks.columns import Column, points, shots_text
 from tasks.models import Task
 
-FEWEST = 3  # annotators required to use the SD of an earlier study
-WANTED = 0.10  # difference in [0, 1] for which the power is shown
+FEWEST = 3  # annotators required for using the SD of an earlier study
+WANTED = 0.10  # the difference in [0, 1] for which power is shown
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """The contrast between a task's smallest and largest number of shots.
+    """The contrast between the smallest and largest shot counts of a task.
 
-    The SD and differences are multiplied by 100 and are NaN if unknown. `n` is the number of
+    The SD and differences are multiplied by 100, and are NaN if unknown. `n` is the number of
     annotators in the smaller group, and `sds` is the detectable difference in SDs.
     """
 
@@ -69,7 +70,7 @@ class Contrast:
 
 def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
     shots = sorted(study.shots)
-    if len(shots) < 2 or study.is_cross_task:  # cross-task studies plan a gain instead
+    if len(shots) < 2 or study.is_cross_task:  # cross-task studies plan for a gain instead
         return []
     cells = [number for number, _split, arm in design.cells(study) if arm == Arm.NONE]
     n = min(cells.count(shots[0]), cells.count(shots[-1])) * study.annotators
@@ -84,7 +85,7 @@ def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -
     if has_sd and n > 1:
         cell = Known(task.name, shots[-1], mean, sd, n, None, is_right_or_wrong=False)
         examples = task.test_split.examples.count()
-        # Use the direction in which the other group has the larger SD.
+        # Use the direction in which the SD of the other group is larger.
         lowest = min(
             cell.power(sign * WANTED, n, examples, LEVEL / family)
             for sign in COMPARISONS
@@ -129,8 +130,8 @@ def _study_cells(study: Study, task: Task) -> dict[int, tuple[float, float]]:
     }
 
 
-# The number of annotators that an ARG within ± w requires, from stated means and SDs instead of a
-# pilot. `cross_task.plan` uses a pilot. Both use `analysis/stats/arg.py` and the same interval.
+# How many annotators an ARG within ± w requires, given stated means and SDs rather than a pilot (as
+# in `cross_task.plan`). Both use `analysis/stats/arg.py` and the same interval.
 
 FORMULA = (
     "Half the interval of the ARG is q · √(T · (v(new) + v(base)) / n) / T with v(new) = (SD /"
@@ -141,7 +142,7 @@ FORMULA = (
 
 
 def tasks(inputs: dict[str, Any]) -> list[arg.TaskGain]:
-    """Return each unseen task's expected gain. StatedGainForm gives the same gain for all tasks."""
+    """Return the expected gain on each unseen task, which StatedGainForm takes to be the same."""
     base, spread = inputs["base"] / 100, inputs["sd"] / 100
     new = base * (1 + inputs["gain"] / 100)
     gain = arg.TaskGain("", base, new, spread, spread, 2, 2, arg.why_no_divisor(base))
@@ -151,15 +152,15 @@ def tasks(inputs: dict[str, Any]) -> list[arg.TaskGain]:
 def plan(inputs: dict[str, Any]) -> Iterator[SimpleNamespace]:
     """Yield plans with the t and normal quantiles. `inputs` is StatedGainForm's cleaned data.
 
-    A plan gives the annotators per arm and task for a width (half the interval in %), and vice
-    versa.
+    A plan gives the number of annotators per arm and task for a width (half the interval in %), and
+    vice versa.
     """
     gains = tasks(inputs)
     for name, by_t in (("t", True), ("normal", False)):
         people = arg.people_needed(inputs["width"] / 100, gains, t=by_t)
         width = 100 * arg.half_width(gains, inputs["people"], t=by_t)
         in_all = 2 * people * len(gains)
-        # Half the interval of a change is that of the mean over both numbers of shots, times 2.
+        # The half-width for a change is that of the mean over both shot counts, times 2.
         change = arg.people_needed(inputs["width"] / 200, gains * 2, t=by_t)
         yield SimpleNamespace(
             quantile=name, people=people, people_in_all=in_all, width=width,

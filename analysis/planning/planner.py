@@ -1,11 +1,11 @@
 """How many annotators and examples an interval requires, given the SDs of similar tasks.
 
-The SDs come from the paper or from a study that the user may read, and are split into
-variance components. The plan is for the interval and test in `analysis/stats/two_way.py`.
-An SD from three annotators is uncertain, and the plan shows by how much.
+The SDs come from the paper or from a study that the user may read, and are split into variance
+components. The plan is for the interval and test in `analysis/stats/two_way.py`. An SD based on
+three annotators is uncertain, and the plan shows how much.
 
-The SD depends on the mean because scores near 0 or 1 vary less than those in the middle.
-Therefore, differences are planned both below and above the cell's mean.
+The SD depends on the mean, because scores near 0 or 1 vary less than those in the middle.
+Differences are therefore planned both below and above the cell's mean.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from tasks.columns import Column, points
 from tasks.importing import CARDS
 
 PUBLISHED = "published"
-COMPARISONS = (-1, 1)  # a mean below the cell's mean, and one above it
-LIMIT = 0.995  # largest planned mean; the smallest is 1 minus it
+COMPARISONS = (-1, 1)  # a mean below and a mean above the cell's
+LIMIT = 0.995  # highest mean to plan for; the lowest is 1 minus it
 LEVEL = 0.05
 POWER = 0.8
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known about a task at a number of shots. Means and SDs are in [0, 1].
+    """What is known about a task at one shot count. Means and SDs are in [0, 1].
 
     `sd` is the SD of the annotators' means over these examples (ddof 1, or as printed in the
-    paper). `parts` are the variance components of a study's answers over annotators and
-    contexts, or None if unknown. `contexts_each` is the number of contexts per example (at most
-    1). `is_right_or_wrong` means that each answer scores 0 or 1.
+    paper). `parts` are the variance components of a study's answers over annotators and contexts,
+    or None if unknown. `contexts_each` is the number of contexts per example (at most 1).
+    `is_right_or_wrong` means that each answer scores either 0 or 1.
     """
 
     task: str
@@ -61,7 +61,7 @@ class Known:
     contexts_each: float = 1.0
 
     def planned(self, examples: int) -> tuple[float, float, int]:
-        """Return the SD of means over these examples, the noise share (0: unknown) and contexts."""
+        """Return the SD of means over so many examples, noise share (0: unknown) and contexts."""
         contexts = max(2, round(examples * self.contexts_each))
         if self.parts is None:
             return self.sd, 0.0, contexts
@@ -70,8 +70,7 @@ class Known:
         return sd, math.sqrt(variance) / sd if sd else 0.0, contexts
 
     def arms(self, difference: float, examples: int) -> dict[str, Any]:
-        """Return arguments for `power.power` for this arm and one whose mean is `difference`
-        higher.
+        """Return arguments of `power.power` for this arm and one with a mean `difference` higher.
 
         Noise is binomial, so its variance is proportional to mean · (1 - mean). The SD between
         annotators is scaled in the same way, as if they differed equally on the logit scale. If the
@@ -101,7 +100,7 @@ class Known:
 
 
 def sources(studies: StudyQuerySet) -> list[tuple[str, str]]:
-    """Return (value, label) for the paper and for those of these studies with visible scores."""
+    """Return (value, label) for the paper, and for those studies whose scores are visible."""
     groups = (
         Participation.objects.analysed()
         .filter(study__in=studies)
@@ -142,7 +141,7 @@ def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Kn
     )  # fmt: skip
 
 
-# Numbers of a plan that may be unknown. Pairs are for means below the cell's mean and above it.
+# Numbers of a plan that may be unknown. Pairs are for means below and above the cell's mean.
 UNKNOWN = (
     dict.fromkeys(("sd_low", "sd_high", "half_width", "half_width_both"), math.nan)
     | dict.fromkeys(("wilson_low", "wilson_high"), math.nan)
@@ -156,7 +155,7 @@ def plan(cell: Known, inputs: dict[str, Any]) -> SimpleNamespace:
     width, examples = inputs["half_width"] / 100, inputs["examples"]
     numbers: dict[str, Any] = {**UNKNOWN}
     if cell.sd > 0:
-        # An SD of 0 (ties, or one annotator) does not show how much others would differ.
+        # An SD of 0 (from ties, or one annotator) says nothing about how much others would differ.
         numbers |= _detectable(cell, inputs)
     if cell.is_right_or_wrong:
         low, high = uncertainty.wilson(round(cell.mean * examples), examples)
@@ -168,7 +167,7 @@ def plan(cell: Known, inputs: dict[str, Any]) -> SimpleNamespace:
 
 
 def _detectable(cell: Known, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return the numbers that require the SD between annotators: intervals and differences.
+    """Return the numbers that depend on the SD between annotators: intervals and differences.
 
     The interval that also covers other examples is never narrower, because it is the wider of two.
     """
@@ -178,7 +177,7 @@ def _detectable(cell: Known, inputs: dict[str, Any]) -> dict[str, Any]:
     sd, _share, contexts = cell.planned(examples)
     se, apart = sd / math.sqrt(people), difference / sd
     low, high = power.sd_range(100 * cell.sd, cell.n)
-    # Plan below and above the mean of the cell, but not below 0 or above 1.
+    # Plan below and above the cell's mean, but not below 0 or above 1.
     gaps = [sign * difference for sign in COMPARISONS]
     arms = [cell.arms(gap, examples) if 0 <= cell.mean + gap <= 1 else None for gap in gaps]
 
@@ -270,7 +269,7 @@ def difference_columns(inputs: dict[str, Any]) -> list[Column]:
 def _both_ways(
     name: str, heading: str, meaning: str, show: Callable[[Any], str], unit: str = ""
 ) -> Iterator[Column]:
-    """Return a file's column of the pair, and the page's columns below and above the mean."""
+    """Return one column of the pair for files, and one for the page on each side of the mean."""
     yield Column(name, unit=unit)
     for index, side in enumerate(("below", "above")):
         sides = f"{meaning}; for a group {side} the mean of this cell, whose SD depends on the mean"
