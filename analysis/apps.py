@@ -1,4 +1,4 @@
-"""Django app configuration for analysis. It registers the job kinds at startup."""
+"""Django app configuration for analysis. Kinds of jobs are registered at startup."""
 
 from django.apps import AppConfig
 

@@ -1,6 +1,6 @@
 """Lazy imports of numpy, pandas and Altair. Other modules must import them from here.
 
-Together they take up 70 MB and most of a process's startup time. A process that only serves
+Together they take up 70 MB and most of a process's startup time, and a process that only serves
 annotators never needs them (tests/analysis/test_heavy.py). Modules whose annotations mention their
 types use ``from __future__ import annotations``, so that signatures do not load them.
 
@@ -13,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-# Threads of small products mostly wait for each other, and servers have several processes anyway.
+# With small products, threads mostly wait for each other, and servers run several processes anyway.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 __all__ = ["alt", "np", "pd"]
 
@@ -23,7 +23,7 @@ class Heavy(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         module = import_module(self.__name__)
-        if self.__name__ == "pandas":  # the same with and without pyarrow, and less memory
+        if self.__name__ == "pandas":  # the same with and without pyarrow, using less memory
             module.options.mode.string_storage = "python"
         value = getattr(module, name)
         setattr(self, name, value)  # later accesses do not call __getattr__

@@ -24,7 +24,7 @@ from annotation.web import menu
 from annotation.web.views import Unknown, file_view, twin
 from tasks import uploads
 
-# Views with a former address below studies/NAME/, and their current page.
+# Views with a former address below studies/NAME/, and the page that replaces them.
 MOVED = {
     "training": "human_performance", "figures": "human_performance",
     "sensitivity": "human_performance", "cross_task": "analysis", "leaderboard": "study_models",

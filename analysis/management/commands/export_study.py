@@ -12,7 +12,7 @@ from analysis.export.answered import NothingAnswered
 from annotation.models import Study
 from annotation.protocol import blinding
 
-# Maps a format to the function that writes it and the optional package that this needs.
+# Maps each format to the function that writes it, and to an optional package it requires.
 FORMATS = {
     "inspect": (inspect_logs.write, "inspect-ai"),
     "lm-eval": (harness_samples.write, ""),
@@ -20,7 +20,7 @@ FORMATS = {
 
 
 def readable(name: str) -> Study:
-    """Return the study with this name. Raises CommandError while its scores are hidden."""
+    """Return the study with this name, or raise CommandError while its scores are hidden."""
     study = Study.objects.filter(name=name).first()
     if study is None:
         raise CommandError(f"The study {name!r} does not exist.")

@@ -1,4 +1,4 @@
-"""Run a Few-shot Gym cross-task study with simulated annotators, from import to ARG."""
+"""Run a cross-task study from the Few-shot Gym with simulated annotators, from import to ARG."""
 
 from argparse import ArgumentParser
 from collections import Counter
@@ -85,12 +85,12 @@ class Command(BaseCommand):
                 f"{folder} has too few {offered.name} tasks that are suitable for humans: unseen"
                 f" {', '.join(unseen) or 'none'}; upstream {', '.join(candidates) or 'none'}."
             )
-        # Minimal pairs of a grammar require no knowledge of other tasks.
+        # Grammatical minimal pairs require no knowledge from other tasks.
         sham = next((name for name in spare if name.startswith("blimp")), spare[0])
         return unseen, upstream, sham
 
     def _arm_tasks(self, path: Path | None) -> list[str]:
-        """Return the upstream tasks that the arms in a design file name. Raises CommandError."""
+        """Return the upstream tasks named by the arms in a design file. Raises CommandError."""
         try:
             arms = design_file.read(path).fields.get("arms", []) if path else []
         except design_file.DesignFileError as error:
@@ -98,7 +98,7 @@ class Command(BaseCommand):
         return sorted({task for arm in arms for task in arm.get("tasks", [])})
 
     def _of_most_common_size(self, names: list[str]) -> tuple[list[str], int]:
-        """Return the unseen tasks with the most common K, and K. Cross-task studies have one K."""
+        """Return the unseen tasks with the most common K, and K, of which a study has only one."""
         sizes = {
             task.name: task.training_sizes[0]
             for task in Task.objects.latest_versions().filter(name__in=names)
