@@ -1,7 +1,7 @@
 """Database models: studies, scenarios, workers, participations, turns, answers and more.
 
-Protocol rules are enforced by database constraints where possible, and each constraint is
-named after its rule.
+Protocol rules are enforced by database constraints wherever possible. Each constraint is named
+after the rule that it enforces.
 """
 
 from annotation.models.accounts import ApiToken, Invitation, Preferences

@@ -1,4 +1,4 @@
-"""API tokens (docs/researchers/api.md), invitations and users' preferences."""
+"""API tokens (docs/researchers/api.md), invitations and user preferences."""
 
 import hashlib
 import secrets
@@ -15,15 +15,15 @@ from annotation.models.study import Role, Study, made_by_an_owner
 from tasks.clock import database_now
 from tasks.models.choices import check, one_of
 
-PREFIX = "handful_"  # lets secret scanners recognise tokens
+PREFIX = "handful_"  # allows secret scanners to recognise tokens
 NOTED_AT_MOST_EVERY = timedelta(hours=1)
 
-# Maps rights (study.RIGHTS) to the token scope that they require. "see" needs any scope.
+# Maps rights (study.RIGHTS) to the token scope they require. "see" is covered by any scope.
 SCOPE_OF_RIGHT = {"read": "read", "own": "run", "pay": "pay"}
 
 
 def digest(token: str) -> str:
-    """Return a token's SHA-256. Tokens have 256 random bits, so a slower hash isn't needed."""
+    """Return the SHA-256 of a token. Tokens have 256 random bits, so no slower hash is needed."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -35,15 +35,15 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
         ).select_related("owner")
 
     def of(self, token: str) -> "ApiToken":
-        """Return a valid token's row, or raise ApiToken.DoesNotExist."""
+        """Return the row of a valid token, or raise ApiToken.DoesNotExist."""
         return self.valid().get(digest=digest(token))
 
 
 class ApiToken(models.Model):
     """A researcher's API token, with scopes, an expiry time and, optionally, a single study.
 
-    A token never grants more than its owner's role, because its requests go through the same access
-    checks as pages (annotation/web/access.py).
+    A token never grants more than its owner's role does, because its requests go through the same
+    access checks as pages (annotation/web/access.py).
     """
 
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
@@ -75,7 +75,7 @@ class ApiToken(models.Model):
 
     @classmethod
     def draw(cls) -> tuple[str, "ApiToken"]:
-        """Return a new token and an unsaved row with its hash. The token itself is not stored."""
+        """Return a new token, and an unsaved row with its hash. The token itself is not stored."""
         token = PREFIX + secrets.token_urlsafe(32)
         return token, cls(digest=digest(token), last_characters=token[-4:])
 
@@ -84,20 +84,20 @@ class ApiToken(models.Model):
         return [scope for scope in ("read", "run", "pay") if getattr(self, f"may_{scope}")]
 
     def allows(self, right: str) -> bool:
-        """Return whether a scope of the token covers this right (study.RIGHTS)."""
+        """Return whether any of the token's scopes covers this right (study.RIGHTS)."""
         return right not in SCOPE_OF_RIGHT or SCOPE_OF_RIGHT[right] in self.scopes
 
     def is_over(self, now: datetime) -> bool:
         return self.revoked_at is not None or self.expires_at <= now
 
     def note_use(self) -> None:
-        """Record when the token was used, at most once an hour."""
+        """Record the time of use, at most once an hour."""
         now = database_now()
         if self.last_used_at is None or now - self.last_used_at >= NOTED_AT_MOST_EVERY:
             ApiToken.objects.filter(pk=self.pk).update(last_used_at=now)
 
     def revoke(self) -> None:
-        """Revoke the token. Its row remains as a record."""
+        """Revoke the token, keeping its row as a record."""
         ApiToken.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=database_now())
 
 
@@ -106,11 +106,11 @@ LASTS = timedelta(days=7)
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def unused(self) -> "InvitationQuerySet":
-        """Return unaccepted, unrevoked invitations. Avoids joins, which updates don't recheck."""
+        """Return unaccepted, unrevoked invitations, without joins, which updates don't recheck."""
         return self.filter(accepted_at=None, revoked_at=None)
 
     def open(self) -> "InvitationQuerySet":
-        """Return unused, unexpired invitations from an active inviter (owner or administrator)."""
+        """Return unused, unexpired invitations whose inviter is an active owner or superuser."""
         administrator = Q(study=None, made_by__is_active=True, made_by__is_superuser=True)
         still_open = self.unused().filter(expires_at__gt=database_now())
         return still_open.filter(administrator | made_by_an_owner())
@@ -120,9 +120,9 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """A single-use invitation link. Its secret is shown once and not stored."""
+    """A single-use invitation link. Its secret is shown only once and is not stored."""
 
-    # None for an administrator's invitation to this server.
+    # None if an administrator invites someone to this server.
     study = models.ForeignKey(
         Study, null=True, on_delete=models.CASCADE, related_name="invitations"
     )
@@ -155,7 +155,7 @@ UTC = "UTC"
 
 @cache
 def time_zones() -> tuple[str, ...]:
-    """Return time zone names such as "Europe/Berlin", with UTC first."""
+    """Return the names of time zones, such as "Europe/Berlin", with UTC first."""
     places = (name for name in zoneinfo.available_timezones() if "/" in name)
     left_out = ("Etc/", "SystemV/", "US/", "posix/", "right/")
     return (UTC, *sorted(name for name in places if not name.startswith(left_out)))
@@ -168,7 +168,7 @@ def check_time_zone(name: str) -> None:
 
 
 class Preferences(models.Model):
-    """A user's preferences. Users who do not have a row get the defaults."""
+    """A user's preferences. Users without a row get the defaults."""
 
     user = models.OneToOneField(
         User, primary_key=True, on_delete=models.CASCADE, related_name="preferences"

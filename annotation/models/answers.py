@@ -1,4 +1,4 @@
-"""Turns and answers. Database triggers make them insert-only (annotation/guards.py)."""
+"""Turns and answers, which database triggers make insert-only (annotation/guards.py)."""
 
 import itertools
 import random
@@ -20,9 +20,9 @@ from tasks.models.choices import Row, check, one_of, unique
 from tasks.spans import QUESTION, Span
 from tasks.spans import GivenAnswer as GivenAnswer
 
-# A longer gap between a worker's steps counts as absence instead of work.
+# A gap between a worker's steps that is longer than this counts as absence, not as work.
 LONGEST_COUNTED_GAP = timedelta(minutes=5)
-LONGEST_REASON = 200  # characters, as of a reported problem
+LONGEST_REASON = 200  # characters, for example of a problem report
 
 
 class Channel(models.TextChoices):
@@ -38,7 +38,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
 
 
 class Turn(Row):
-    """An example shown to a participant, stored when first displayed. Insert-only."""
+    """An example shown to a participant, stored when it is first displayed. Insert-only."""
 
     participation = models.ForeignKey(
         "annotation.Participation", on_delete=models.PROTECT, related_name="turns", db_index=False
@@ -49,7 +49,7 @@ class Turn(Row):
     shown_at = models.DateTimeField(default=timezone.now)
     # Time worked before this example was shown, excluding absences (LONGEST_COUNTED_GAP).
     worked_before = models.DurationField(default=timedelta)
-    # Channel of the request that showed it; after a decision, that of the previous turn.
+    # Channel of the request that led to this turn; after a decision, that of the previous turn.
     channel = models.CharField(max_length=4, choices=Channel)
 
     objects = TurnQuerySet.as_manager()
@@ -62,7 +62,7 @@ class Turn(Row):
             unique("one_turn_per_participation_and_example", ["participation", "example"]),
             unique("one_turn_per_position_of_a_step", ["participation", "step", "position"]),
         ]
-        # For finding a participation's latest turn, which every page loads.
+        # Used to find the latest turn of a participation, as every page does.
         indexes = [models.Index(fields=["participation", "-id"], name="latest_turn")]
 
     @property
@@ -75,20 +75,20 @@ class Turn(Row):
 
     @property
     def shown_step(self) -> str:
-        """Return the step that annotators see: upstream is training, checks are unmarked."""
+        """Return the step as shown to annotators: upstream is training, checks are unmarked."""
         if self.is_revealed:
             return Step.TRAINING
         return Step.ANNOTATION if self.step == Step.CHECK else self.step
 
     @property
     def card(self) -> Card:
-        """Return the card shown for the example's task. In the upstream step, the task differs."""
+        """Return the card of the example's task, which differs in the upstream step."""
         if self.step == Step.UPSTREAM:
             card = frozen.card_of_example(self.example_id)
         else:
             card = self.participation.scenario.task.card
         if self.step == Step.CHECK and self.participation.scenario.design.refuse_copies:
-            card = replace(card, question=None)  # the question of the check says what to answer
+            card = replace(card, question=None)  # a check's own question says what to answer
         return self.participation.shown_card(card)
 
     @property
@@ -97,7 +97,7 @@ class Turn(Row):
 
     @property
     def asks_confidence(self) -> bool:
-        """Return whether to ask how sure the annotator is of the answer to this example.
+        """Return whether to ask how confident the annotator is in the answer to this example.
 
         The positions are drawn for each participation and step, using the study's seed.
         """
@@ -111,21 +111,21 @@ class Turn(Row):
 
     @property
     def awaits_confidence(self) -> bool:
-        """Return whether the answer is stored and the confidence question is still unanswered."""
+        """Return whether the answer is stored but the confidence question is still unanswered."""
         is_answered = self.given is not None and self.asks_confidence
         return is_answered and not hasattr(self, "confidence")
 
     @property
     def left_at(self) -> datetime:
-        """Return the time of the last step on this example, without reading a reveal."""
+        """Return the time of the last step on this example, not counting the reveal."""
         if rated := getattr(self, "confidence", None):
             return rated.given_at
         return self.given.submitted_at if self.given else self.shown_at
 
     def prime_empty_relations(self) -> None:
-        """Cache which of the turn's relations are empty, to save queries.
+        """Cache which of the turn's relations are empty, which saves queries.
 
-        All are empty in a new turn. For others, Participation.latest_turn queried which exist.
+        In a new turn, all of them are. For other turns, Participation.latest_turn found out.
         """
         for name in ("answer", "activity", "draft", "confidence"):
             if not vars(self).get(f"has_{name}"):
@@ -134,8 +134,8 @@ class Turn(Row):
     def active_until(self, moment: datetime, cutoff: timedelta) -> timedelta:
         """Return the active time on this example until `moment` (docs/statistics.md#active-time).
 
-        This is the sum of the gaps between display, activity signals, the answer and `moment`. If
-        the page isn't sending signals (no JavaScript), each gap counts for up to
+        This is the sum of the gaps between the display, activity signals, the answer and `moment`.
+        If the page sends no signals (because JavaScript is disabled), each gap counts for up to
         LONGEST_COUNTED_GAP.
         """
         activity = getattr(self, "activity", None)
@@ -157,10 +157,10 @@ class Turn(Row):
 
 
 class Activity(models.Model):
-    """Activity signals on one example, added up as they arrive. The only mutable row of a turn.
+    """The activity signals for one example, summed as they arrive. The only mutable row of a turn.
 
-    `seconds` is the active time until `last_at`. Text and keys are not stored. The counts are
-    unverified reports from the browser (docs/statistics.md#reports-of-the-browser).
+    `seconds` is the active time until `last_at`. Neither text nor keystrokes are stored. Counts are
+    as reported by the browser and not verified (docs/statistics.md#reports-of-the-browser).
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -171,7 +171,7 @@ class Activity(models.Model):
     pastes = models.PositiveIntegerField(default=0)
     copies = models.PositiveIntegerField(default=0)
     left_after_copy = models.PositiveIntegerField(default=0)
-    # 1 if the answer was submitted by a program, without a press or key, or in a narrow window.
+    # 1 if the answer was sent by a program, without any press or key, or in a narrow window.
     automated = models.PositiveSmallIntegerField(default=0)
     no_input = models.PositiveSmallIntegerField(default=0)
     narrow = models.PositiveSmallIntegerField(default=0)
@@ -187,10 +187,10 @@ class Activity(models.Model):
 
 
 class Reading(models.Model):
-    """Time spent reading a turn's reveal, from the answer to Continue. Insert-only.
+    """The time spent reading a turn's reveal, from the answer until Continue. Insert-only.
 
-    This is a separate row, because turns and answers are never updated. Active time is counted as
-    it is for an answer (Turn.active_until).
+    It has its own row because turns and answers are never updated. Active time is counted in the
+    same way as for an answer (Turn.active_until).
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -202,7 +202,7 @@ class Reading(models.Model):
 
 
 class Confidence(models.Model):
-    """How sure an annotator is of a stored answer, and why. Insert-only.
+    """How confident an annotator is in a stored answer, and why. Insert-only.
 
     `value` is 1 to 5 (0, 25, 50, 75, 100%), or null if the question was skipped.
     """
@@ -210,7 +210,7 @@ class Confidence(models.Model):
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
     value = models.SmallIntegerField(null=True)
     reason = models.CharField(max_length=LONGEST_REASON, blank=True)
-    # Active time from the answer until this row.
+    # Active time between the answer and this row.
     seconds = models.FloatField()
     given_at = models.DateTimeField()
     channel = models.CharField(max_length=4, choices=Channel)
@@ -232,7 +232,7 @@ class Confidence(models.Model):
 
 
 class ProblemReport(models.Model):
-    """What an annotator finds wrong with an example, in one line. Insert-only."""
+    """A problem with an example, described by an annotator in one line. Insert-only."""
 
     turn = models.OneToOneField(
         Turn, on_delete=models.CASCADE, primary_key=True, related_name="problem"
@@ -251,10 +251,10 @@ class ProblemReport(models.Model):
 
 
 class Draft(models.Model):
-    """An unsubmitted answer saved by the page. The last write wins.
+    """An answer saved by the page before it is submitted. The last write wins.
 
-    Drafts can change. They are deleted along with the turn, or once it is answered, and are never
-    exported.
+    Drafts are mutable. They are deleted along with their turn, or as soon as it is answered, and
+    are never exported.
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
@@ -263,16 +263,16 @@ class Draft(models.Model):
 
     @property
     def age(self) -> float:
-        """Return the number of seconds since the draft was saved."""
+        """Return how many seconds ago the draft was saved."""
         return max(0.0, round((database_now() - self.saved_at).total_seconds(), 3))
 
 
 class Answer(models.Model):
     """The answer to a turn: spans, a label, values, or an explicit "no answer". Insert-only.
 
-    `values` contains chosen options, a number or typed text (GivenAnswer), or null. S1 is stored
-    with the answer and remains valid, because neither the answer nor the gold answer can change
-    (docs/protocol.md#scoring).
+    `values` contains the chosen options, a number or typed text (GivenAnswer), or null. S1 is
+    stored with the answer and remains valid, because neither the answer nor the gold answer can
+    change (docs/protocol.md#scoring).
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.PROTECT, primary_key=True)
@@ -281,10 +281,10 @@ class Answer(models.Model):
     values = models.JSONField(null=True)
     s1 = models.FloatField()
     tokeniser = models.CharField(max_length=10)
-    # Active time from display to submission, by the study's rule (Turn.active_until).
+    # Active time from display to submission, as defined by the study (Turn.active_until).
     active_seconds = models.FloatField()
     submitted_at = models.DateTimeField(default=timezone.now)
-    # Channel of the submission.
+    # Channel through which the answer was submitted.
     channel = models.CharField(max_length=4, choices=Channel)
 
     class Meta:
@@ -306,7 +306,7 @@ class Answer(models.Model):
 
 
 class AnswerSpan(models.Model):
-    """A highlighted span in an answer, in code points within its segment. Insert-only."""
+    """A highlighted span of an answer, in code points within its segment. Insert-only."""
 
     answer = models.ForeignKey(Answer, on_delete=models.PROTECT, related_name="spans")
     segment = models.SmallIntegerField()
@@ -324,10 +324,10 @@ class AnswerSpan(models.Model):
 
 
 def insert_together(rows: list[models.Model]) -> None:
-    """Insert new rows in this order; on PostgreSQL in a single message, to save time.
+    """Insert new rows in this order; on PostgreSQL, in a single message to save time.
 
-    The last row gets its primary key from the database. The other rows already have a key or do
-    not need it.
+    The database assigns a primary key only to the last row. All other rows either already have a
+    key or do not need one.
     """
     groups = [(meta, list(group)) for meta, group in itertools.groupby(rows, lambda row: row._meta)]
     if connection.vendor == "sqlite":

@@ -1,4 +1,4 @@
-"""Workers, and how they arrive: links, access lists, offers, allocations and refusals."""
+"""Workers and how they arrive: links, access lists, offers, allocations and refusals."""
 
 from datetime import datetime, timedelta
 
@@ -10,12 +10,12 @@ from annotation.models.scenario import Scenario
 from annotation.models.study import Kind, Study, new_code
 from tasks.models.choices import one_of, unique
 
-# For this time, a worker is offered only the scenario that they declined.
+# For how long a worker is offered only the scenario that they declined.
 OFFERED_AGAIN_FOR = timedelta(days=1)
 
 
 class PersonalLink(models.Model):
-    """A personal link with a name chosen by the researcher. Its holder counts as one worker."""
+    """A personal link, with a name chosen by the researcher. Its holder counts as one worker."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="personal_links")
     name = models.CharField(max_length=200)
@@ -37,7 +37,7 @@ class PersonalLink(models.Model):
 
 
 class Worker(models.Model):
-    """A person or program that answers. `key` is a keyed hash of the platform and the ID."""
+    """A person or program that gives answers. `key` is a keyed hash of the platform and ID."""
 
     key = models.CharField(max_length=64, unique=True)
     platform = models.CharField(max_length=80)
@@ -49,7 +49,7 @@ class Worker(models.Model):
 
 
 class KeyCheck(models.Model):
-    """Identifies a key that is used to hash or encrypt IDs (key_check.py)."""
+    """Identifies a key used for hashing or encrypting IDs (key_check.py)."""
 
     name = models.CharField(max_length=20, unique=True)
     value = models.CharField(max_length=64)
@@ -58,7 +58,7 @@ class KeyCheck(models.Model):
 class Exposure(models.Model):
     """A permanent record that a worker has seen an example from any version of a task.
 
-    It has no foreign keys, because it must outlive the worker and the study.
+    It has no foreign keys, because it must outlive both the worker and the study.
     """
 
     worker_key = models.CharField(max_length=64)
@@ -81,11 +81,10 @@ class Criterion(models.TextChoices):
 
 
 class AccessRule(models.Model):
-    """An entry on a study's allow list or deny list, in addition to the design.
+    """An entry on a study's allow list or deny list, which apply in addition to the design.
 
-    Entries can be added and ended while the study is open but never changed, so the history is
-    preserved. `value` is the name of a task or study. For a list of IDs, `listed` contains the
-    workers.
+    While the study is open, entries can be added and ended but never changed, which preserves the
+    history. `value` is the name of a task or study. For a list of IDs, the workers are in `listed`.
     """
 
     Effect = Effect
@@ -117,7 +116,7 @@ class AccessRule(models.Model):
 
 
 class ListedWorker(models.Model):
-    """The keyed hash of a worker on an ID list, even if the worker has never arrived."""
+    """The keyed hash of a worker on a list of IDs, even if the worker has never arrived."""
 
     rule = models.ForeignKey(AccessRule, on_delete=models.CASCADE, related_name="listed")
     key = models.CharField(max_length=64)
@@ -128,7 +127,7 @@ class ListedWorker(models.Model):
 
 
 class Allocation(models.Model):
-    """A record of why a scenario was allocated: which could be joined, and how full they were.
+    """Documents why a scenario was allocated: which ones could be joined, and how full they were.
 
     `arrival` numbers the study's allocations, across all kinds. Ties are broken by this number and
     the study's seed, so every choice can be reproduced from this row.
@@ -137,7 +136,7 @@ class Allocation(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="allocations")
     arrival = models.PositiveIntegerField()
     kind = models.CharField(max_length=10, choices=Kind)
-    # [[scenario key, seats taken, seats], ...] for the joinable scenarios.
+    # [[scenario key, seats taken, seats], ...] for the scenarios that could be joined.
     candidates = models.JSONField()
     scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="allocations")
     at = models.DateTimeField(default=timezone.now)
@@ -152,14 +151,14 @@ class Allocation(models.Model):
 
 class DeclinedOfferQuerySet(models.QuerySet["DeclinedOffer"]):
     def fresh(self, now: datetime) -> "DeclinedOfferQuerySet":
-        """Return offers declined in the last day. Older offers have no effect and are deleted."""
+        """Return offers declined in the last day. Older ones have no effect and get deleted."""
         return self.filter(declined_at__gt=now - OFFERED_AGAIN_FOR)
 
 
 class DeclinedOffer(models.Model):
-    """A scenario that a worker declined. No other scenario is offered to them for a day.
+    """A scenario that a worker declined. For a day, they are not offered any other scenario.
 
-    Only the keyed hash and a count in the scenario are stored.
+    Only the keyed hash, and a count in the scenario, are stored.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
@@ -176,7 +175,7 @@ class DeclinedOffer(models.Model):
 
 
 class Reason(models.TextChoices):
-    """Reasons for turning away a visitor: the codes in recruitment/join_errors.py, and MET."""
+    """Reasons for turning visitors away: the codes in recruitment/join_errors.py, and MET."""
 
     MET = "met", "had already done these tasks in another study"
     DONE = "done", "had already taken part in this study"
@@ -193,7 +192,7 @@ class Reason(models.TextChoices):
 
 
 class RefusedArrival(models.Model):
-    """The number of visitors turned away for a reason, counted once per browser."""
+    """How many visitors were turned away for a reason, counted once per browser."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="refused_arrivals")
     reason = models.CharField(max_length=12, choices=Reason)

@@ -1,7 +1,7 @@
 """The audit log of actions on pages, with tokens and in commands. Insert-only (guards.py).
 
-Step functions write entries in their own transactions (`AuditEntry.objects.record`). Other actions
-and downloads are logged with the response (config/audit.py).
+Step functions write entries in their own transactions (`AuditEntry.objects.record`). Other actions,
+and downloads, are logged along with the response (config/audit.py).
 """
 
 from contextvars import ContextVar
@@ -18,13 +18,13 @@ from annotation.models.accounts import ApiToken
 from annotation.models.study import Study
 from tasks.models.choices import check, one_of
 
-# The current request, set by config/audit.py, or None in commands.
+# The current request, as set by config/audit.py, or None in commands.
 request_now: ContextVar[HttpRequest | None] = ContextVar("request_now", default=None)
-LONGEST = 200  # characters in a field
+LONGEST = 200  # characters per field
 
 
 class Topic(models.TextChoices):
-    # Changes to a running study outside its frozen design. Reports list them.
+    # Changes to a running study outside its frozen design, which reports list.
     STUDY = "study", "Changes while it runs"
     DESIGN = "design", "Design"
     TEAM = "team", "Team"
@@ -50,7 +50,7 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
         after: Any = None,
         by: User | None = None,
     ) -> "AuditEntry":
-        """Record an action by `by`, or by the researcher who sent the current request.
+        """Record an action by `by` or, by default, by the researcher who sent the current request.
 
         Entries must not contain workers' identities, tokens or gold answers.
         """
@@ -66,15 +66,15 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
         )
 
     def readable_by(self, rights: frozenset[str]) -> "AuditQuerySet":
-        """Return the entries that these rights allow. Only payers can see entries about pay."""
+        """Return the entries that these rights allow. Those about pay are only for payers."""
         return self if "pay" in rights else self.exclude(topic=Topic.PAY)
 
 
 class AuditEntry(models.Model):
     """An action by a user, or by the server if `by` is None. Never changed.
 
-    The foreign key to the study is unconstrained, because entries remain when a draft is
-    deleted. Reasons for decisions are stored only in Decision, where a withdrawal clears them.
+    The foreign key to the study is unconstrained, because entries are kept when a draft is deleted.
+    Reasons for decisions are stored only in Decision, from which withdrawals remove them.
     """
 
     study = models.ForeignKey(
@@ -82,14 +82,14 @@ class AuditEntry(models.Model):
     )
     topic = models.CharField(max_length=8, choices=Topic, default=Topic.STUDY)
     what = models.CharField(max_length=LONGEST)
-    # Another subject of the action: a pseudonym, a task or an account.
+    # What else the action was about: a pseudonym, a task or an account.
     about = models.CharField(max_length=LONGEST, blank=True)
     before = models.JSONField(null=True, encoder=DjangoJSONEncoder)
     after = models.JSONField(null=True, encoder=DjangoJSONEncoder)
     by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
-    # Name of the API token, or "" for pages and commands.
+    # Name of the API token, or "" for actions on pages and in commands.
     token = models.CharField(max_length=60, blank=True)
-    # Hash of holder, URL and hour, for entries that are recorded once an hour.
+    # Hash of the holder, URL and hour, for entries recorded at most once an hour.
     once = models.CharField(max_length=64, null=True, unique=True)
     at = models.DateTimeField(default=timezone.now)
 
@@ -108,7 +108,7 @@ class AuditEntry(models.Model):
         return self.what
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Add the token's name, and mark the request as logged."""
+        """Add the name of the token, and mark the request as logged."""
         request = request_now.get()
         if request is not None:
             token = getattr(request, "auth", None)

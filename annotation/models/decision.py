@@ -1,4 +1,4 @@
-"""Decisions about participations, answers to questionnaires, and models as annotators."""
+"""Decisions about participations, questionnaire answers, and models as annotators."""
 
 import json
 from collections.abc import Collection
@@ -26,17 +26,17 @@ class About(models.TextChoices):
 
 class DecisionQuerySet(models.QuerySet["Decision"]):
     def readable_by(self, rights: Collection[str]) -> "DecisionQuerySet":
-        """Return pay decisions for payers, and all others (which reveal scores) to readers."""
+        """Return pay decisions for payers, and all others, which reveal scores, for readers."""
         on_pay = Q(about__in=[About.PAY, About.RELEASE])
         parts = (part for right, part in (("pay", on_pay), ("read", ~on_pay)) if right in rights)
         return self.filter(reduce(or_, parts, Q(pk=None)))
 
 
 class Decision(models.Model):
-    """A decision about a participation, by a user or by a rule of the design.
+    """A decision about a participation, made by a user or by a rule of the design.
 
-    There are four independent kinds: included in the analysis, paid, qualified after training, and
-    unusually high ledger entries released for payment (always "yes", for earlier entries).
+    There are four independent kinds: inclusion in the analysis, payment, qualification after
+    training, and release of unusually high ledger entries for payment (always "yes", for old ones).
     """
 
     About = About
@@ -49,7 +49,7 @@ class Decision(models.Model):
     reason = models.TextField()
     by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField(default=timezone.now)
-    # Whether the test score could be seen before a researcher's decision on the analysis.
+    # Whether the test score was visible before a researcher's decision about the analysis.
     score_seen = models.BooleanField(null=True)
 
     objects = DecisionQuerySet.as_manager()
@@ -67,7 +67,7 @@ class Decision(models.Model):
 
 
 class ScoreShown(models.Model):
-    """A record that a user saw a participation's score before deciding on the analysis."""
+    """Records that a user saw a participation's score before deciding about the analysis."""
 
     participation = models.OneToOneField(
         Participation, on_delete=models.PROTECT, related_name="score_shown"
@@ -83,7 +83,7 @@ class SeenBefore(models.TextChoices):
 
 
 class ExitAnswers(models.Model):
-    """A worker's optional answers to exit questions. Erased on withdrawal."""
+    """A worker's answers to the optional exit questions. Erased on withdrawal."""
 
     SeenBefore = SeenBefore
 
@@ -122,7 +122,7 @@ class Moment(models.TextChoices):
 class OwnAnswer(models.Model):
     """A worker's answer to a custom question, or "" if skipped. Erased on withdrawal.
 
-    `question` is the question's ID in the frozen design (study/own_questions.py).
+    `question` is the ID of the question in the frozen design (study/own_questions.py).
     """
 
     Moment = Moment
@@ -144,10 +144,10 @@ class OwnAnswer(models.Model):
 
 
 class ModelAnnotator(models.Model):
-    """A model worker's identity: a model, a training file and a replicate number.
+    """The identity of a model worker: a model, a training file and a replicate number.
 
     The worker's key is a keyed hash of all these fields (`identity`), so no two workers can share
-    the same values. At zero shots, the split is null.
+    the same values. For zero-shot runs, the split is null.
     """
 
     worker = models.OneToOneField(
@@ -155,7 +155,7 @@ class ModelAnnotator(models.Model):
     )
     name = models.CharField(max_length=200)
     revision = models.CharField(max_length=200, blank=True)
-    # SHA-256 of the template of the conversation, including its declared options.
+    # SHA-256 of the conversation template, including its declared options.
     prompt_hash = models.CharField(max_length=64)
     task_name = models.CharField(max_length=60)
     shots = models.PositiveIntegerField()
@@ -174,7 +174,7 @@ class ModelAnnotator(models.Model):
 
     @property
     def identity(self) -> str:
-        """Return the text to hash as the worker's key. It is the same for all task versions."""
+        """Return the text whose hash is the worker's key. It is the same for all task versions."""
         split = [self.task_name, self.shots, self.split_number, self.arm]
         return json.dumps([self.name, self.revision, self.prompt_hash, split, self.replicate])
 
@@ -190,10 +190,10 @@ class Context(models.TextChoices):
 
 
 class ModelRun(models.Model):
-    """How a model's participation was run, as the program reported when it ended. Insert-only.
+    """How a model's participation was run, as reported by the program at the end. Insert-only.
 
-    Tokens and cost come from the provider. `invalid` counts answers stored as empty because they
-    were still invalid after all retries. `seconds` is the model's response time.
+    Token counts and cost come from the provider. `invalid` counts answers stored as empty because
+    they were still invalid after all retries. `seconds` is the model's response time.
     """
 
     Examples, Context = Examples, Context
@@ -207,7 +207,7 @@ class ModelRun(models.Model):
     context = models.CharField(max_length=4, choices=Context)
     temperature = models.FloatField(null=True, validators=[MinValueValidator(0.0)])
     seed = models.BigIntegerField(null=True)
-    retries = models.PositiveIntegerField()  # allowed per answer
+    retries = models.PositiveIntegerField()  # allowed for each answer
     input_tokens = models.PositiveBigIntegerField()
     output_tokens = models.PositiveBigIntegerField()
     cost_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True)

@@ -20,7 +20,7 @@ class EntryKind(models.TextChoices):
 
 
 class LedgerEntry(models.Model):
-    """An amount earned, in integer cents. Insert-only (guards.py), even after a withdrawal."""
+    """An amount earned, in whole cents. Insert-only (guards.py), even after a withdrawal."""
 
     Kind = EntryKind
 
@@ -30,7 +30,7 @@ class LedgerEntry(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     cents = models.PositiveIntegerField()
     currency = models.CharField(max_length=3)
-    # The submission, if the platform pays this amount on exit.
+    # The submission, if this amount is paid by the platform on exit.
     submission = models.ForeignKey(
         "annotation.Submission", null=True, on_delete=models.PROTECT, related_name="ledger"
     )
@@ -67,10 +67,10 @@ class BatchState(models.TextChoices):
 
 
 class PaymentBatch(Row):
-    """Ledger entries that are paid together by the same method.
+    """Ledger entries paid together by the same method.
 
-    A batch moves from prepared to paying to paid. Cancelling a prepared batch releases its entries.
-    "paying" is stored before the payment request, so that a crash in between can be detected.
+    A batch goes from prepared to paying to paid. Cancelling a prepared batch releases its entries.
+    "paying" is stored before payment is requested, so that a crash in between can be detected.
     """
 
     Method = Method
@@ -103,7 +103,7 @@ class PaymentBatch(Row):
 
 
 class Payment(models.Model):
-    """A ledger entry in a payment batch. Unique, so that an entry is never paid twice."""
+    """A ledger entry in a payment batch. Unique, so that no entry is ever paid twice."""
 
     batch = models.ForeignKey(PaymentBatch, on_delete=models.PROTECT, related_name="payments")
     entry = models.OneToOneField(LedgerEntry, on_delete=models.PROTECT, related_name="payment")

@@ -1,4 +1,4 @@
-"""Notices to researchers about study events; webhooks and their deliveries."""
+"""Notices to researchers about events in their studies; webhooks and their deliveries."""
 
 import uuid
 
@@ -12,7 +12,7 @@ from tasks.models.choices import check, one_of, unique
 
 
 class About(models.TextChoices):
-    """Kinds of notices. Researchers can switch off each kind per study."""
+    """Kinds of notices, each of which researchers can switch off per study."""
 
     FIRST = "first", "The first annotator has started"
     CELL = "cell", "All seats of a scenario are taken"
@@ -36,7 +36,7 @@ class MailState(models.TextChoices):
 
 
 class Notice(models.Model):
-    """A notice about an event for one researcher. `subject` identifies the event.
+    """A notice to one researcher about an event, which is identified by `subject`.
 
     Notices without a study are about jobs that the researcher started.
     """
@@ -49,7 +49,7 @@ class Notice(models.Model):
     subject = models.CharField(max_length=80)
     what = models.CharField(max_length=200)
     detail = models.CharField(max_length=400, blank=True)
-    page = models.CharField(max_length=40)  # URL name; within the study if there is one
+    page = models.CharField(max_length=40)  # URL name, within the study if one is set
     created_at = models.DateTimeField()
     read_at = models.DateTimeField(null=True)
     mail = models.CharField(max_length=7, choices=MailState, default=MailState.NONE)
@@ -77,7 +77,7 @@ class Notice(models.Model):
 
 
 class NoticeSwitch(models.Model):
-    """The kinds of notices a researcher has switched off in a study. All are on by default."""
+    """The kinds of notices a researcher has switched off for a study. All are on by default."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notice_switches")
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="notice_switches")
@@ -88,7 +88,7 @@ class NoticeSwitch(models.Model):
         constraints = [unique("a_researcher_switches_once_in_a_study", ["user", "study"])]
 
 
-ENDED = "webhook ended: "  # prefix of audit log entries
+ENDED = "webhook ended: "  # prefix of entries in the audit log
 WITH_MAKER = " because its creator is no longer an owner of the study"
 
 
@@ -102,7 +102,7 @@ class Event(models.TextChoices):
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
     def of_owners(self) -> "WebhookQuerySet":
-        """Return webhooks whose creator has an active account and still owns the study."""
+        """Return webhooks whose creator still owns the study and has an active account."""
         return self.filter(made_by_an_owner())
 
 
@@ -112,10 +112,10 @@ class Webhook(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
     events = models.JSONField()  # list of Event values
-    # Key for signing deliveries. Encrypted, because it allows others to sign as us.
+    # The key for signing deliveries. Encrypted, because it would let others sign in our name.
     secret = models.TextField()
     made_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
-    # Database time. Events before it are not sent.
+    # In database time. Earlier events are not sent.
     created_at = models.DateTimeField()
 
     objects = WebhookQuerySet.as_manager()
@@ -138,11 +138,11 @@ class DeliveryState(models.TextChoices):
 
 
 class Delivery(models.Model):
-    """An event to be delivered to a webhook. Retries reuse the same delivery ID."""
+    """An event to deliver to a webhook. Retries use the same delivery ID."""
 
     State = DeliveryState
 
-    # Delivery ID, for the receiver.
+    # Delivery ID, as seen by the receiver.
     key = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     event = models.CharField(max_length=30, choices=Event)

@@ -1,7 +1,7 @@
-"""Design options: values in a JSON column of a study, each described by a model field.
+"""Design options: values in a JSON column of a study, each of which is described by a model field.
 
-No query reads an option. Opening the study freezes the column (annotation/guards.py).
-Adding an option does not require a migration: existing studies use its default.
+No query reads an option. Opening the study freezes the column (annotation/guards.py). Adding an
+option takes no migration, because existing studies use its default.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from django.db import models
 
 
 class Qualification(models.TextChoices):
-    """The screening rule after the training step (docs/protocol.md#after-the-training-step)."""
+    """The screening rule applied after training (docs/protocol.md#after-the-training-step)."""
 
     NONE = "none", "no screening"
     MINIMUM = "minimum", "a mean training S1 of at least the threshold"
@@ -37,7 +37,7 @@ class ProlificReward(models.TextChoices):
     LONGEST = "longest", "based on the longest scenario, regardless of the assigned scenario"
 
 
-# Maps rules to the maximum threshold and the text that explains its unit.
+# Maps each rule to the maximum threshold and a text that explains its unit.
 SCALES = {
     Qualification.MINIMUM: (100, "0 to 100, such as 60"),
     Qualification.POINTS_BELOW: (100, "0 to 100 points, such as 20"),
@@ -46,7 +46,7 @@ SCALES = {
 
 
 class StudyOptions:
-    """Fields for the options. On a study, each is a property that reads and sets its value."""
+    """The option fields. On a study, each is a property that reads and sets its value."""
 
     Order = Order
 
@@ -61,7 +61,7 @@ class StudyOptions:
     help_examples_at_zero_shots = models.BooleanField(
         "show help examples at zero shots", default=False
     )
-    # The estimate for each scenario is stored in Scenario.minutes (study/minutes.py).
+    # Estimates for individual scenarios are stored in Scenario.minutes (study/minutes.py).
     estimated_minutes = models.PositiveIntegerField(
         null=True,
         blank=True,
@@ -158,7 +158,7 @@ class StudyOptions:
         help_text="A copied example then lacks its question. If the question of an attention check"
         " says what to answer, readers pass it, and a copied prompt fails it.",
     )
-    # In points (score x 100), or null if the design does not test equivalence.
+    # In points (score x 100), or null if the design has no equivalence test.
     equivalence_margin = models.FloatField(
         "equivalence margin (points)",
         null=True,
@@ -182,7 +182,7 @@ class StudyOptions:
         help_text="Optional: your expectations before data collection. Frozen with the design;"
         " included in the preregistration and the report.",
     )
-    # Names of metrics in tasks/metrics, in addition to the metric on each task's card.
+    # Metrics from tasks/metrics, in addition to the metric on each task's card.
     metrics = models.JSONField(
         "further metrics",
         default=list,
@@ -196,7 +196,7 @@ class StudyOptions:
         help_text="Some training examples are also test examples, so their correct answers are"
         " revealed before the test. Frozen with the design and stated in the report.",
     )
-    # `name`, and optionally `examples` and `tasks`, of each arm (study/cross_task.py).
+    # `name`, and optionally `examples` and `tasks`, for each arm (study/cross_task.py).
     arms = models.JSONField(
         "upstream arms",
         default=list,

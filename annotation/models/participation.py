@@ -1,4 +1,4 @@
-"""Participations: a worker in a scenario, with a seat and progress."""
+"""Participations: a worker in a scenario, with a seat and their progress."""
 
 import copy
 import itertools
@@ -28,9 +28,9 @@ from tasks.models.choices import CELL_ARMS, Row, check, one_of, unique
 if TYPE_CHECKING:
     from annotation.models.recruiting import Submission
 
-# How long a seat is reserved while a visitor reads the consent text.
+# How long a seat is reserved for a visitor who is reading the consent text.
 HELD_UNTIL_CONSENT = timedelta(minutes=10)
-# Workers without activity for longer than this are considered absent.
+# Workers who have been inactive for longer than this are considered absent.
 AT_WORK_WITHIN = timedelta(minutes=10)
 
 
@@ -48,17 +48,17 @@ class Status(models.TextChoices):
     REJECTED = "rejected", "rejected on the platform"
 
 
-# Live participations hold a seat. Workers who left may resume while a seat is free.
+# Live participations hold a seat. Workers who left may resume as long as a seat is free.
 LIVE = (Status.ARRIVED, Status.WORKING, Status.WAITING, Status.BETWEEN)
 MAY_RESUME = (Status.EXPIRED, Status.RETURNED)
-# Participations in table cells. Use ParticipationQuerySet.analysed to load rows.
+# Participations in table cells. Use ParticipationQuerySet.analysed to load the rows.
 ANALYSED = Q(status=Status.COMPLETED, in_analysis=True)
-# Large fields, as long as the task's files. Deferred where many participations are loaded.
+# Large fields, as long as the task's files, so defer them when loading many participations.
 ORDERS = ("anchor_order", "training_order", "screening_order", "annotation_order", "checks")
-# Plain SQL, because generating the queries with Django takes ten times as long.
+# Plain SQL, because generating these queries with Django takes ten times as long.
 BY_TOKEN = "SELECT {} FROM annotation_participation WHERE token = %s"
 LOCK = " FOR NO KEY UPDATE"
-# PostgreSQL plans these subqueries faster than EXISTS or joins.
+# PostgreSQL finds better plans for these subqueries than for EXISTS or joins.
 LATEST_TURN = """
     SELECT {},
            (SELECT turn_id FROM annotation_answer WHERE turn_id = turn.id) AS has_answer,
@@ -71,7 +71,7 @@ LATEST_TURN = """
 
 
 def choice_order(design: Study, pseudonym: str, choices: Sequence[str]) -> list[int]:
-    """Return the positions of labels or options in the order that this annotator sees.
+    """Return the positions of labels or options, in the order in which this annotator sees them.
 
     Returns [] if there are none, or if the design does not shuffle them.
     """
@@ -80,7 +80,7 @@ def choice_order(design: Study, pseudonym: str, choices: Sequence[str]) -> list[
 
 class ParticipationQuerySet(models.QuerySet["Participation"]):
     def lock(self, token: str) -> "Participation":
-        """Return the participation with this token, locked until the transaction ends.
+        """Return the participation with this token, locked until the end of the transaction.
 
         Every step takes this lock, so requests from two tabs (or a double click) run one after the
         other. Raises Participation.DoesNotExist.
@@ -96,7 +96,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.filter(status__in=LIVE)
 
     def expired_at_work(self) -> "ParticipationQuerySet":
-        """Return expired or returned participations that saw an example and may be resumed."""
+        """Return expired or returned participations that saw an example and can be resumed."""
         turns = Turn.objects.filter(participation=models.OuterRef("pk"))
         return self.filter(models.Exists(turns), status__in=MAY_RESUME)
 
@@ -107,7 +107,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
     def holding_seats(self, now: datetime, study: Study) -> "ParticipationQuerySet":
         """Return the participations that currently occupy a seat in the study.
 
-        Idle annotators keep their seat number until another arrival needs the seat
+        Idle annotators keep their seat number until someone else needs the seat
         (`expiry.expire_idle`), but their seats count as free.
         """
         seated = self.filter(study=study).seated()
@@ -123,26 +123,26 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return participations.filter(qualified=True) | completed
 
     def in_cells(self) -> "ParticipationQuerySet":
-        """Return participations with contexts but no upstream step (among arms, the direct arm)."""
+        """Return participations with contexts and no upstream step (of the arms: direct)."""
         return self.filter(scenario__arm__in=CELL_ARMS)
 
     def counted(self, kind: str) -> "ParticipationQuerySet":
-        """Return participations in the cells of tables: in the analysis, and of this kind."""
+        """Return participations in table cells: in the analysis, and of this kind."""
         return self.analysed().in_cells().filter(kind=kind)
 
     def answers(self, step: str = Step.ANNOTATION) -> models.QuerySet[Answer]:
-        """Return the answers of these participations in a step, by default to test examples."""
+        """Return these participations' answers in a step, by default those to test examples."""
         return Answer.objects.filter(turn__participation__in=self, turn__step=step)
 
     def with_last_active(self) -> "ParticipationQuerySet":
-        """Annotate `last_active_at`, the time of the last activity, including an open page."""
+        """Annotate `last_active_at`, the time of the last activity (including an open page)."""
         return self.annotate(
             last_active_at=_latest("answer__submitted_at", "activity__last_at", "shown_at")
         )
 
     def idle(self, now: datetime, study: Study) -> "ParticipationQuerySet":
-        """Return the study's live participations that haven't made progress for too long."""
-        # Only an answer or a new example is progress. An open page does not hold a seat.
+        """Return the study's live participations that have not made progress for too long."""
+        # Only an answer or a new example is progress: merely keeping a page open holds no seat.
         late = Q()
         for status, limit in idle_limits(study).items():
             late |= Q(status=status, last_step_at__lt=now - limit)
@@ -154,10 +154,10 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
 
 
 def idle_limits(study: Study) -> dict[str, timedelta]:
-    """Return how long a live participation may be without progress, by status.
+    """Map statuses to how long a live participation may go without progress.
 
     The limit is HELD_UNTIL_CONSENT before consent, and the study's idle limit afterwards. For
-    workers waiting for a decision, the time starts when the wait ends and their page continues.
+    workers waiting for a decision, the time starts when the wait ends and their page moves on.
     """
     limit = study.idle_limit
     return {
@@ -167,7 +167,7 @@ def idle_limits(study: Study) -> dict[str, timedelta]:
 
 
 def _latest(*of_turn: str) -> Greatest:
-    """Return the time of the latest turn (from its first non-null field), consent or arrival."""
+    """Return the latest of the last turn (its first non-null field), consent and arrival."""
     turns = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
     last_step = Coalesce(
         *(models.Subquery(turns.values(name)[:1]) for name in of_turn),
@@ -181,7 +181,7 @@ def _latest(*of_turn: str) -> Greatest:
 class Participation(Row):
     """A worker in a scenario, from arrival to payment. Holds a seat while live."""
 
-    # Copied from the scenario for the constraint of one live participation per worker and study.
+    # Copied from the scenario for the constraint on live participations per worker and study.
     study = models.ForeignKey(Study, models.PROTECT, related_name="participations", db_index=False)
     scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="participations")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="participations")
@@ -190,16 +190,16 @@ class Participation(Row):
     pseudonym = models.CharField(max_length=20)
     status = models.CharField(max_length=12, choices=Status, default=Status.ARRIVED)
     seat_number = models.PositiveIntegerField(null=True)
-    # Independent of each other; both are changed by decisions (Decision).
+    # Independent of each other, and both changed by decisions (Decision).
     in_analysis = models.BooleanField(default=True)
     is_paid = models.BooleanField(default=True)
-    # Drawn at the start of a cross-task study. Empty in the direct arm.
+    # Drawn at the start of a cross-task study, and empty in the direct arm.
     upstream_order = models.JSONField(default=list)
     anchor_order = models.JSONField(default=list)
     training_order = models.JSONField(default=list)
     screening_order = models.JSONField(default=list)
     annotation_order = models.JSONField(default=list)
-    # IDs of attention checks within the annotation order. Never included in S1.
+    # IDs of the attention checks in the annotation order. They never count towards S1.
     checks = models.JSONField(default=list)
     completion_code = models.CharField(max_length=20)
     arrived_at = models.DateTimeField(default=timezone.now)
@@ -207,30 +207,30 @@ class Participation(Row):
     consent_text = models.ForeignKey(
         "annotation.ConsentText", null=True, on_delete=models.PROTECT, related_name="+"
     )
-    returned_at = models.DateTimeField(null=True, blank=True)  # last return after the seat expired
+    returned_at = models.DateTimeField(null=True, blank=True)  # last return after losing the seat
     finished_at = models.DateTimeField(null=True)
     comprehension_attempts_used = models.PositiveIntegerField(default=0)
     comprehended_at = models.DateTimeField(null=True)
-    # Result of the screening rule, or null if it was not applied.
+    # Result of the screening rule, or null if it has not been applied.
     qualified = models.BooleanField(null=True)
     waiting_since = models.DateTimeField(null=True)
     decided_at = models.DateTimeField(null=True)
-    # Active time until the end. Stored when pay is settled, because answers may be erased.
+    # Active time until the end. Stored when pay is settled, because answers may be erased later.
     worked_seconds = models.FloatField(null=True)
-    # Measures of completed participations (protocol/activity_summary.py). Their answers are final.
+    # Measures for completed participations, whose answers are final (protocol/activity_summary.py).
     activity_summary = models.JSONField(null=True)
     # Hash of a random first-party cookie. If two IDs share it, a quality flag is raised.
     browser = models.CharField(max_length=64, blank=True)
-    # The part of the study that the worker came for, or 0 for the whole study.
+    # The part of the study for which the worker came, or 0 for the whole study.
     part = models.PositiveSmallIntegerField(default=0)
-    # Number of the Allocation that assigned this seat.
+    # Number of the Allocation through which this seat was assigned.
     arrival = models.PositiveIntegerField()
 
     objects = ParticipationQuerySet.as_manager()
 
     class Meta:
         ordering = ["study", "scenario", "pk"]
-        # Overviews are counted from these columns alone, without reading the orders of examples.
+        # Overviews are counted from these columns alone, without reading the example orders.
         indexes = [
             models.Index(name="state_in_a_study", fields=[
                 "study", "status", "kind", "in_analysis", "is_paid", "consented_at", "finished_at",
@@ -252,8 +252,8 @@ class Participation(Row):
                 "live_or_analysed_means_seated",
                 Q(
                     Q(status__in=LIVE) | ANALYSED,
-                    # NULL > 0 is unknown, which passes a check constraint, so both conditions are
-                    # needed.
+                    # NULL > 0 is unknown, which satisfies a check constraint, so both conditions
+                    # are needed.
                     seat_number__isnull=False,
                     seat_number__gt=0,
                 )
@@ -286,10 +286,10 @@ class Participation(Row):
     def latest_submission(self) -> "Submission | None":
         """Return the platform's record for this work, or for the worker's first task in the study.
 
-        Workers who continue with another of the study's tasks don't go back through the platform.
+        Workers who go on to another of the study's tasks do not return through the platform first.
         """
         row = self.submissions.order_by("-pk").first()
-        # Anyone can arrive with the worker's ID: without a participation, it is unconfirmed.
+        # Anyone can arrive with this worker's ID, so without a participation, it is unconfirmed.
         taken = self.worker.submissions.filter(study=self.study_id, participation__isnull=False)
         return row or taken.order_by("-pk").first()
 
@@ -297,14 +297,14 @@ class Participation(Row):
         return getattr(self, f"{Step(step)}_order", self.annotation_order)
 
     def shown_card(self, card: Card) -> Card:
-        """Return a card as this annotator sees it, with its labels in their order."""
+        """Return a card as this annotator sees it, with labels in their individual order."""
         card = self.scenario.shown_card(card)
         names = [label.name for label in card.labels]
         order = choice_order(self.scenario.design, self.pseudonym, names)
         return replace(card, labels=tuple(card.labels[index] for index in order)) if order else card
 
     def shown_example(self, example: Example) -> Example:
-        """Return an example as this annotator sees it, with its options in their order."""
+        """Return an example as this annotator sees it, with options in their individual order."""
         example = self.scenario.shown_example(example)
         order = choice_order(self.scenario.design, self.pseudonym, example.options)
         if not order:
@@ -323,14 +323,14 @@ class Participation(Row):
         shown_at: datetime | None = None,
         save: bool = True,
     ) -> "Turn":
-        """Show the worker the example at a position in a step, and return the new turn.
+        """Show the worker the example at a position of a step, and return the new turn.
 
-        `channel` is the request's. `previous` is the worker's previous turn; its work counts
-        until `left_at`. Both times default to now. If `save` is false, the caller inserts the turn.
-        The caller must hold the participation's lock.
+        `channel` is that of the request. `previous` is the worker's previous turn, on which work
+        counts until `left_at`. Both times default to now. If `save` is false, the caller inserts
+        the turn. The caller must hold the participation's lock.
         """
         now = shown_at or database_now()
-        if previous is not None:  # clocks may be set back, but turns stay in order
+        if previous is not None:  # clocks may be set back, but turns must stay in order
             now = max(now, previous.given.submitted_at if previous.given else previous.shown_at)
         example = frozen.example(self.order_of(step)[position])
         turn = Turn(
@@ -352,7 +352,7 @@ class Participation(Row):
         return turn
 
     def has_seen_an_example(self) -> bool:
-        """Return whether an example was shown, even if its turn was later erased."""
+        """Return whether any example was shown, even if its turn has since been erased."""
         erased = Tombstone.objects.filter(participation=self, turns_erased__gt=0)
         return self.turns.exists() or erased.exists()
 
@@ -361,7 +361,7 @@ class Participation(Row):
         dates = [self.arrived_at, self.consented_at, self.comprehended_at, moment]
         marks = [date for date in dates if date is not None]
         gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
-        # The clocks of servers differ and may be set back, but gaps are never negative.
+        # Servers' clocks differ and may be set back, so make sure that gaps are never negative.
         return sum((min(max(gap, timedelta()), LONGEST_COUNTED_GAP) for gap in gaps), timedelta())
 
 
@@ -372,9 +372,9 @@ def first_worked_before(participation: int) -> timedelta:
 
 
 class Tombstone(models.Model):
-    """Permits a participation's answers to be erased, and preserves their counts.
+    """Permits a participation's answers to be erased, while preserving their counts.
 
-    The database rejects deletions of turns and answers unless this row exists (guards.py).
+    The database rejects the deletion of turns and answers unless this row exists (guards.py).
     """
 
     participation = models.OneToOneField(Participation, on_delete=models.PROTECT)

@@ -14,7 +14,7 @@ from tasks.models.choices import Row, check, unique
 
 
 class Panel(models.Model):
-    """A platform that appends an ID to the study's URL and expects a code or a redirect."""
+    """A platform that appends an ID to the study's URL and expects a code or redirect in return."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="panels")
     name = models.CharField(max_length=60)
@@ -25,7 +25,7 @@ class Panel(models.Model):
     completed_code = models.CharField(max_length=60, blank=True)
     other_url = models.CharField(max_length=500, blank=True)
     other_code = models.CharField(max_length=60, blank=True)
-    # For visitors who did no work (no consent, full, wrong device). Platforms do not pay them.
+    # For visitors who did no work (no consent, full, wrong device) and are not paid by platforms.
     turned_away_url = models.CharField(max_length=500, blank=True)
     turned_away_code = models.CharField(max_length=60, blank=True)
 
@@ -44,13 +44,13 @@ class Panel(models.Model):
 
 
 class ProlificAccount(models.Model):
-    """A researcher's Prolific account: its API token, and the workspace for new studies.
+    """A researcher's Prolific account: its API token, and the workspace in which to create studies.
 
-    The row outlives its token, because studies on Prolific belong to this account.
+    The row outlives its token, because the studies on Prolific belong to this account.
     """
 
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="prolific_accounts")
-    # ID on Prolific. Empty after the owner's account on this server is erased.
+    # ID on Prolific. Emptied when the owner's account on this server is erased.
     external_id = models.CharField(max_length=40, blank=True)
     token = models.TextField(blank=True)  # encrypted (recruitment/identities.py)
     last_characters = models.CharField(max_length=4, blank=True)
@@ -87,13 +87,13 @@ class ProlificStudy(Row):
     """A study on Prolific for all scenarios, for some of them, or for a part of them.
 
     If participants choose their scenario, there is one Prolific study per scenario. `part` is 0 if
-    one Prolific study contains everything; otherwise 1 is the training step, and 2, 3, ... are
-    parts of the annotation step (recruitment/seats.py). `until` is the last example of a part, or
-    null if it follows from the number of parts.
+    a single Prolific study contains everything; otherwise, 1 is the training step, and 2, 3, ...
+    are parts of the annotation step (recruitment/seats.py). `until` is the last example of a part,
+    or null if it follows from the number of parts.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prolific_studies")
-    # The account that created it, or null for the token in the environment (PROLIFIC_TOKEN).
+    # The account that created it, or null if PROLIFIC_TOKEN in the environment was used.
     account = models.ForeignKey(
         ProlificAccount, null=True, on_delete=models.PROTECT, related_name="studies"
     )
@@ -112,20 +112,20 @@ class ProlificStudy(Row):
     codes = models.JSONField(
         default=dict
     )  # outcome (platform_adapters.OUTCOMES) -> completion code
-    # Signed URLs are available only to certain workspaces.
+    # Only certain workspaces have signed URLs.
     signed = models.BooleanField(default=False)
     signing_keys = models.JSONField(default=dict)  # as published by Prolific (JWKS)
     qualified_group = models.CharField(max_length=40, blank=True)
     blocklist_id = models.CharField(max_length=40, blank=True)
     blocklist_size = models.PositiveIntegerField(default=0)
-    # Locks out other requests until this time while one request creates the study on Prolific, so
+    # While one request creates the study on Prolific, others are locked out until this time, so
     # that it is not created twice if two people press Publish at once.
     creation = models.CharField(max_length=32, blank=True)
     creation_until = models.DateTimeField(null=True)
-    # Why it is paused on Prolific, and whether Handful paused it and may restart it.
+    # Why it was paused on Prolific, and whether Handful paused it and may therefore restart it.
     pause_reason = models.CharField(max_length=200, blank=True)
     paused_here = models.BooleanField(default=False)
-    # The number of submissions that were asked to return and have not, when the first of them will
+    # How many submissions were asked to be returned but have not been, when the first of them will
     # be approved automatically, and how many were approved for people who did no work here.
     returns_open = models.PositiveIntegerField(default=0)
     returns_until = models.DateTimeField(null=True)
@@ -147,7 +147,7 @@ class ProlificStudy(Row):
 
     @property
     def id_there(self) -> str:
-        """Return the ID on Prolific. The study must have been created there."""
+        """Return the ID on Prolific. Call this only once the study has been created there."""
         assert self.external_id is not None
         return self.external_id
 
@@ -155,8 +155,8 @@ class ProlificStudy(Row):
 class Submission(Row):
     """A platform's record of a person's work on one of its studies.
 
-    `key` is a permanent keyed hash of platform and submission. `person` and `reference` are
-    encrypted IDs, which only payers can see and which are deleted after the study's date.
+    `key` is a permanent keyed hash of the platform and submission. `person` and `reference` are
+    encrypted IDs, which only payers can see and which are deleted after the date set in the study.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="submissions")
@@ -178,10 +178,10 @@ class Submission(Row):
     reference = models.TextField(blank=True)
     status = models.CharField(max_length=20, blank=True)
     outcome = models.CharField(max_length=20, blank=True)
-    # Whether the platform confirms that it belongs to this person; null if not yet asked.
+    # Whether the platform confirms that it belongs to this person, or null if not asked yet.
     verified = models.BooleanField(null=True)
     return_requested_at = models.DateTimeField(null=True)
-    # Status before the platform rejected the submission, restored if the rejection is reversed.
+    # Status before the platform rejected the submission, to restore if the rejection is reversed.
     status_before_rejection = models.CharField(max_length=12, blank=True)
     arrived_at = models.DateTimeField(default=timezone.now)
 
@@ -193,10 +193,10 @@ class Submission(Row):
 
 
 class WebhookEvent(models.Model):
-    """An event received from a platform. `tick` processes it.
+    """An event received from a platform, which `tick` processes.
 
-    `event_id` is the request's signature. The ID in its header isn't signed, so a replayed request
-    could carry a different one.
+    `event_id` is the signature of the request. The ID in its header is not signed, so a replayed
+    request could carry a different one.
     """
 
     event_id = models.CharField(max_length=100, unique=True)

@@ -1,4 +1,4 @@
-"""Scenarios: a study's cells, each with its seats."""
+"""Scenarios: the cells of a study, each of which has seats."""
 
 import copy
 from dataclasses import replace
@@ -18,13 +18,13 @@ from tasks.columns import shots_text
 from tasks.models import Example, Task
 from tasks.models.choices import ARM_NAME, CELL_ARMS, Arm, check, unique
 
-# Models are not paid and take no human seats, so this limit can be generous.
+# Models are not paid and do not take seats from humans, so this limit can be generous.
 MODEL_SEATS = 100
 
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
     def in_cells(self) -> "ScenarioQuerySet":
-        """Return scenarios with contexts but no upstream step (among arms, the direct arm)."""
+        """Return scenarios with contexts and without an upstream step (of the arms: direct)."""
         return self.filter(arm__in=CELL_ARMS)
 
 
@@ -35,13 +35,13 @@ class Scenario(models.Model):
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="scenarios")
     shots = models.PositiveIntegerField()
     split_number = models.PositiveIntegerField(null=True)
-    # Whether the study has the same scenario on other splits. If so, the name includes the split.
+    # Whether the study has the same scenario on other splits, in which case the name includes it.
     is_one_of_splits = models.BooleanField(default=False)
     arm = models.CharField(max_length=20, default=Arm.NONE, blank=True)
     seats = models.PositiveIntegerField()
-    # The estimate shown to annotators. Fixed when the study opens.
+    # The estimate shown to annotators, which is fixed when the study opens.
     minutes = models.PositiveIntegerField(null=True)
-    # The only data stored about visitors who decline consent.
+    # The only thing stored about visitors who decline consent.
     declined = models.PositiveIntegerField(default=0)
 
     objects = ScenarioQuerySet.as_manager()
@@ -76,7 +76,7 @@ class Scenario(models.Model):
 
     @cached_property
     def training_examples(self) -> int:
-        """Return the number of training examples. k shots may mean k examples per label."""
+        """Return the number of training examples. k shots may mean k examples of each label."""
         if not self.shots:
             return 0
         return self.task.train_split(self.shots, self.split_number).examples.count()
@@ -128,16 +128,16 @@ class Scenario(models.Model):
 
     @cached_property
     def idle_cutoff(self) -> timedelta:
-        """Return the longest gap between activity signals that counts in full."""
+        """Return the longest gap between activity signals that is counted in full."""
         return timedelta(seconds=self.design.idle_cutoff_seconds)
 
 
 @lru_cache(maxsize=1024)
 def frozen_scenario(pk: int) -> Scenario:
-    """Return a scenario that has a seat, with its task and design, cached in this process.
+    """Return a scenario with its task and design, cached in this process. It must have a seat.
 
-    The scenario, its task and its design are frozen (docs/protocol.md#invariants). The study's
-    other fields can change, so they are reloaded. Copy the scenario before changing it.
+    The scenario, its task and its design are frozen (docs/protocol.md#invariants), but the other
+    fields of the study can change, so they are reloaded. Copy the scenario before changing it.
     """
     scenario = Scenario.objects.select_related("task", "study").get(pk=pk)
     scenario.design = scenario._state.fields_cache.pop("study")
@@ -170,7 +170,7 @@ class UpstreamExample(models.Model):
 
 
 class ArmTaken(models.Model):
-    """The arm that a worker is bound to in a study. It is kept when the worker is deleted."""
+    """The arm to which a worker is bound in a study. It is kept when the worker is deleted."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
     worker_key = models.CharField(max_length=64)
@@ -184,7 +184,7 @@ class ArmTaken(models.Model):
 
 
 class AddedSeats(models.Model):
-    """Seats added after the study opened. `results_seen`: a participant had already completed."""
+    """Seats added after the study opened. `results_seen`: someone had already completed it."""
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="added_seats")
     number = models.PositiveIntegerField()

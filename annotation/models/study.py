@@ -26,7 +26,7 @@ Taking part is voluntary. We store your answers and when you gave them, under a 
 Please work alone, without search engines or AI tools."""
 
 
-# Default values of fields, named so that migrations can import them.
+# Default values of fields, which have names so that migrations can import them.
 new_code = partial(secrets.token_urlsafe, 12)  # for URLs that cannot be guessed: 96 bits
 new_token = partial(secrets.token_urlsafe, 18)  # for secret links: 144 bits
 new_seed = partial(secrets.randbelow, 2**31)
@@ -34,7 +34,7 @@ first_split: partial[list[int]] = partial(list, (1,))
 
 
 class Kind(models.TextChoices):
-    """Kinds of annotators. Different kinds never share a seat or a table cell."""
+    """Kinds of annotators. Different kinds never share a seat or a cell of a table."""
 
     PERSON = "person", "people"
     SIMULATED = "simulated", "simulated annotators"
@@ -57,11 +57,11 @@ class Step(models.TextChoices):
     CHECK = "check", "attention check"
 
 
-# Steps that the screening rule can judge. A participation has at most one of them.
+# Steps that the screening rule can judge. A participation has no more than one of them.
 JUDGED_STEPS = (Step.TRAINING, Step.SCREENING)
-# Steps that show the gold after each answer.
+# Steps that reveal the gold answer after each answer.
 REVEALED = (Step.UPSTREAM, Step.TRAINING)
-# Steps after whose answers the design can ask for confidence. Checks must look like examples.
+# Steps in which the design can ask for confidence. Checks must look just like examples.
 RATED = (Step.TRAINING, Step.ANNOTATION, Step.CHECK)
 
 
@@ -72,7 +72,7 @@ class Role(models.TextChoices):
 
 
 # Rights by role. "see": the study's page and progress. "read": designs, answers and results. "pay":
-# money and identities. "own": change the study and decide about annotators.
+# money and identities. "own": changing the study and deciding about annotators.
 RIGHTS = {
     Role.OWNER: frozenset({"see", "read", "pay", "own"}),
     Role.ANALYST: frozenset({"see", "read"}),
@@ -90,12 +90,12 @@ def money(help_text: str, default: Decimal = Decimal(0)) -> models.DecimalField:
 
 class StudyQuerySet(models.QuerySet["Study"]):
     def covering_test_scores(self) -> "StudyQuerySet":
-        """Return studies whose human test scores are hidden (Study.covers_test_scores)."""
+        """Return studies that still hide human test scores (Study.covers_test_scores)."""
         running = [StudyStatus.OPEN, StudyStatus.PAUSED]
         return self.filter(hide_test_scores=True, rehearsal=False, status__in=running)
 
     def locked(self) -> "StudyQuerySet":
-        """Lock the studies until the transaction ends. This must be the first lock taken.
+        """Lock the studies until the end of the transaction. This must be the first lock taken.
 
         It serialises decisions about seats, money and the study's state. Rows that refer to the
         study can still be inserted.
@@ -103,7 +103,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.select_for_update(no_key=True)
 
     def visible_to(self, user: User, right: str = "see") -> "StudyQuerySet":
-        """Return studies where the user has this right, annotated with `role`."""
+        """Return studies for which the user has this right, annotated with their `role`."""
         member = Member.objects.filter(study=models.OuterRef("pk"), user=user)
         role = models.Case(
             models.When(owner=user, then=models.Value(Role.OWNER)),
@@ -272,7 +272,7 @@ class Study(StudyOptions, Row):
         default=new_seed, help_text="Sets the order of examples and breaks ties between scenarios."
     )
     link_code = models.CharField(max_length=40, unique=True, default=new_code)
-    # Not part of the frozen design: these may change in a running study, and changes are logged.
+    # Not part of the frozen design: these can be changed while the study runs, and are logged.
     open_link_on = models.BooleanField(
         "Anyone can join through the open link",
         default=True,
@@ -287,13 +287,13 @@ class Study(StudyOptions, Row):
         "Many people may start from one IP address, such as a class", default=False,
         help_text="Otherwise, the number of starts from an address within an hour is limited.",
     )  # fmt: skip
-    # IDs, or the study and its answers, are deleted after these days. If null, only manually.
+    # IDs, or the study with its answers, are deleted after these dates. If null, only manually.
     identities_until = models.DateField("delete identities after", null=True, blank=True)
     answers_until = models.DateField("delete the study after", null=True, blank=True)
     manifest_hash = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
-    # Hides the study from the list, without further effects.
+    # Hides the study from the list, but has no other effect.
     archived_at = models.DateTimeField(null=True, blank=True)
 
     if TYPE_CHECKING:
@@ -337,7 +337,7 @@ class Study(StudyOptions, Row):
                 "a_reason_follows_a_question_about_confidence",
                 Q(options__asks_reasons=False) | Q(options__confidence_share__gt=0),
             ),
-            # Languages depend on the message catalogues, so this constraint does not list them.
+            # Languages depend on message catalogues, so this constraint does not list them.
             check("a_study_speaks_a_language", ~Q(interface_language="")),
             check(
                 "a_study_is_hashed_exactly_when_it_is_no_draft",
@@ -373,12 +373,12 @@ class Study(StudyOptions, Row):
 
     @property
     def rights(self) -> frozenset[str]:
-        """Return the rights of the user that was passed to `visible_to`, limited to `scope`."""
+        """Return the rights of the user who was passed to `visible_to`, restricted to `scope`."""
         return RIGHTS[self.role] & self.scope if hasattr(self, "role") else frozenset()
 
     @property
     def manifest(self) -> str:
-        """Return the canonical JSON of the frozen design, or "" for a draft. Runs a query."""
+        """Return the canonical JSON of the frozen design, or "" for a draft. This runs a query."""
         try:
             return self.stored_manifest.text
         except ObjectDoesNotExist:
@@ -390,7 +390,7 @@ class Study(StudyOptions, Row):
 
     @property
     def trained_tasks(self) -> list[Task]:
-        """Return the upstream tasks and the sham task, or [] for an ordinary study."""
+        """Return the upstream tasks and the sham task, or [] if the study is not cross-task."""
         return [*self.upstream_tasks.all(), *filter(None, [self.sham_task])]
 
     @property
@@ -407,12 +407,12 @@ class Study(StudyOptions, Row):
 
     @property
     def covers_test_scores(self) -> bool:
-        """Return whether human test scores are currently hidden, until the study is closed."""
+        """Return whether human test scores are still hidden, until the study is closed."""
         return self.hide_test_scores and self.is_running and not self.rehearsal
 
     @property
     def is_paid(self) -> bool:
-        """Return whether the study promises pay. Any study can have bonuses."""
+        """Return whether the study promises pay. Bonuses are possible in any study."""
         return any((self.hourly_rate, self.base_reward, self.minimum_pay))
 
     @property
@@ -425,7 +425,7 @@ class Study(StudyOptions, Row):
 
 
 class Member(models.Model):
-    """A member of a study's team. The creator (Study.owner) has no row but is always an owner."""
+    """A member of a study's team. The creator (Study.owner) has no row, but is always an owner."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="members")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
@@ -444,7 +444,7 @@ class Member(models.Model):
 
 
 def made_by_an_owner() -> Q:
-    """Return a filter for rows whose `made_by` is active and owns the study."""
+    """Return a filter for rows whose `made_by` is an active owner of the study."""
     owners = Member.objects.filter(user=OuterRef("made_by"), role=Role.OWNER).order_by()
     owners = owners.filter(study=OuterRef("study"))
     return Q(made_by__is_active=True) & (Q(study__owner=F("made_by")) | Q(Exists(owners)))

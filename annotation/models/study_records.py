@@ -1,4 +1,4 @@
-"""Study records outside the design: texts, comments, report answers, comparisons."""
+"""Records about a study that are not part of its design: texts, comments, answers, comparisons."""
 
 from django.contrib.auth.models import User
 from django.db import models
@@ -11,7 +11,7 @@ from tasks.models.choices import check, one_of, unique
 
 
 class StudyManifest(models.Model):
-    """A study's frozen design (not for drafts), in a separate table because it is large."""
+    """A study's frozen design (unless it is a draft), in its own table because it is large."""
 
     study = models.OneToOneField(
         Study, on_delete=models.CASCADE, primary_key=True, related_name="stored_manifest"
@@ -33,14 +33,14 @@ class ConsentText(models.Model):
 
 
 class StudyTombstone(models.Model):
-    """Record of a deleted study: its counts, who deleted it, and when.
+    """Documents the deletion of a study: its counts, who deleted it, and when.
 
-    The study's row remains, with its design, money and counts, but is no longer accessible.
+    The study's row remains, along with its design, money and counts, but is no longer accessible.
     """
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="tombstone")
     manifest_hash = models.CharField(max_length=64)
-    participations = models.JSONField()  # maps statuses to numbers before the deletion
+    participations = models.JSONField()  # maps each status to its count before deletion
     turns_erased = models.PositiveIntegerField()
     answers_erased = models.PositiveIntegerField()
     identities_purged = models.PositiveIntegerField(default=0)
@@ -58,9 +58,9 @@ class GoldOpinion(models.TextChoices):
 
 
 class ExampleComment(models.Model):
-    """A comment on an example in a study. Insert-only (guards.py).
+    """A comment on an example of a study. Insert-only (guards.py).
 
-    It may call the gold wrong or right. The latest such comment counts; scores do not change.
+    It may call the gold answer wrong or right. The latest such comment counts; scores never change.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="comments")
@@ -79,7 +79,7 @@ class ExampleComment(models.Model):
 
 
 class ComparedFile(models.Model):
-    """A prediction file that was compared with annotators when the study closed.
+    """A prediction file that was compared with annotators at the time when the study closed.
 
     The file can no longer be deleted, because Holm's correction includes its comparison.
     """
@@ -93,7 +93,7 @@ class ComparedFile(models.Model):
 
 
 class ReportAnswer(models.Model):
-    """An answer to an item of the report. For `sample`: a table as JSON (monitoring/sample.py)."""
+    """An answer to an item of the report. For `sample`: a JSON table (monitoring/sample.py)."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="report_answers")
     item = models.CharField(max_length=10)
