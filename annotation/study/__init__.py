@@ -1,5 +1,5 @@
-"""A study's design: rules, states from draft to closed, frozen manifest, and team.
+"""A study's design: its rules, states from draft to closed, frozen manifest, and team.
 
-Read design.py first. forms.py, pages.py and api.py change and show a design. The rules
-never read participants' answers.
+Start with design.py. Designs are changed and shown by forms.py, pages.py and api.py. The rules
+never depend on participants' answers.
 """

@@ -147,7 +147,7 @@ class Studies(RowsView):
 
 
 def read_design(body: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any]]:
-    """Set the design on the study. Return it and its tasks, or raise Unprocessable."""
+    """Set the design on the study, and return it with its tasks. Raises Unprocessable."""
     try:
         given = design_file.from_data("body", body)
         tasks = [design_file.task_named(name) for name in given.tasks]
@@ -173,7 +173,7 @@ def save(study: Study, tasks: list[Any], upstream: list[Any], made_from: str | N
 
 @contextmanager
 def api_errors() -> Iterator[None]:
-    """Convert errors from saving a draft to API errors. Nothing is stored in this case."""
+    """Convert errors from saving a draft to API errors, in which case nothing is stored."""
     try:
         with transaction.atomic():
             yield

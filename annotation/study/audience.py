@@ -1,7 +1,7 @@
-"""A design's audience: filters and content warnings on Prolific, and form fields.
+"""The audience of a design: filters and content warnings on Prolific, and form fields.
 
-It is declared before the study opens and frozen with it. Whether Prolific supports a
-country or filter is checked when the study is created there (prolific/audience.py).
+It is declared before the study opens and frozen with it. Whether Prolific supports a country or
+filter is only checked when the study is created there (prolific/audience.py).
 """
 
 import json
@@ -17,7 +17,7 @@ from annotation.web.fields import WholeNumberField
 from tasks.formats import canonical
 from tasks.models import Task
 
-# Maps keys of the audience to a label and the format of the value.
+# Maps each key of an audience to a label and the format of its value.
 FIELDS = {
     "countries": ("Countries of residence", "one per line, as Prolific names them"),
     "languages": ("Fluent languages", "one per line, as Prolific names them"),
@@ -40,7 +40,7 @@ LONGEST_WARNING = 500  # characters
 
 
 def problems(audience: Any) -> list[str]:
-    """Return the errors in an audience, each beginning with the key and a colon."""
+    """Return the errors in an audience, each of which starts with the key and a colon."""
     if not isinstance(audience, dict):
         return ["audience: expected a table."]
     try:
@@ -125,7 +125,7 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip()) and "\0" not in value
 
 
-# The study form's fields, which convert values ----------------------------------------------------
+# Fields of the study form, which convert the values -----------------------------------------------
 
 
 PREFIX = "audience_"
@@ -212,7 +212,7 @@ def as_text(key: str, value: Any) -> Any:
 
 
 def add_warning(study: Study, tasks: Iterable[Task | None]) -> None:
-    """If a draft has no content warning, use those on the cards of its tasks."""
+    """Set the content warning of a draft, if it has none, from the cards of its tasks."""
     texts = sorted({task.card.content_warning or "" for task in tasks if task} - {""})
     if texts and isinstance(study.audience, dict) and not study.audience.get("content_warning"):
         study.audience = study.audience | {"content_warning": " ".join(texts)}

@@ -1,4 +1,4 @@
-"""Uploaded predictions to compare with the annotators in a study.
+"""Uploaded predictions that are compared with a study's annotators.
 
 These are files for its tasks, uploaded by members of its team. Closing the study freezes them as
 the family of comparisons for Holm's correction. Later files are shown separately.
@@ -12,9 +12,9 @@ from tasks.models.choices import CELL_ARMS
 
 
 def files(study: Study) -> PredictionFileQuerySet:
-    """Return the compared files. After closing, later files from other models are included.
+    """Return the compared files. After closing, this includes later files from other models.
 
-    A later run of a model in the family, on the same task and shots, would change that comparison.
+    A later run of a model in the family, on the same task and shots, would change its comparison.
     """
     of_team = _team_files(study).in_cells()
     if study.status != StudyStatus.CLOSED:
@@ -30,17 +30,17 @@ def files(study: Study) -> PredictionFileQuerySet:
 
 
 def supervised(study: Study) -> PredictionFileQuerySet:
-    """Return the fully supervised runs, which are shown next to people but not compared."""
+    """Return the fully supervised runs, which are shown alongside people but not compared."""
     return _team_files(study, is_supervised=True)
 
 
 def arm_files(study: Study) -> PredictionFileQuerySet:
-    """Return the files that name an arm of a cross-task study, for the gains of models."""
+    """Return files that name an arm of a cross-task study, which are used for models' gains."""
     return _team_files(study).exclude(arm="")
 
 
 def for_overlap(study: Study) -> PredictionFileQuerySet:
-    """Return the compared files, plus witnesses, for which only errors are compared."""
+    """Return the compared files and the witnesses, of which only the errors are compared."""
     return files(study) | _team_files(study, witness=True).filter(arm__in=CELL_ARMS)
 
 
@@ -49,13 +49,13 @@ def all_files(study: Study) -> PredictionFileQuerySet:
 
 
 def has_models(study: Study) -> bool:
-    """Return whether predictions are compared with the study or a model took a seat in it."""
+    """Return whether any predictions are compared with the study, or a model took a seat in it."""
     seated = study.participations.filter(kind=Kind.MODEL)
     return Study.objects.filter(Exists(for_overlap(study)) | Exists(seated), pk=study.pk).exists()
 
 
 def family(study: Study) -> PredictionFileQuerySet:
-    """Return the files that Holm's correction covers."""
+    """Return the files covered by Holm's correction."""
     if study.status != StudyStatus.CLOSED:
         return _team_files(study).in_cells()
     frozen = ComparedFile.objects.filter(study=study)
@@ -64,7 +64,7 @@ def family(study: Study) -> PredictionFileQuerySet:
 
 def freeze(study: Study) -> list[str]:
     """Store the family when the study is closed, and return the names of its files."""
-    # Deleting a file waits for this lock, and then finds that the file is compared.
+    # Deleting a file waits for this lock, and then finds out that the file is compared.
     rows = _team_files(study).in_cells().order_by("pk").select_related("model")
     compared = list(rows.select_for_update(no_key=True, of=("self",)))
     ComparedFile.objects.bulk_create(ComparedFile(study=study, file=file) for file in compared)

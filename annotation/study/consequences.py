@@ -1,6 +1,6 @@
-"""Seats, minutes and cost for a design, shown while it is edited and when the study opens.
+"""Seats, minutes and cost of a design, shown while it is edited and when the study opens.
 
-A cell's minutes are the time for its examples (study/minutes.py), not the announced time.
+A cell's minutes are the time required for its examples (study/minutes.py), not the announced time.
 """
 
 from collections import Counter
@@ -13,10 +13,10 @@ from annotation.pay import ledger
 from annotation.study import design, minutes
 from tasks.models import Split, Task
 
-# The end of a warning about leakage. Documents search manifests for it.
+# The end of a warning about leakage, for which documents search the manifest.
 ALSO_IN_TEST = "are also test examples, so their correct answers are revealed before the test."
 
-# Fields of the design that are required for the calculation.
+# Fields of the design on which the calculation depends.
 NEEDED = (
     "tasks", "shots", "splits", "annotators", "tasks_per_worker", "estimated_minutes",
     "task_minutes",
@@ -28,14 +28,14 @@ NEEDED = (
 
 @dataclass(frozen=True)
 class Cell(minutes.Minutes):
-    seats: int  # of the cell that takes these minutes
+    seats: int  # of the cell that takes this many minutes
 
 
 @dataclass(frozen=True)
 class Consequences:
-    """Seats and cost for a design, in cents. `cap` is None if a person's pay is unlimited.
+    """Seats and cost of a design, in cents. `cap` is None if the pay per person is unlimited.
 
-    `suggested_hours` suggests the maximum paid hours if they are missing, otherwise None.
+    `suggested_hours` is a suggestion for the maximum paid hours if they are missing, or None.
     """
 
     cells: list[Cell]
@@ -61,7 +61,7 @@ class Consequences:
 
     @property
     def promised(self) -> str:
-        """Return the minutes that annotators see, such as "20 to 60"."""
+        """Return the minutes that annotators are shown, for example "20 to 60"."""
         return minutes.in_words([cell.announced for cell in self.cells])
 
     @property
@@ -70,7 +70,7 @@ class Consequences:
 
     @property
     def largest_cost(self) -> str:
-        """Return the cost if all seats earn the cap, or "" if pay is unlimited."""
+        """Return the cost if every seat earns the cap, or "" if pay is unlimited."""
         return "" if self.cap is None else self._money(self.cap * self.seats)
 
     @property
@@ -79,7 +79,7 @@ class Consequences:
 
     @property
     def at_once(self) -> int | None:
-        """Return how many annotators the budget covers at once, or None for all seats."""
+        """Return how many annotators the budget covers at the same time, or None for all seats."""
         if not self.cap or self.budget is None:
             return None
         number = ledger.cents(self.budget) // self.cap
@@ -87,7 +87,7 @@ class Consequences:
 
     @property
     def at_once_in_words(self) -> str:
-        """Return a sentence about how the budget limits arrivals, or "" if it covers all seats."""
+        """Explain how the budget limits arrivals, or return "" if it covers all seats."""
         if self.at_once is None:
             return ""
         plural = "" if self.at_once == 1 else "s"
@@ -116,7 +116,7 @@ class Consequences:
 
 
 def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
-    """Return the consequences of a design. Its values must satisfy design.check_design."""
+    """Return the consequences of a design whose values have passed design.check_design."""
     seats: Counter[tuple[int, bool]] = Counter()
     for shots, _split, arm in design.cells(study):
         seats[shots, arm != Arm.QUESTION] += design.seats_in(study, arm)
@@ -178,7 +178,7 @@ def leaks(study: Study, tasks: Sequence[Task]) -> list[str]:
 
 
 def ceilings(tasks: Sequence[Task]) -> list[str]:
-    """Return warnings about tasks with gold that can't be entered, so that S1 can't reach 100."""
+    """Return warnings about tasks whose gold answers can't be entered, so S1 can't reach 100."""
     return [
         f"{task.name}: the highest S1 that an answer can reach is {task.report['ceiling']:.2f},"
         " because some gold answers cannot be highlighted in the text."
@@ -195,7 +195,7 @@ Effect, Criterion = AccessRule.Effect, AccessRule.Criterion
 
 
 def entry_problem(study: Study, effect: str, criterion: str, value: str) -> str:
-    """Return why an entry contradicts another entry or excludes everyone, or ""."""
+    """Return why an entry contradicts another one or excludes everyone, or ""."""
     in_force = list(study.access_rules.filter(ended_at=None, criterion=criterion, value=value))
     if any(rule.effect == effect for rule in in_force):
         return f"The same entry is already in force: {in_force[0]}."
@@ -205,7 +205,7 @@ def entry_problem(study: Study, effect: str, criterion: str, value: str) -> str:
 
 
 def list_problem(study: Study, effect: str, keys: list[str]) -> str:
-    """Return an error if any of these workers (keyed hashes) are on an opposing list, or ""."""
+    """Return an error if any of these workers (keyed hashes) is on an opposing list, or ""."""
     opposite = study.access_rules.filter(ended_at=None, criterion=Criterion.PEOPLE)
     for rule in opposite.exclude(effect=effect):
         number = len(set(rule.listed.values_list("key", flat=True)) & set(keys))
@@ -241,7 +241,7 @@ def _excludes_everyone(study: Study, effect: str, criterion: str, value: str) ->
             return f"no annotator qualified in {value}, which is closed, so no one could take part."
         met = _tasks(source)
         people = f"annotators who qualified in {value}"
-        if len(met) > 1:  # they have seen one of these, but it is unknown which
+        if len(met) > 1:  # they have seen one of these, but it is unclear which one
             return ""
     if tasks and tasks <= met:
         return (

@@ -1,11 +1,11 @@
 """Cross-task studies: does training on other tasks improve performance on an unseen task?
 
-People can't be reset, so each arm has different annotators. *upstream* first trains on the upstream
-tasks, *sham* on as many examples of one neutral task, and *direct* on nothing. Then all arms have
-the same training and test on an unseen task. A design can replace *upstream* with several named
-arms, which differ in their tasks or examples; *sham* is then as long as the longest. Opening the
-study freezes a pool of training examples that share no text with an unseen task or with another
-task in the pool. All upstream arms draw from the same pool.
+People can't be reset, so each arm has different annotators. *upstream* trains on the upstream tasks
+first, *sham* on the same number of examples of one neutral task, and *direct* on nothing. Then all
+arms have the same training and test on an unseen task. A design can replace *upstream* with several
+named arms, which differ in their tasks or examples; *sham* is then as long as the longest of them.
+Opening the study freezes a pool of training examples that share no text with an unseen task or with
+another task in the pool. All upstream arms draw from the same pool.
 """
 
 import hashlib
@@ -25,20 +25,20 @@ from tasks.images import image_in
 from tasks.models import Example, Split, Task
 from tasks.models.choices import ARM_NAME, CELL_ARMS
 
-FEWEST_WORDS = 4  # minimum of a segment that identifies a text; "yes" occurs in many tasks
+FEWEST_WORDS = 4  # minimum length of a segment that identifies a text; "yes" occurs in many tasks
 Refuse = Callable[[str, str], None]
-# The training tasks, by name, and the number of examples of each, by arm
+# Maps each arm to the names of its training tasks, and the number of examples from each.
 Training = dict[str, tuple[list[str], int]]
 
 
 def arms(study: Study) -> list[str]:
-    """Return the names of a study's arms, with the upstream arms first."""
+    """Return the names of a study's arms, starting with the upstream arms."""
     names = [arm["name"] for arm in study.arms] or [str(Arm.UPSTREAM)]
     return [*names, str(Arm.SHAM), str(Arm.DIRECT)] if study.is_cross_task else [str(Arm.NONE)]
 
 
 def training(study: Study, upstream: Sequence[Task] | None = None) -> Training:
-    """Return the training of each arm, in the order of `arms`, or {} for an ordinary study."""
+    """Return the training of each arm, in the order of `arms`, or {} if not a cross-task study."""
     if not study.is_cross_task:
         return {}
     tasks = study.upstream_tasks.all() if upstream is None else upstream
@@ -48,7 +48,7 @@ def training(study: Study, upstream: Sequence[Task] | None = None) -> Training:
 
 
 def training_in(frozen: dict[str, Any]) -> Training:
-    """Return the same, from the `cross_task` entry of a manifest."""
+    """Return the same as `training`, from the `cross_task` entry of a manifest."""
     if "upstream_arms" in frozen:
         return {arm: tuple(frozen["upstream_arms"][arm]) for arm in frozen["arms"]}
     upstream, sham = (
@@ -70,7 +70,7 @@ def _training(
 
 
 def lengths(study: Study) -> dict[str, int]:
-    """Return the number of examples in the upstream step, by arm. {} for an ordinary study."""
+    """Map arms to the number of examples in the upstream step, or {} if not a cross-task study."""
     return {arm: len(tasks) * examples for arm, (tasks, examples) in training(study).items()}
 
 
@@ -111,7 +111,7 @@ def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse:
 def _check_names(
     study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse
 ) -> None:
-    """Reject tasks with two roles, even in different versions."""
+    """Reject tasks used in two roles, even if in different versions."""
     unseen, trained = {task.name for task in tasks}, [task.name for task in upstream]
     for name in sorted({name for name in trained if trained.count(name) > 1}):
         refuse("upstream_tasks", f"{name} is chosen twice.")
@@ -122,14 +122,14 @@ def _check_names(
 
 
 def _arms_are_right(study: Study, upstream: Sequence[Task], refuse: Refuse) -> bool:
-    """Reject arms with unsuitable names, tasks or numbers. Return whether all are valid."""
+    """Reject arms with unsuitable names, tasks or numbers, and return whether all are valid."""
     problems, names = [], [task.name for task in upstream]
     arm_names = [arm["name"] for arm in study.arms]
     for arm in study.arms:
         name, trains = arm["name"], arm.get("tasks") or names
         if not re.match(ARM_NAME, name):
             problems.append(f"{name!r}: use up to 20 lower-case letters, digits, dots and hyphens.")
-        if name in (*Step.values, *Arm.values):  # steps are also named in exports
+        if name in (*Step.values, *Arm.values):  # exports also contain names of steps
             problems.append(f"{name} is the name of a step or of another arm.")
         if arm_names.count(name) > 1:
             problems.append(f"{name} is named twice.")
@@ -171,7 +171,7 @@ def _check_partition(
 
 
 def left_out(study: Study) -> str:
-    """Return a sentence about the tasks in the partition that are excluded, or ""."""
+    """Return a sentence about excluded tasks of the partition, or ""."""
     if not study.partition:
         return ""
     used = (
@@ -190,7 +190,7 @@ def _why_outside(name: str, offered: catalogue.Partition, field: str) -> str:
 
 
 def _demand(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task, int]]:
-    """Yield (arm of the pool, task, largest number of its examples per person)."""
+    """Yield (arm of the pool, task, largest number of its examples that anyone sees)."""
     by_arm = training(study, upstream)
     sham = by_arm.pop(Arm.SHAM)
     for task in sorted(upstream, key=lambda task: task.name):
@@ -203,13 +203,13 @@ def _demand(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task,
 
 
 def texts_of(context: Iterable[str]) -> set[str]:
-    """Return hashes of the images and long segments, or else of the whole context."""
+    """Return hashes of the images and long segments or, if there are none, of the whole context."""
     long = [s.strip() for s in context if len(s.split()) >= FEWEST_WORDS or image_in(s)]
     return {hashlib.sha256(text.encode()).hexdigest() for text in long or ["\n".join(context)]}
 
 
 def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
-    """Return hashes of all text in the test and training files of the unseen tasks."""
+    """Return hashes of all texts in the test and training files of the unseen tasks."""
     rows = Example.objects.filter(split__task__in=[task.pk for task in tasks])
     return {
         text for context in rows.values_list("context", flat=True) for text in texts_of(context)
@@ -217,10 +217,10 @@ def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
 
 
 def _pool(task: Task, number: int, used: set[str]) -> list[Example]:
-    """Return a task's training examples that share no text with `used` or each other.
+    """Return a task's training examples that share no text with `used` or with each other.
 
-    They come, in file order, from the smallest training file with enough of them, followed by its
-    development file, or else from the largest. The paper trains upstream on both files.
+    They are taken, in file order, from the smallest training file with enough of them, followed by
+    its development file, or else from the largest. The paper trains upstream on both files.
     """
     pool: list[Example] = []
     trained = Example.objects.filter(split__task=task, split__kind__in=["train", "dev"])
@@ -242,11 +242,11 @@ def _pool(task: Task, number: int, used: set[str]) -> list[Example]:
 
 
 class PoolError(ValueError):
-    """Raised if an arm has too few examples. The message is shown to users."""
+    """Raised if an arm has too few examples. Users see the message."""
 
 
 def freeze(study: Study) -> None:
-    """Store each arm's training pool. A text occurs in only one task. Raises PoolError."""
+    """Store the training pool of each arm. Texts occur in only one task. Raises PoolError."""
     if not study.is_cross_task:
         return
     for arm, task, number, pool in _unfrozen(study):
@@ -262,7 +262,7 @@ def freeze(study: Study) -> None:
 
 
 def _unfrozen(study: Study) -> Iterator[tuple[str, Task, int, list[Example]]]:
-    """Yield (arm, task, number of its examples per person, pool), as frozen on opening."""
+    """Yield (arm, task, number of examples per person, pool), as frozen on opening."""
     used = _texts_of_unseen(study, list(study.tasks.all()))
     for arm, task, number in _demand(study, list(study.upstream_tasks.all())):
         pool = _pool(task, number, used)
@@ -271,21 +271,21 @@ def _unfrozen(study: Study) -> Iterator[tuple[str, Task, int, list[Example]]]:
 
 
 def manifest(study: Study) -> dict[str, Any] | None:
-    """Return the additional entries in a cross-task study's manifest, or None."""
+    """Return the additional manifest entries of a cross-task study, or None for other studies."""
     if not study.is_cross_task:
         return None
     return {
         "partition": study.partition,
         "upstream_examples": study.upstream_examples,
         "arms": arms(study),
-        # The tasks of each arm and the examples of each of them
+        # The tasks of each arm, and how many examples of each of them.
         **({"upstream_arms": training(study)} if study.arms else {}),
         "pools": [_pool_of(rows) for rows in pools(study).values()],
     }
 
 
 def pools(study: Study) -> dict[tuple[str, str], list[UpstreamExample]]:
-    """Return the frozen pools in order by (upstream or sham, task name), sorted by both."""
+    """Return the frozen pools by (upstream or sham, task name), sorted by both."""
     rows: QuerySet[UpstreamExample] = study.upstream_pool.select_related("task", "example")
     ordered = rows.order_by("arm", "task__name", "position")
     return grouped(((row.arm, row.task.name), row) for row in ordered)
@@ -304,14 +304,14 @@ def _pool_of(rows: list[UpstreamExample]) -> dict[str, Any]:
     }
 
 
-# One participation's training ---------------------------------------------------------------------
+# The training of a single participation ----------------------------------------------------------
 
 
 def draw(participation: Participation) -> list[int]:
     """Return the keys of a participation's examples in the upstream step, in order.
 
-    Returns [] for arms without such a step. Tasks are in random order, each with the arm's number
-    of examples. The draw depends on the study's seed and the pseudonym, so it can be reproduced.
+    Returns [] for arms without such a step. Tasks are in random order, each with as many examples
+    as the arm has. The draw depends on the study's seed and the pseudonym, so it can be reproduced.
     """
     scenario, study = participation.scenario, participation.study
     tasks, examples = training(study).get(scenario.arm, ([], 0))
@@ -321,7 +321,7 @@ def draw(participation: Participation) -> list[int]:
 
 
 def order_of(pools: dict[str, list[int]], number: int, seed: str) -> list[int]:
-    """Draw an order: shuffle the tasks (given by name), then sample from each task's pool."""
+    """Draw an order: shuffle the tasks (given by name), then sample from the pool of each task."""
     rng = random.Random(seed)
     names = list(pools)
     rng.shuffle(names)
@@ -329,7 +329,7 @@ def order_of(pools: dict[str, list[int]], number: int, seed: str) -> list[int]:
 
 
 def samples(study: Study, arm: str) -> list[Example]:
-    """Return the examples for a single person from the start of each pool, for a preview."""
+    """Return the examples for one person, from the start of each pool. Used in previews."""
     tasks, number = training(study).get(arm, ([], 0))
     if not tasks:
         return []
@@ -344,5 +344,5 @@ def length(study: Study, arm: str) -> int:
 
 
 def trained_first(study: Study) -> list[Task]:
-    """Return the upstream tasks and the sham task, by name, or [] for an ordinary study."""
+    """Return the upstream tasks and the sham task by name, or [] if not a cross-task study."""
     return sorted(study.trained_tasks, key=lambda task: task.name) if study.is_cross_task else []

@@ -1,8 +1,8 @@
-"""Rules for designs, their scenarios, and saving drafts.
+"""The rules for designs, their scenarios, and saving drafts.
 
-Saving a draft creates its scenarios again. Opening (study/lifecycle.py) writes the manifest (the
+Saving a draft recreates its scenarios. Opening (study/lifecycle.py) writes the manifest (the
 canonical JSON of everything that determines what annotators see and what is analysed) and its hash.
-Pausing and closing are not part of the design and do not change either of them.
+Pausing and closing are not part of the design, so they change neither.
 """
 
 import copy
@@ -25,25 +25,25 @@ from annotation.study.design_file import FORM_FIELDS, LISTS
 from tasks.metrics import METRICS
 from tasks.models import Example, Split, Task
 
-LONGEST_CONSENT = 20_000  # characters; some Markdown takes quadratic time
+LONGEST_CONSENT = 20_000  # characters, because some Markdown takes quadratic time
 ONE_LINE = ("title", "ethics_contact")  # used in email subjects, headers and cells
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-SUGGESTED_TIMES = 3  # the suggested cap per person, as a multiple of the estimate
+SUGGESTED_TIMES = 3  # the suggested cap per person, as a multiple of the estimated time
 
 
 class DesignError(Exception):
-    """Raised if the study doesn't allow this change now. The message is shown to users."""
+    """Raised if the study doesn't allow this change now. Users see the message."""
 
 
 class StaleDesign(DesignError):
-    """Raised if another user has saved the draft since the form was loaded."""
+    """Raised if another user has saved the draft since this form was loaded."""
 
 
 LEAKAGE = "Open the study although training examples are in the test set"
 
 
 def values(study: Study) -> dict[str, Any]:
-    """Return a draft's values by form field. Tasks are names with versions."""
+    """Return a draft's values by form field, with tasks as names that include the version."""
     fields = {name: getattr(study, name) for name in FORM_FIELDS if name not in LISTS}
     lists = {
         name: [str(task) for task in getattr(study, name).order_by("name", "version")]
@@ -55,14 +55,14 @@ def values(study: Study) -> dict[str, Any]:
 
 
 def version(study: Study) -> str:
-    """Return hashes of the stored draft's fields, joined. Equal drafts have equal versions."""
+    """Return the joined hashes of the stored draft's fields. Equal drafts have equal versions."""
     stored = values(study)
     marks = [hashlib.sha256(str(stored[name]).encode()).hexdigest()[:8] for name in FORM_FIELDS]
     return "-".join(marks) if study.pk else ""
 
 
 def changed(old: str, new: str) -> list[str]:
-    """Return the fields that differ between two versions, or all if a version is invalid."""
+    """Return the fields that differ between two versions, or all if either version is invalid."""
     first, second = old.split("-"), new.split("-")
     if len(first) != len(second):
         return list(FORM_FIELDS)
@@ -72,9 +72,9 @@ def changed(old: str, new: str) -> list[str]:
 def check_design(
     study: Study, tasks: Sequence[Task], upstream: Sequence[Task] = (), *, is_stored: bool = False
 ) -> None:
-    """Raise ValidationError, with reasons by field, if a rule is violated.
+    """Raise ValidationError, with reasons by field, if any rule is violated.
 
-    A stored row satisfies its constraints, each of which takes a query to validate.
+    A stored row is known to satisfy its constraints, which would take one query each to validate.
     """
     errors: dict[str, list[str]] = {}
     try:
@@ -166,7 +166,7 @@ def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def _checked_splits(study: Study, refuse: Any) -> list[int]:
-    """Return the design's training splits, or [] if they are invalid."""
+    """Return the training splits of the design, or [] if they are invalid."""
     splits = study.splits
     if not isinstance(splits, list) or not splits:
         refuse("splits", "Choose at least one training split.")
@@ -310,7 +310,7 @@ def suggested_hours(study: Study, tasks: Sequence[Task]) -> Decimal:
     """Return three times the longest estimate, in hours with one decimal place."""
     try:
         longest = minutes.longest(study, tasks)
-    except minutes.MinutesError:  # shown at its field
+    except minutes.MinutesError:  # reported at its own field
         longest = study.estimated_minutes or 0
     hours = Decimal(SUGGESTED_TIMES * longest) / 60
     return max(hours.quantize(Decimal("0.1"), ROUND_CEILING), Decimal("0.1"))
@@ -341,7 +341,7 @@ def seats_in(study: Study, arm: str) -> int:
 
 
 def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
-    """Set the suggested cap and budget for a paid draft if they are empty."""
+    """Set the suggested cap and budget in a paid draft, if they are empty."""
     if study.hourly_rate and study.max_paid_hours is None:
         study.max_paid_hours = suggested_hours(study, tasks)
     if study.budget is None:
@@ -381,17 +381,17 @@ def missing(study: Study) -> list[str]:
 def save_draft(
     study: Study, tasks: Sequence[Task], made_from: str | None = None, upstream: Sequence[Task] = ()
 ) -> None:
-    """Check and save a draft with its scenarios.
+    """Check a draft, and save it with its scenarios.
 
-    `made_from` is the `version` of the draft that was edited. Raises ValidationError with errors
-    by field, DesignError if the study is now frozen, and StaleDesign if the draft has changed.
+    `made_from` is the `version` of the draft that was edited. Raises ValidationError with errors by
+    field, DesignError if the study is frozen by now, and StaleDesign if the draft has changed.
     """
     audience.add_warning(study, [*tasks, *upstream, study.sham_task])
     check_design(study, tasks, upstream)
     with transaction.atomic():
         stored = None
         if study.pk:
-            # Another user may be opening the study now, and frozen values must not change.
+            # Another user may be opening the study right now, and frozen values must not change.
             stored = Study.objects.locked().get(pk=study.pk)
             if not stored.is_draft:
                 raise DesignError(f"The study is {stored.status}, so its design is frozen.")
@@ -421,7 +421,7 @@ def save_draft(
 
 
 def _log(study: Study, previous: dict[str, Any] | None) -> None:
-    """Log the old and new values of changed fields, or all values for a new draft."""
+    """Log the old and new values of changed fields, or all values of a new draft."""
     current = values(study)
     names = [name for name in current if previous is None or previous[name] != current[name]]
     if not names:

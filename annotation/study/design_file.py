@@ -1,7 +1,7 @@
-"""A design as a TOML file or JSON object, with the manifest keys that a researcher sets.
+"""A design as a TOML file or JSON object, using the keys of the manifest that researchers set.
 
-`tasks` are names ("MNLI", or "MNLI@2" for a version), or tables with `name` and `version` as in
-the manifest. The same applies to `upstream_tasks` and `sham_task` in [cross_task]. `shots`,
+`tasks` are names ("MNLI", or "MNLI@2" for a version), or tables with `name` and `version` as in the
+manifest. The same applies to `upstream_tasks` and `sham_task` in [cross_task]. `shots`,
 `annotators` and `splits` replace the manifest's scenarios, which are derived from them. An empty
 string clears a field that may be empty in the form.
 """
@@ -19,7 +19,7 @@ from annotation.models import Study
 from annotation.web.fields import read_amount
 from tasks.models import Task
 
-# Maps form headings to design fields, for the form, file, API, manifest and versions.
+# Maps form headings to fields of the design, for the form, file, API, manifest and versions.
 GROUPS: dict[str, list[str]] = {
     "Tasks and examples": [
         "title", "name", "tasks", "shots", "splits", "accepts_leakage", "annotators", "rehearsal",
@@ -52,8 +52,8 @@ GROUPS: dict[str, list[str]] = {
     "Cross-task study": ["upstream_tasks", "upstream_examples", "arms", "sham_task", "partition"],
 }  # fmt: skip
 FORM_FIELDS = tuple(name for names in GROUPS.values() for name in names)
-LISTS = ("tasks", "upstream_tasks")  # lists of tasks, stored in separate tables
-# Maps keys of tables in the file to fields of Study. The names are used everywhere else.
+LISTS = ("tasks", "upstream_tasks")  # lists of tasks, which are stored in separate tables
+# Maps table keys in the file to fields of Study, which are named by field everywhere else.
 TABLES = {
     "pay": {
         name: name
@@ -71,12 +71,12 @@ TABLE_FIELDS = {
     f"{table}.{key}": field for table, keys in TABLES.items() for key, field in keys.items()
 }
 TASK_FIELDS = {*LISTS, "sham_task"}
-# Maps keys in the file (and the manifest, except for the three above) to fields of Study.
+# Maps keys in the file (and, except for the three above, in the manifest) to fields of Study.
 FIELDS = {
     name: name for name in FORM_FIELDS if name not in {*TABLE_FIELDS.values(), *TASK_FIELDS}
 } | TABLE_FIELDS
-NAMING = ("cross_task.upstream_tasks", "cross_task.sham_task")  # these also name tasks
-# Types and description of each kind of field. In Python, bool is an int.
+NAMING = ("cross_task.upstream_tasks", "cross_task.sham_task")  # these also contain task names
+# Accepted types, and how to describe them, for each kind of field. In Python, bool is an int.
 WRITTEN: dict[type[models.Field], tuple[tuple[type, ...], str]] = {
     models.BooleanField: ((bool,), "true or false"),
     models.IntegerField: ((int,), "a whole number"),
@@ -94,7 +94,7 @@ class DesignFileError(ValueError):
 
 @dataclass(frozen=True)
 class DesignFile:
-    """The fields and tasks in a file. `upstream` and `sham` are for cross-task studies only."""
+    """The fields and tasks in a file. Only cross-task studies have `upstream` and `sham`."""
 
     path: str
     fields: dict[str, Any]
@@ -111,7 +111,7 @@ def key_of(field: str) -> str:
 
 
 def read(path: Path) -> DesignFile:
-    """Read a design file, without checking the design rules. Raises DesignFileError."""
+    """Read a design file without checking the rules for designs. Raises DesignFileError."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -123,12 +123,12 @@ def from_toml(path: str, text: str) -> dict[str, Any]:
     """Parse TOML. Raises DesignFileError."""
     try:
         return tomllib.loads(text)
-    except (RecursionError, ValueError) as error:  # also raised for an overlong number
+    except (RecursionError, ValueError) as error:  # an overlong number also raises this
         raise DesignFileError(f"{path}: not valid TOML: {error}") from None
 
 
 def from_data(path: str, data: dict[str, Any]) -> DesignFile:
-    """Convert keys and values. Error messages begin with `path`. Raises DesignFileError."""
+    """Convert keys and values. Error messages start with `path`. Raises DesignFileError."""
     fields, tasks, upstream, sham = {}, [], [], ""
     for key, value in _keys(path, data):
         if key == "tasks":
@@ -146,9 +146,9 @@ def from_data(path: str, data: dict[str, Any]) -> DesignFile:
 
 
 def task_named(name: str) -> Task:
-    """Return the newest unarchived version, or that in NAME@VERSION. Raises DesignFileError."""
+    """Return the newest unarchived version, or the one in NAME@VERSION. Raises DesignFileError."""
     base, _at, version = name.partition("@")
-    # PostgreSQL refuses U+0000 in queries, but multipart fields and TOML may contain it.
+    # PostgreSQL rejects U+0000 in queries, but multipart fields and TOML may contain it.
     versions = Task.objects.none() if "\0" in name else Task.objects.filter(name=base)
     if _at:
         is_number = version.isascii() and version.isdecimal() and len(version) < 9
@@ -168,7 +168,7 @@ def task_named(name: str) -> Task:
 
 
 def as_data(study: Study) -> dict[str, Any]:
-    """Return a study's design by key, in the format that `from_data` reads."""
+    """Return the design of a study by key, in the format that `from_data` reads."""
     data: dict[str, Any] = {"tasks": [_name(task) for task in study.tasks.order_by("name")]}
     for key, field in FIELDS.items():
         table, _dot, inner = key.rpartition(".")
@@ -191,7 +191,7 @@ def _name(task: Task) -> str:
 
 
 def _keys(path: str, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield keys and values, with the table's name as a prefix of the key."""
+    """Yield keys and values, prefixing the keys with the name of their table."""
     for key, value in data.items():
         if key not in TABLES:
             yield key, value
@@ -208,7 +208,7 @@ def _tasks(path: str, key: str, value: Any) -> list[str]:
 
 
 def _task(path: str, key: str, task: Any) -> str:
-    """Return NAME or NAME@VERSION for a name or a table. Raises DesignFileError."""
+    """Convert a name or table to NAME or NAME@VERSION. Raises DesignFileError."""
     if isinstance(task, str):
         return task
     if isinstance(task, dict) and isinstance(task.get("name"), str):
@@ -236,7 +236,7 @@ def _arms(path: str, arms: Any) -> list[dict[str, Any]]:
 
 
 def _value(path: str, key: str, value: Any) -> Any:
-    """Convert a value to its field's type. Raises DesignFileError."""
+    """Convert a value to the type of its field. Raises DesignFileError."""
     field = Study.design_field(FIELDS[key])
     if value in ("", None) and field.null:  # TOML has no null
         return None
@@ -244,7 +244,7 @@ def _value(path: str, key: str, value: Any) -> Any:
     expected = "a list of names" if key == "metrics" else expected
     if key == "arms":
         return _arms(path, value)
-    if key == "audience":  # its keys are checked with the design
+    if key == "audience":  # its keys are checked along with the design
         types, expected = (dict,), "a table, [audience]"
     right = isinstance(value, types) and (bool in types or not isinstance(value, bool))
     if right and list in types:

@@ -1,4 +1,4 @@
-"""The study form. It cleans and converts values; design.py contains the rules."""
+"""The study form, which cleans and converts values. The rules are in design.py."""
 
 import re
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ def partitions() -> list[tuple[str, str]]:
 
 
 def form_field(field: Any, **kwargs: Any) -> Any:
-    """Return the form field for a model field. Numbers have ASCII digits."""
+    """Return the form field for a model field. Numbers are written in ASCII digits."""
     if isinstance(field, IntegerField | DecimalField):
         kwargs["form_class"] = AmountField if isinstance(field, DecimalField) else WholeNumberField
     return field.formfield(**kwargs)
@@ -81,7 +81,7 @@ _MAIN = tuple(name for title in UNFOLDED for name in design_file.GROUPS[title])
 
 @dataclass(frozen=True)
 class Section:
-    """Fields under a collapsible heading. `changed` states what is set, while it is folded."""
+    """Fields under a collapsible heading. While it is collapsed, `changed` says what is set."""
 
     title: str
     fields: list[forms.BoundField]
@@ -90,7 +90,7 @@ class Section:
 
 
 class StudyForm(forms.ModelForm, audience.AudienceForm):
-    """Form for everything that opening freezes. `version` detects a draft changed by others."""
+    """The form for everything that opening freezes. `version` reveals changes made by others."""
 
     tasks = RowsField(
         Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False,
@@ -137,7 +137,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         self.initial["splits"] = " ".join(map(str, self.instance.splits))
         self.initial["version"] = design.version(self.instance)
         self.initial.update(audience.initial(self.instance.audience))
-        # The same tasks as above. Without the prefix, two fields would have the same labels.
+        # These are the same tasks as above. Without a prefix, labels would occur twice.
         row_field(self, "upstream_tasks").label_from_instance = (  # type: ignore[method-assign]  # as Django documents
             lambda obj: f"Upstream: {self._task_label(obj)}"
         )
@@ -147,14 +147,14 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         return [self._section(title, names) for title, names in design_file.GROUPS.items()]
 
     def _section(self, title: str, names: list[str]) -> Section:
-        # This checkbox is needed only if data leak.
+        # This checkbox is only needed if data leak.
         unasked = set() if self.leaks() else {"accepts_leakage"}
         fields = [self[name] for name in _on_page(names) if name not in unasked]
         is_open = title in UNFOLDED or any(field.errors for field in fields)
         return Section(title, fields, is_open, [*map(self._stated, filter(self._is_shown, fields))])
 
     def _is_shown(self, field: forms.BoundField) -> bool:
-        """Return whether a value of the first sections is set, or another is not the default."""
+        """Return whether a field of the first sections is set, or any other is not the default."""
         if field.name in ("title", "name", "seed"):  # the heading has the names; a seed is random
             return False
         if field.name in (*_MAIN, *design_file.LISTS, *audience.NAMES):
@@ -170,7 +170,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
     @cached_property
     def consequences(self) -> Consequences | None:
-        """Return the consequences of the values, or None if required values are invalid."""
+        """Return the consequences of the values, or None if any required value is invalid."""
         if not self.is_bound:
             return consequences.for_study(self.instance) if self.instance.pk else None
         if self.lacking():
@@ -210,7 +210,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
             return [] if self.instance.pk else [self["tasks"], self["shots"]]
         names = [name for name in self.errors if name in consequences.NEEDED]
         if not names and self.instance.is_cross_task and not self.instance.pk:
-            names = ["upstream_tasks"]  # known only for a stored draft
+            names = ["upstream_tasks"]  # only known for a stored draft
         return [self[name] for name in names]
 
     def _selectable(self) -> QuerySet[Task]:
@@ -275,14 +275,14 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
                     self.add_error(field if field in self.fields else None, messages)
 
     def save(self, commit: bool = True) -> Study:
-        """Save the draft. Raises DesignError if frozen, StaleDesign if another user saved it."""
+        """Save the draft. Raises DesignError if frozen, or StaleDesign if another user saved it."""
         tasks, upstream = (list(self.cleaned_data[name]) for name in design_file.LISTS)
         version = self.cleaned_data["version"]
         design.save_draft(self.instance, tasks, made_from=version, upstream=upstream)
         return self.instance
 
     def overtake(self, stored: Study) -> list[tuple[forms.BoundField, str]]:
-        """Return fields that changed in the `stored` draft since the form was loaded, with values.
+        """Return the fields that have since changed in the `stored` draft, with their values.
 
         The user's values remain in the form, and its version becomes that of the stored draft, so
         that saving again overwrites it.
@@ -301,7 +301,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
 
 
 def _on_page(names: list[str]) -> list[str]:
-    """Return the names of form fields for these design fields. The audience has one per key."""
+    """Return the form fields for these design fields. The audience has one field per key."""
     return [field for name in names for field in (audience.NAMES if name == "audience" else [name])]
 
 

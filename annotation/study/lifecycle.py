@@ -1,7 +1,7 @@
 """A study's states (draft, open, paused, closed), cloning, and changes to running studies.
 
 Opening freezes the design and its hash. Pausing, additional seats, a larger budget and the switches
-aren't part of the design, and are recorded in the audit log.
+are not part of the design; they are recorded in the audit log.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from annotation.study.manifest import build_manifest
 from tasks.clock import database_now
 from tasks.formats import canonical
 
-# Warning about the effect of seats that are added when results are known.
+# Warns about the effect of adding seats once results are known.
 AFTER_RESULTS = (
     "An annotator has completed the study, so results are visible. Adding annotators until a"
     " result fits makes p-values too small and confidence intervals too narrow. If you confirm,"
@@ -32,7 +32,7 @@ AFTER_RESULTS = (
 
 
 class ResultsSeen(DesignError):
-    """Raised if seats would be added after a completion without confirmation."""
+    """Raised if seats are to be added after a completion, unless this is confirmed."""
 
 
 # Maps researchers' actions to (allowed statuses, new status, label, log entry).
@@ -46,7 +46,7 @@ TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str, str]] = {
 
 
 def allowed_actions(study: Study) -> list[tuple[str, str]]:
-    """Return (action, label) for the actions that are currently allowed."""
+    """Return (action, label) for each action that is currently allowed."""
     has_seats = study.allocations.exists() or study.participations.exists()
     return [
         (action, label)
@@ -60,8 +60,8 @@ def change_status(
 ) -> None:
     """Open, pause, reopen or close a study, or return it to draft. Updates `study`.
 
-    `agreed` is the sum that a person confirmed before opening (Consequences.sum_in_words). It is
-    None for programs and rehearsals, which aren't asked. Raises DesignError if the study doesn't
+    `agreed` is the amount that a person confirmed before opening (Consequences.sum_in_words), or
+    None for programs and rehearsals, which are not asked. Raises DesignError if the study doesn't
     allow the action now, and PermissionDenied if the budget is above this user's limit.
     """
     if action not in TRANSITIONS:
@@ -69,7 +69,7 @@ def change_status(
     sources, target, label, event = TRANSITIONS[action]
     previous = {"status": study.status}
     with transaction.atomic():
-        # Serialise two clicks on Open, and a participant's Start during "Back to draft".
+        # Serialise two clicks on Open, and a participant's Start with a click on "Back to draft".
         locked = Study.objects.locked().get(pk=study.pk)
         if locked.status not in sources:
             raise DesignError(f"“{label}” is not possible: the study is {locked.status}.")
@@ -84,7 +84,7 @@ def change_status(
             current["compared_files"] = compared_files.freeze(locked)
         locked.status = target
         locked.save()
-        if action == "draft":  # the guards allow deleting only a draft's manifest
+        if action == "draft":  # the guards only allow deleting a draft's manifest
             StudyManifest.objects.filter(study=locked).delete()
         locked.events.create(
             what=event, by=by, at=database_now(),
@@ -94,16 +94,16 @@ def change_status(
 
 
 def _thaw(study: Study) -> None:
-    """Undo freezing. Raises DesignError if a seat was taken."""
+    """Undo the freezing of a design. Raises DesignError if any seat was taken."""
     if study.allocations.exists() or study.participations.exists():
         raise DesignError("An annotator has taken a seat, so the design remains frozen.")
-    study.upstream_pool.all().delete()  # opening creates it again
+    study.upstream_pool.all().delete()  # opening will create it again
     study.manifest_hash = ""
     study.opened_at = None
 
 
 def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
-    """Check the design a final time, and store its manifest, hash and consent text."""
+    """Check the design one last time, and store its manifest, hash and consent text."""
     budget.check_limit(study, by)
     lacks = missing(study)
     if lacks:
@@ -118,7 +118,7 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
         raise DesignError(" ".join(error.messages)) from None
     except cross_task.PoolError as error:
         raise DesignError(str(error)) from None
-    minutes.store(study)  # a pilot may have progressed since the draft was saved
+    minutes.store(study)  # a pilot may have made progress since the draft was saved
     manifest = canonical(build_manifest(study))
     StudyManifest.objects.create(study=study, text=manifest.decode())
     study.manifest_hash = hashlib.sha256(manifest).hexdigest()
@@ -130,7 +130,7 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
 
 
 def _check_sum(study: Study, agreed: str) -> None:
-    """Raise DesignError unless the user confirmed the current sum."""
+    """Raise DesignError unless the user confirmed the current amount."""
     now = consequences.for_study(study).sum_in_words
     if not agreed:
         raise DesignError(f"Confirm the amount before you open the study: {now}.")
@@ -157,9 +157,9 @@ def can_be_deleted(study: Study) -> bool:
 
 
 def delete_draft(study: Study) -> None:
-    """Delete a draft. Raises DesignError if it is not a draft, or had participants."""
+    """Delete a draft. Raises DesignError if it is not a draft or has had participants."""
     with transaction.atomic():
-        # Another user may be opening the study now.
+        # Another user may be opening the study right now.
         locked = Study.objects.locked().get(pk=study.pk)
         if not can_be_deleted(locked):
             raise DesignError(
@@ -174,7 +174,7 @@ def delete_draft(study: Study) -> None:
             raise DesignError(problem) from None
 
 
-# Switches of a running study, which are not part of its frozen design.
+# Switches for a running study, which are not part of its frozen design.
 SWITCHES = ("open_link_on", "shared_computers", "shared_address")
 
 
@@ -193,23 +193,23 @@ def switch(study: Study, values: dict[str, bool], by: User) -> None:
 
 
 def has_results(study: Study) -> bool:
-    """Return whether a person has completed, so results (unless hidden) may have been seen."""
+    """Return whether a person has completed the study, so results may have been seen already."""
     if study.covers_test_scores:
         return False
     return study.participations.filter(status=Status.COMPLETED, kind=Kind.PERSON).exists()
 
 
 def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False) -> None:
-    """Add seats to a scenario in an open or paused study. Logged; the design doesn't change.
+    """Add seats to a scenario of an open or paused study. Logged; the design stays the same.
 
-    If there are results, this must be `confirmed`, and every table mentions this. Raises
+    If there are already results, this must be `confirmed`, and every table will mention it. Raises
     DesignError, and PermissionDenied for users who may not spend if the study is on Prolific,
-    because the next sync buys places for the seats.
+    because the next sync buys places for these seats.
     """
     if not 1 <= number <= 1000:
         raise DesignError("Enter a number of seats from 1 to 1000.")
     with transaction.atomic():
-        # Seats are assigned under the study's lock.
+        # Seats are assigned while holding the study's lock.
         study = Study.objects.locked().get(pk=scenario.study_id)
         if not study.is_running:
             raise DesignError(f"The study is {study.status}, so its seats cannot be changed.")
@@ -253,7 +253,7 @@ def raise_budget(study: Study, amount: Decimal, by: User) -> None:
         )
 
 
-LONGEST = 60  # characters in a name
+LONGEST = 60  # characters of a name
 
 
 def with_ending(source: Study, ending: str) -> str:
@@ -261,7 +261,7 @@ def with_ending(source: Study, ending: str) -> str:
 
 
 def free_name(source: Study, ending: str) -> str:
-    """Return NAME-ENDING, followed by a number if the name is taken."""
+    """Return NAME-ENDING, with a number appended if that name is taken."""
     name, number = with_ending(source, ending), 1
     while Study.objects.filter(name=name).exists():
         number += 1
@@ -270,13 +270,13 @@ def free_name(source: Study, ending: str) -> str:
 
 
 def copied(source: Study, owner: User) -> Study:
-    """Return an unsaved draft for the owner with the design of `source`, without its tasks."""
+    """Return an unsaved draft with the design of `source`, except for its tasks."""
     fields = {f: getattr(source, f) for f in FORM_FIELDS if f not in LISTS}
     return Study(owner=owner, **fields)
 
 
 def clone(source: Study, owner: User, changes: Mapping[str, Any]) -> Study:
-    """Create a draft. Raises ValidationError by field, IntegrityError if the name is taken."""
+    """Create a draft. Raises ValidationError by field, or IntegrityError if the name is taken."""
     study = copied(source, owner)
     for field, value in changes.items():
         setattr(study, field, value)

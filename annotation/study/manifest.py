@@ -1,7 +1,7 @@
 """The manifest: everything that determines what annotators see and what is analysed.
 
 It is written and hashed as canonical JSON when a study opens (study/lifecycle.py), and never
-changes while a participant has a seat.
+changes as long as any participant has a seat.
 """
 
 from typing import Any
@@ -88,7 +88,7 @@ def splits_of(study: Study, task: Task) -> QuerySet[Split]:
 
 
 def _split(split: Split) -> dict[str, Any]:
-    """Return a file's entry, with a SHA-256 over the hashes of its examples in order."""
+    """Return a file's entry, whose SHA-256 covers the hashes of its examples in order."""
     hashes = list(split.examples.order_by("position").values_list("content_hash", flat=True))
     return {
         "kind": split.kind,
@@ -107,7 +107,7 @@ def _pay(study: Study) -> dict[str, Any]:
             for key, field in design_file.TABLES["pay"].items()
             if key != "idle_cutoff_seconds"
         },
-        # Maximum earnings without bonuses, per person.
+        # The maximum earnings per person, not counting bonuses.
         "cap": None if cap is None else ledger.in_currency(cap),
         "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
     }

@@ -1,8 +1,9 @@
-"""The estimated minutes that annotators see for each task and number of shots.
+"""The estimated minutes that annotators are shown for each task and shot count.
 
-The first available of these is used: the design's number for the task; its number for all tasks;
-the median active seconds of humans in a pilot with this task; WORDS_A_MINUTE and SECONDS_TO_ANSWER.
-The last is rough and only leads to warnings. Opening freezes the minutes with the scenarios.
+The estimate is the first available of these: the design's number for the task; its number for all
+tasks; the median active seconds of humans in a pilot with this task; WORDS_A_MINUTE and
+SECONDS_TO_ANSWER, which are rough and only lead to warnings. Opening freezes the minutes with the
+scenarios.
 """
 
 import math
@@ -23,14 +24,14 @@ from tasks.models import Split, Task
 WORDS_A_MINUTE = 240
 SECONDS_TO_ANSWER = 3
 MINUTES_BEFORE = 2  # landing page, consent and instructions
-# Ratio of expected to promised time above which a warning is shown.
+# Ratios of expected to promised time beyond which a warning is shown.
 TOO_SHORT, TOO_LONG = 2, 10
-SHORTEST_TOO_LONG = 30  # minutes; for shorter times, rounding is not misleading
+SHORTEST_TOO_LONG = 30  # minutes; below this, rounding is not misleading
 
 
 @dataclass(frozen=True)
 class Workload:
-    """The work in a cell of a design. Attention checks are counted as examples."""
+    """The work in a cell of a design. Attention checks count as examples."""
 
     task: Task
     shots: int
@@ -38,9 +39,9 @@ class Workload:
     test: int
     screening: int = 0
     anchors: int = 0
-    # Number of upstream examples in the longest arm of a cross-task study.
+    # How many upstream examples the longest arm of a cross-task study has.
     upstream: int = 0
-    # Words in the median example of the upstream tasks or the sham task, the larger of the two.
+    # Words in the median example of the upstream tasks or of the sham task, whichever is larger.
     upstream_words: int = 0
     has_contexts: bool = True
 
@@ -73,13 +74,13 @@ def _seconds(words: int) -> float:
 
 
 def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
-    """Return the workload for each task and number of shots, in a fixed number of queries."""
+    """Return the workload for each task and shot count, using a fixed number of queries."""
     kinds = (Split.Kind.TRAIN, Split.Kind.TEST)
     splits = Split.objects.filter(task__in=[task.pk for task in tasks], kind__in=kinds)
     counted = splits.annotate(size=Count("examples"))
     rows = counted.values_list("task", "shots", "number", "size")
     sizes = Counter({(task, shots, number): size for task, shots, number, size in rows})
-    # The number of upstream examples is known only for a stored draft.
+    # Upstream examples can only be counted for a stored draft.
     upstream = max(cross_task.lengths(study).values(), default=0) if study.pk else 0
     upstream_words = _upstream_words(study) if upstream else 0
     cells = [(shots, True) for shots in sorted(study.shots)]
@@ -88,7 +89,7 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
         Workload(
             task=task,
             shots=shots,
-            # 0 if the file is missing, which the design rules report at its field
+            # 0 if the file is missing, which is reported at its field
             training=max((sizes[task.pk, shots, split] for split in study.splits), default=0)
             if shots
             else 0,
@@ -115,9 +116,9 @@ def _upstream_words(study: Study) -> int:
 
 
 def doubt(promised: int, load: Workload) -> str:
-    """Return a sentence with the calculation if the promised minutes are implausible, or "".
+    """Explain the calculation if the promised minutes are implausible, or return "".
 
-    The range from TOO_SHORT to TOO_LONG times the estimate is accepted, as are up to
+    Anything between TOO_SHORT and TOO_LONG times the estimate is accepted, as are up to
     SHORTEST_TOO_LONG minutes.
     """
     too_long = max(TOO_LONG * load.minutes, SHORTEST_TOO_LONG)
@@ -144,9 +145,9 @@ def doubt(promised: int, load: Workload) -> str:
 
 
 MOST = 10_000  # higher than any realistic value
-FEWEST_ANSWERS = 20  # minimum for a median
-LATEST_ANSWERS = 2000  # used for the median
-STEP = 5  # minutes; estimates are rounded up to a multiple
+FEWEST_ANSWERS = 20  # required for a median
+LATEST_ANSWERS = 2000  # included in the median
+STEP = 5  # minutes; estimates are rounded up to a multiple of this
 LINE = re.compile(r"(?P<task>\S.*?)\s*:\s*(?P<minutes>[0-9]{1,6})")
 
 
@@ -156,7 +157,7 @@ class MinutesError(ValueError):
 
 @dataclass(frozen=True)
 class Minutes:
-    """An annotator's time in a cell. `pilot`: answers measured, or 0 for reading speed."""
+    """An annotator's time in a cell. `pilot` counts measured answers, or is 0 for reading speed."""
 
     load: Workload
     seconds_each: float
@@ -206,12 +207,12 @@ def for_cells(study: Study, tasks: Sequence[Task]) -> list[Minutes]:
 
 
 def longest(study: Study, tasks: Sequence[Task]) -> int:
-    """Return the longest time in minutes that annotators see, or 0 without tasks."""
+    """Return the longest time in minutes that annotators are shown, or 0 without tasks."""
     return max((cell.announced for cell in for_cells(study, tasks)), default=0)
 
 
 def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """Return the most serious warning about a design's minutes, or []."""
+    """Return the most serious warning about the minutes of a design, or []."""
     cells = for_cells(study, tasks)
     stated = [cell for cell in cells if cell.is_stated and cell.load.has_contexts]
     short = sorted(stated, key=lambda cell: cell.announced / cell.load.minutes)
@@ -233,8 +234,8 @@ def store(study: Study) -> None:
 def pilot(study: Study, task: Task) -> tuple[float, int] | None:
     """Return (median active seconds per answer, number of answers) for humans on a task.
 
-    Only annotation steps that the study's owner may read are used. Returns None below
-    FEWEST_ANSWERS.
+    Only annotation steps that the study's owner may read are used. Returns None if there are fewer
+    than FEWEST_ANSWERS.
     """
     answers = Answer.objects.filter(
         turn__step=Step.ANNOTATION,
@@ -249,6 +250,6 @@ def pilot(study: Study, task: Task) -> tuple[float, int] | None:
 
 
 def in_words(minutes: Sequence[int]) -> str:
-    """Return text such as "20" or "20 to 60", or "" if there are none."""
+    """Return text such as "20" or "20 to 60", or "" if no minutes are given."""
     lowest, highest = min(minutes, default=0), max(minutes, default=0)
     return "" if not highest else f"{highest}" if lowest == highest else f"{lowest} to {highest}"

@@ -55,7 +55,7 @@ def questions_at(declared: str, moment: str) -> list[OwnQuestion]:
 
 
 def blocks(declared: str) -> list[list[str]]:
-    """Return the lines of each block, without blank lines and surrounding spaces."""
+    """Return the lines of each block, without blank lines or surrounding spaces."""
     texts = declared.replace("\r\n", "\n").split("\n\n")
     lines = [[line.strip() for line in text.splitlines() if line.strip()] for text in texts]
     return [block for block in lines if block]

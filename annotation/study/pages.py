@@ -1,4 +1,4 @@
-"""Pages for designs: the form, the frozen design; clone, archive and delete a study."""
+"""Pages for designs: the form and the frozen design; cloning, archiving and deleting studies."""
 
 import contextlib
 from typing import Any
@@ -34,7 +34,7 @@ from tasks.models import Task
 def study_new(request: ResearcherRequest) -> HttpResponse:
     """Create a draft.
 
-    `?task=NAME` selects the latest version of a task, and `?task=NAME@VERSION` another version.
+    `?task=NAME` selects the latest version of a task, and `?task=NAME@VERSION` a particular one.
     `?like=NAME` copies the design of a study.
     """
     if like := request.GET.get("like", ""):
@@ -88,11 +88,11 @@ def _edit(
         context["words"] = "Nothing was saved. Correct these errors:"
         status = 200 if form.is_valid() else 422
     elif is_shown_again(request):
-        # Preserved input of an ended session is shown before it is saved.
+        # Input preserved from an ended session is shown again before it is saved.
         status = 200
     elif form.is_bound and form.is_valid():
         try:
-            rehearses = "policy" in request.POST  # the other button
+            rehearses = "policy" in request.POST  # the other submit button
             page = "rehearsal" if rehearses else "study"
             return redirect(page, form.save().name, preserve_request=rehearses)
         except design.StaleDesign:
@@ -100,13 +100,13 @@ def _edit(
             status = 409
         except design.DesignError:
             context["problem"], status = FROZEN, 409
-    form.is_valid()  # sets the name that was typed
+    form.is_valid()  # sets the name that the user typed
     study.name = name
     return render(request, "study/study_edit.html", context, status=status)
 
 
 def _left_out(source: Study) -> list[str]:
-    """Return tasks in the source design that cannot be selected because they are archived."""
+    """Return tasks of the source design that cannot be selected because they are archived."""
     tasks = [*source.tasks.order_by("name"), *cross_task.trained_first(source)]
     return [str(task) for task in tasks if task.archived_at]
 
@@ -122,7 +122,7 @@ def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _page(request: ResearcherRequest, study: Study, status: int = 200, **more: Any) -> HttpResponse:
-    """Show the design; for owners of a draft, as a form."""
+    """Show the design or, for owners of a draft, the form."""
     if study.is_draft and "own" in study.rights:
         return _edit(request, study, None, status=status, **more)
     tasks = list(study.tasks.with_reports().order_by("name"))
@@ -146,7 +146,7 @@ def _scenarios(study: Study) -> list[Scenario]:
 
 
 def _minutes(study: Study) -> list[str]:
-    """Return the announced minutes as text, for all scenarios or by task and number of shots."""
+    """Return the announced minutes as text, for all scenarios or by task and shot count."""
     scenarios = study.scenarios.select_related("task")
     promised = {(s.task.name, s.shots): s.estimated_minutes for s in scenarios}
     if len(set(promised.values())) == 1:
@@ -159,7 +159,7 @@ def _minutes(study: Study) -> list[str]:
 
 @signed_in("POST")
 def clone(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Create a draft with the same design. If no name is given, an unused name is chosen."""
+    """Create a draft with the same design. If no name is given, an unused one is chosen."""
     source = study_of(request, name, right_to("study_clone"))
     typed = request.POST.get("name", "").strip()
     new_name = typed or lifecycle.free_name(source, "copy")

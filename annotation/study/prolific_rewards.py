@@ -1,4 +1,4 @@
-"""The reward on Prolific and the cost of each choice, computed from the design."""
+"""The reward on Prolific and the cost of each option, computed from the design."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from decimal import Decimal
 from annotation.models import ProlificReward, Study
 from annotation.pay.ledger import cents, for_completing, in_currency
 
-# Prolific's minimum in cents per hour, for the currencies that it pays in.
+# Prolific's minimum in cents per hour, for each currency in which it pays.
 LEAST_HOURLY = {"GBP": 600, "USD": 800}
 
 
 def scenario_reward(study: Study, minutes: Sequence[int], choice: str) -> int:
     """Return the reward in cents for scenarios with these minutes (see ProlificReward).
 
-    Prolific assesses it against the longest time. If the design's rate is higher than
-    Prolific's minimum, the reward is at least this minimum for the longest time.
+    Prolific compares it with the longest time. If the design's hourly rate is above Prolific's
+    minimum, the reward is at least that minimum for the longest time.
     """
     longest = _reward_for(study, max(minutes))
     if choice == ProlificReward.LONGEST:
@@ -25,7 +25,7 @@ def scenario_reward(study: Study, minutes: Sequence[int], choice: str) -> int:
 
 
 def reward_of_one(study: Study, minutes: Sequence[int], choice: str) -> int:
-    """Return the reward for a study in a single session, which is at least the base reward."""
+    """Return the reward of a study with a single session, which is at least the base reward."""
     return max(scenario_reward(study, minutes, choice), cents(study.base_reward))
 
 
@@ -35,7 +35,7 @@ def _reward_for(study: Study, minutes: int) -> int:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of drafts in currency units, excluding fees. `reward` covers all parts."""
+    """The cost of drafts in currency units, excluding fees. `reward` is for all parts together."""
 
     choice: str
     what: str
@@ -46,7 +46,7 @@ class Cost:
 
 
 def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost]:
-    """Return the cost of each reward in a single session. `cells` are (seats, minutes).
+    """Return the cost of each reward in a single session. `cells` contains (seats, minutes).
 
     Returns [] if the choice does not matter, or if Prolific does not pay in the currency.
     """

@@ -1,10 +1,10 @@
-"""Screening and anchor declarations: questions about the instructions, the rule, the sets.
+"""Declarations of screening and anchors: comprehension questions, the rule, and the sets.
 
-This module parses and checks declarations, and the protocol's steps apply them. The screening set
-contains unrevealed examples for judging zero-shot annotators. It is drawn for each task from
-training files, so that it resembles the examples used to judge the other arms. No arm shows its
-examples elsewhere. Once the study is open, hashes in its manifest identify them. The anchor
-examples come first in the same draw, so they are never in the screening set.
+This module parses and checks the declarations, and the protocol's steps apply them. The screening
+set contains examples, without reveals, for judging zero-shot annotators. It is drawn for each task
+from training files, so that it resembles the examples used to judge the other arms. No arm shows
+these examples anywhere else. Once the study is open, they are identified by hashes in its manifest.
+The anchor examples come first in the same draw, so they are never in the screening set.
 """
 
 import json
@@ -18,7 +18,7 @@ from tasks.models import Example, Split, Task
 
 
 def examples(study: Study, task: Task) -> list[Example]:
-    """Return a task's screening set, from the manifest or, for a draft, as drawn now.
+    """Return a task's screening set from the manifest or, for a draft, as it would be drawn now.
 
     It is empty if the design omits it, and smaller than designed if there are too few examples.
     """
@@ -27,7 +27,7 @@ def examples(study: Study, task: Task) -> list[Example]:
 
 
 def anchors(study: Study, task: Task) -> list[Example]:
-    """Return a task's anchor examples, as `examples` does. No one else sees either set."""
+    """Return a task's anchor examples, like `examples`. No one else is shown either set."""
     return _slice(study, task, "anchor_hashes", 0, study.anchor_examples)
 
 
@@ -44,9 +44,9 @@ def _slice(study: Study, task: Task, key: str, start: int, end: int) -> list[Exa
 def spare(study: Study, task: Task) -> list[Example]:
     """Return candidates for anchors and a screening set, in an order drawn with the study's seed.
 
-    They are not in the study's training files, and do not share text with its test or checks,
-    so zero-shot annotators do not see such text early. Text and question are compared, never
-    gold. Examples and IDs are unique, so exports identify each example by task and ID.
+    They are not in the study's training files, and share no text with its test examples or checks,
+    so zero-shot annotators do not see such text early. Text and question are compared, but not the
+    gold answer. Examples and IDs are unique, so exports can identify an example by task and ID.
     """
     splits = {(shots, number) for shots in study.shots for number in study.splits}
     pool = _training(task)
@@ -110,17 +110,17 @@ def _question(number: int, lines: list[str]) -> Question:
     return Question(" ".join(question_lines), options, right[0])
 
 
-# Minimum number of other annotators for a rule to screen anyone out.
+# How many other annotators a rule requires before it may screen anyone out.
 OTHERS_NEEDED: dict[str, int] = {Qualification.POINTS_BELOW: 2, Qualification.SDS_BELOW: 5}
 
 
 def judged_by(rule: str, shots: int, screening: int) -> int:
-    """Return the number of examples by which the rule judges annotators, or 0 without a rule."""
+    """Return the number of examples on which the rule judges annotators, or 0 without a rule."""
     return 0 if rule == Qualification.NONE else shots or screening
 
 
 def warning(rule: str, shots: Sequence[int], screening: int) -> str:
-    """Return a warning if only some arms are judged, or else ""."""
+    """Return a warning if only some arms are judged, otherwise ""."""
     free = [number for number in sorted(shots) if not judged_by(rule, number, screening)]
     judged = [number for number in sorted(shots) if judged_by(rule, number, screening)]
     if not free or not judged:
@@ -135,7 +135,7 @@ def warning(rule: str, shots: Sequence[int], screening: int) -> str:
 
 
 def screened(rule: str, shots: Sequence[int], screening: int) -> str:
-    """Return a sentence about the screening set at zero shots, or "" if it isn't used."""
+    """Return a sentence about the screening set of zero-shot annotators, or "" if not used."""
     if 0 not in shots or not judged_by(rule, 0, screening):
         return ""
     plural = "" if screening == 1 else "s"

@@ -1,6 +1,6 @@
 """A study's team: owners, analysts and payers (see models.study.RIGHTS).
 
-A study's creator remains its owner, so a study always has one. Others are invited with a
+The creator always remains an owner, so a study is never without one. Others are invited with a
 link, through which they can create an account. All changes are logged with the study.
 """
 
@@ -21,15 +21,15 @@ NO_MEMBER = "This person is not a member of the team."
 
 
 class TeamError(ValueError):
-    """Raised if the team wasn't changed. The message is shown to users."""
+    """Raised if the team was not changed. Users see the message."""
 
 
 class StaleRole(TeamError):
-    """Raised if another user changed the role in the meantime."""
+    """Raised if another user has changed the role in the meantime."""
 
 
 def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
-    """Add a user who shares a study with `by` (usernames are not public). Raises TeamError."""
+    """Add a user who shares a study with `by`, as usernames are not public. Raises TeamError."""
     if not _is_colleague(username, by):
         problem = f"You share no study with an account named {username!r}. Invite them with a link."
         raise TeamError(problem)
@@ -37,7 +37,7 @@ def add_colleague(study: Study, username: str, role: str, by: User) -> Member:
 
 
 def add_to_task(name: str, username: str, by: User) -> None:
-    """Add a user to a task's team. The user must share a study with `by`, unless a superuser.
+    """Add a user to a task's team. They must share a study with `by`, unless `by` is a superuser.
 
     Raises teams.NotInTeam and teams.TeamError.
     """
@@ -73,7 +73,7 @@ def add(study: Study, username: str, role: str, by: User) -> Member:
 
 
 def change(study: Study, username: str, role: str, by: User, was: str = "") -> None:
-    """Change a role, from `was` if it is known. Raises StaleRole and TeamError."""
+    """Change a role, if given from `was`. Raises StaleRole and TeamError."""
     with transaction.atomic():
         member = _member(study, username)
         if was not in ("", member.role):
@@ -101,7 +101,7 @@ def remove(study: Study, username: str, by: User) -> None:
 
 
 def _member(study: Study, username: str) -> Member:
-    # Serialise concurrent changes to a member, so that each is logged.
+    # Serialise concurrent changes to a member, so that each one is logged.
     members = study.members.select_for_update(of=("self",), no_key=True).select_related("user")
     member = members.filter(user__username=username).first()
     if member is None:
@@ -110,13 +110,13 @@ def _member(study: Study, username: str) -> Member:
 
 
 class InvitationError(ValueError):
-    """Raised if the invitation can't be used. The message is shown to users."""
+    """Raised if the invitation can't be used. Users see the message."""
 
 
 def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple[str, Invitation]:
     """Create an invitation. Return the secret in its link, which is not stored, and its row.
 
-    Without a study, it is for this server. `email` is "" if the link is to be sent manually.
+    If `study` is None, it is for this server. `email` is "" if the link is to be sent manually.
     """
     token, now = secrets.token_urlsafe(24), database_now()
     with transaction.atomic():
@@ -129,7 +129,7 @@ def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple
 
 
 def send(invitation: Invitation, link: str) -> bool:
-    """Send the link by email. Return False if it was not sent and must be passed on manually."""
+    """Send the link by email. Return False if it was not sent, so must be passed on manually."""
     if not (invitation.email and settings.EMAIL_HOST):
         return False
     name = f"the study “{invitation.study.title}”" if invitation.study else "Handful"
@@ -151,10 +151,10 @@ def revoke(study: Study | None, pk: int, by: User) -> None:
 
 
 def accept(invitation: Invitation, user: User) -> None:
-    """Store a new account, and add it to the team. Raises InvitationError."""
+    """Store a new account and add it to the team. Raises InvitationError."""
     with transaction.atomic():
         is_open = Invitation.objects.open().filter(pk=invitation.pk).exists()
-        # If two people use a link at once, only the first one's update matches a row.
+        # If two people use a link at the same time, only the first one's update matches a row.
         unused = Invitation.objects.unused().filter(pk=invitation.pk)
         if not is_open or not unused.update(accepted_at=database_now()):
             raise InvitationError("This invitation has been used, or has expired.")

@@ -1,4 +1,4 @@
-"""The team section for owners on a study's Settings page (notices/pages.py)."""
+"""The team section on a study's Settings page (notices/pages.py), for owners."""
 
 import re
 from typing import Any, ClassVar
@@ -71,14 +71,15 @@ class RemovalForm(PageForm):
 
 
 class RoleForm(RemovalForm):
-    """Form for a member's new role. `was` is the current role."""
+    """The form for changing a member's role. `was` is the current role."""
 
     key = "role"
     was = forms.CharField(widget=forms.HiddenInput, required=False)
-    role = _role(help_text="")  # in a row of a table
+    role = _role(help_text="")  # it is inside a table row
 
     def in_row(self, member: Member) -> "RoleForm":
-        """Return the form for a member's row, with the current role if it has been sent."""
+        """Return the form for a member's row. If submitted, its `was` is set to the current role.
+        """
         self.auto_id = f"role-{member.pk}-%s"
         self.fields["role"].widget.attrs["aria-label"] = f"Role of {member.user}"
         name, role = member.user.get_username(), member.role
