@@ -102,7 +102,7 @@ def test_a_wrong_name_and_a_wrong_password_get_the_same_reply(researcher):
     known, unknown = (
         re.sub(r'value="[A-Za-z0-9]{64}"', "", page(n)) for n in ("adalovelace", "nobodyelse")
     )
-    assert "The name or password is incorrect." in known
+    assert "Incorrect name or password." in known
     assert known == unknown
 
 
@@ -110,7 +110,7 @@ def test_a_closed_account_is_refused_like_a_wrong_name(researcher):
     researcher.is_active = False
     researcher.save()
     reply = sign_in(password=RIGHT)
-    assert "The name or password is incorrect." in reply.content.decode()
+    assert "Incorrect name or password." in reply.content.decode()
 
 
 def test_behind_a_proxy_each_client_has_its_own_limit(researcher, settings):

@@ -174,7 +174,7 @@ def test_a_new_password_does_not_bypass_the_second_step(client, sends_mail, rese
 
 def test_a_server_without_mail_refers_to_an_administrator(client, db):
     page = client.get(reverse("account_reset_password")).content.decode()
-    assert "Ask an administrator" in page
+    assert "ask a server administrator" in page
     assert 'name="email"' not in page
 
 
