@@ -78,8 +78,7 @@ class RoleForm(RemovalForm):
     role = _role(help_text="")  # it is inside a table row
 
     def in_row(self, member: Member) -> "RoleForm":
-        """Return the form for a member's row. If submitted, its `was` is set to the current role.
-        """
+        """Return the form for a member's row. On submission, `was` becomes the current role."""
         self.auto_id = f"role-{member.pk}-%s"
         self.fields["role"].widget.attrs["aria-label"] = f"Role of {member.user}"
         name, role = member.user.get_username(), member.role
