@@ -15,19 +15,20 @@ HEAD = """\
 Look up every column of every file that `export_study` and the release bundle write.
 `make dictionary` creates this page from `analysis/export/columns.py`.
 
-Files are UTF-8 CSV (RFC 4180) with one kind of row each and unaltered texts. A spreadsheet can read
-a text that begins with `=`, `+`, `-` or `@` as a formula, and R and pandas the text `NA` as a
-missing value. The README in the same folder explains how to open the files.
+Files are UTF-8 CSV (RFC 4180). Each contains one kind of row, with unaltered texts. This means that
+a spreadsheet can read a text that begins with `=`, `+`, `-` or `@` as a formula, and that R and
+pandas can read the text `NA` as a missing value. The README in the same folder explains how to open
+the files without such changes.
 
 `verify.py` in the same folder needs only Python. It recomputes numbers, spans, orders, allocations
-and pay, binds the examples to the frozen design, and prints the columns whose changes other cells
-cannot reveal. It reads the files row by row in bounded memory, so their order counts: it names a
-file that was sorted.
+and pay, checks the examples against the frozen design, and prints the columns whose changes other
+cells cannot reveal. Because it reads the files row by row in bounded memory, their order matters.
+If a file has been sorted, the program says which one.
 
-Scores, shares, and their SDs, intervals and differences use the scale from 0 to 1; pages show them
-x 100. Types are those of pandas: `Int64` allows empty cells among whole numbers. `versions.json`
-names the versions of Handful, Python, numpy and pandas, the seed of the study, and when it
-was opened and closed (`opened_at`, `closed_at`; null if it was not).
+Scores, shares, and their SDs, intervals and differences are on a scale from 0 to 1, while pages
+show them x 100. Types are those of pandas, in which `Int64` allows empty cells among whole numbers.
+`versions.json` gives the versions of Handful, Python, numpy and pandas, the seed of the study, and
+the times at which it was opened and closed (`opened_at` and `closed_at`, null until then).
 
 """
 
