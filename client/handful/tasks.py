@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from tqdm.utils import CallbackIOWrapper
+
 from handful.connection import Connection, HandfulError, Jobs, Record, Rows, bar
 
 CARD = "task.toml"
@@ -69,8 +71,9 @@ class Tasks:
             size = sum(path.stat().st_size for _field, path in paths)
             meter = opened.enter_context(bar(progress, "sending", size, unit="B", unit_scale=True))
             files: Files = [
-                (field, (path.name, _Counted(opened.enter_context(path.open("rb")), meter.update)))
+                (field, (path.name, CallbackIOWrapper(meter.update, file)))
                 for field, path in paths
+                for file in [opened.enter_context(path.open("rb"))]
             ]
             reply = self._connection.post(address, files=files, data=data)
         return self._jobs.ended(reply, progress=progress)
@@ -82,21 +85,6 @@ class Tasks:
         if not versions:
             raise HandfulError(f"The task {name!r} does not exist on this server.")
         return max(versions)
-
-
-class _Counted:
-    """A file that reports how much of it has been read."""
-
-    def __init__(self, file: Any, report: Any):
-        self._file, self._report = file, report
-
-    def read(self, size: int = -1) -> bytes:
-        data: bytes = self._file.read(size)
-        self._report(len(data))
-        return data
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
 
 
 def files_of(paths: Iterable[Path]) -> list[Path]:
