@@ -4,6 +4,7 @@ import datetime
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -27,34 +28,6 @@ def read(path: Path, *, sheet: str = "") -> Table:
 
     Raises DatasetError, including for formulas, because not every file stores their results.
     """
-    name = path.name
-    book = _open(path)
-    try:
-        title = _sheet(book, name, sheet)
-        cells = _cells(book, title, name)
-        first = next(cells, None)
-        if first is None:
-            raise DatasetError(name, "is empty", f"sheet {title}")
-        number, names = first
-        table = Table(name, "row", header(name, names, f"row {number}"))
-        for number, values in cells:
-            if len(values) > len(table.columns):
-                expected = f"but the first row has {len(table.columns)} names"
-                problem = f"has {len(values)} values, {expected}"
-                raise DatasetError(name, problem, f"row {number}")
-            table.add(number, dict(zip_longest(table.columns, values)))
-    except DatasetError:
-        raise
-    except Exception as error:
-        raise _broken(name, error) from None
-    finally:
-        book.close()
-    if not table.rows:
-        raise DatasetError(name, "has no rows below the header row", f"sheet {title}")
-    return table
-
-
-def _open(path: Path) -> Any:
     import openpyxl
 
     try:
@@ -63,18 +36,32 @@ def _open(path: Path) -> Any:
         if size > MAX_BYTES:
             problem = f"larger than {MAX_BYTES // 10**6} MB unpacked, the limit"
             raise DatasetError(path.name, problem)
-        return openpyxl.load_workbook(path, read_only=True)
+        with closing(openpyxl.load_workbook(path, read_only=True)) as book:
+            return _table(book, path.name, sheet)
     except DatasetError:
         raise
     except Exception as error:  # openpyxl raises arbitrary exceptions for broken files
-        raise _broken(path.name, error) from None
+        kind = type(error).__name__
+        problem = f"cannot be read as XLSX ({kind}); open it and save it again, or as CSV"
+        raise DatasetError(path.name, problem) from None
 
 
-def _broken(name: str, error: Exception) -> DatasetError:
-    return DatasetError(
-        name,
-        f"cannot be read as XLSX ({type(error).__name__}); open it and save it again, or as CSV",
-    )
+def _table(book: Any, name: str, sheet: str) -> Table:
+    title = _sheet(book, name, sheet)
+    cells = _cells(book, title, name)
+    first = next(cells, None)
+    if first is None:
+        raise DatasetError(name, "is empty", f"sheet {title}")
+    number, names = first
+    table = Table(name, "row", header(name, names, f"row {number}"))
+    for number, values in cells:
+        if len(values) > len(table.columns):
+            expected = f"but the first row has {len(table.columns)} names"
+            raise DatasetError(name, f"has {len(values)} values, {expected}", f"row {number}")
+        table.add(number, dict(zip_longest(table.columns, values)))
+    if not table.rows:
+        raise DatasetError(name, "has no rows below the header row", f"sheet {title}")
+    return table
 
 
 def _sheet(book: Any, name: str, title: str) -> str:
