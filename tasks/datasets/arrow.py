@@ -15,6 +15,7 @@ from tasks.datasets.table import (
     MAX_COLUMNS,
     MAX_ROWS,
     DatasetError,
+    Row,
     Table,
     header,
     too_many_rows,
@@ -88,17 +89,14 @@ def _table(name: str, table: Any, features: dict[str, Any]) -> Table:
             continue
         cells = table.column(column)
         # Cast to text in Arrow, because Python cannot represent every Arrow timestamp.
-        values = (cells.cast("string") if _is_written_out(kind) else cells).to_pylist()
-        if "ClassLabel" in json.dumps(features.get(column)):
-            feature = features[column]
-            values = [
-                _decode(feature, value, name, f"row {number}", column)
-                for number, value in enumerate(values, 1)
-            ]
-        columns[column] = values
+        columns[column] = (cells.cast("string") if _is_written_out(kind) else cells).to_pylist()
     read = Table(name, "row", list(columns), unread=unread)
-    for number, row in enumerate(zip(*columns.values(), strict=True), 1):
-        read.add(number, dict(zip(columns, row, strict=True)))
+    for number, values in enumerate(zip(*columns.values(), strict=True), 1):
+        read.add(number, dict(zip(columns, values, strict=True)))
+    for column in columns:
+        if "ClassLabel" in json.dumps(features.get(column)):
+            for row in read.rows:
+                row.values[column] = _decode(features[column], row.values[column], row, column)
     return read
 
 
@@ -129,7 +127,7 @@ def _is_written_out(kind: Any) -> bool:
     return any(is_kind(kind) for is_kind in (types.is_date, types.is_timestamp, types.is_decimal))
 
 
-def _decode(feature: Any, value: Any, file: str, place: str, column: str) -> Any:
+def _decode(feature: Any, value: Any, row: Row, column: str) -> Any:
     """Replace integers in a value with their names, and -1 with None."""
     if value is None or not isinstance(feature, dict | list):
         return value
@@ -141,18 +139,15 @@ def _decode(feature: Any, value: Any, file: str, place: str, column: str) -> Any
         if value == -1:
             return None
         if not isinstance(names, list) or type(value) is not int or not 0 <= value < len(names):
-            raise DatasetError(file, f"no label has the number {value!r}", place, column)
+            raise row.error(column, f"no label has the number {value!r}")
         return str(names[value])
     if isinstance(kind, str):
         inner = feature.get("feature")
         if isinstance(value, list):
-            return [_decode(inner, item, file, place, column) for item in value]
+            return [_decode(inner, item, row, column) for item in value]
         if isinstance(value, dict) and isinstance(inner, dict):
-            return {
-                key: _decode([inner.get(key)], item, file, place, column)
-                for key, item in value.items()
-            }
+            return {k: _decode([inner.get(k)], item, row, column) for k, item in value.items()}
         return value
     if isinstance(value, dict):
-        return {k: _decode(feature.get(k), item, file, place, column) for k, item in value.items()}
+        return {k: _decode(feature.get(k), item, row, column) for k, item in value.items()}
     return value
