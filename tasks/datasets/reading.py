@@ -10,8 +10,8 @@ from tasks.datasets import arrow, harness, spreadsheet, tagged, texts
 from tasks.datasets.table import MAX_BYTES, DatasetError, Table
 
 READERS: dict[str, Callable[..., Table]] = {
-    "csv": partial(texts.read_delimited, usual=texts.CSV),
-    "tsv": partial(texts.read_delimited, usual=texts.TSV),
+    "csv": partial(texts.read_delimited, usual=","),
+    "tsv": partial(texts.read_delimited, usual="\t"),
     "xlsx": spreadsheet.read,
     "json": texts.read_json,
     "jsonl": texts.read_json_lines,

@@ -8,7 +8,6 @@ import csv
 import io
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +24,6 @@ from tasks.formats import LONGEST_LINE, strict_json
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 NAMES = {";": "semicolons", "\t": "tabs", "|": "vertical bars", ",": "commas"}
 WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
-
-
-@dataclass(frozen=True)
-class Dialect:
-    delimiter: str
-    quoted: bool
-
-
-CSV, TSV = Dialect(",", True), Dialect("\t", False)
 
 
 def decoded(path: Path, encoding: str = "") -> str:
@@ -56,28 +46,31 @@ def decoded(path: Path, encoding: str = "") -> str:
 
 
 def read_delimited(
-    path: Path, *, usual: Dialect, encoding: str = "", delimiter: str = "", quoted: bool = False,
+    path: Path, *, usual: str, encoding: str = "", delimiter: str = "", quoted: bool = False,
     no_header: bool = False,
 ) -> Table:  # fmt: skip
-    """Read rows under the header or, with `no_header`, under 1, 2, 3. Raises DatasetError."""
-    name = path.name
-    delimiter = WORDS.get(delimiter, delimiter) or usual.delimiter
+    """Read rows under the header or, with `no_header`, under 1, 2, 3. Raises DatasetError.
+
+    `usual` is the separator of the format. Quotation marks always enclose fields in a CSV.
+    """
+    name, quoted = path.name, quoted or usual == ","
+    delimiter = WORDS.get(delimiter, delimiter) or usual
     if len(delimiter) != 1 or delimiter in '"\r\n':
         problem = f"invalid separator {delimiter!r} (--delimiter); expected one character"
         raise DatasetError(name, problem)
-    dialect = Dialect(delimiter, quoted or usual.quoted)
     text = decoded(path, encoding)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise DatasetError(name, "contains U+0000; save the file as UTF-8", f"line {line}")
-    lines = _lines(text, dialect, name)
+    lines = _lines(text, delimiter, quoted, name)
     first = next(lines, None)
     if first is None:
         raise DatasetError(name, "the file is empty")
     number, names = first
     _check_delimiter(name, names)
     if no_header:
-        names, lines = [str(place + 1) for place in range(len(names))], _lines(text, dialect, name)
+        names = [str(place + 1) for place in range(len(names))]
+        lines = _lines(text, delimiter, quoted, name)
     table = Table(name, "line", header(name, names, f"line {number}"))
     for number, fields in lines:
         if len(fields) != len(table.columns):
@@ -90,17 +83,17 @@ def read_delimited(
         table.add(number, dict(zip(table.columns, fields, strict=True)))
     if not table.rows:
         raise table.error("", "no rows below the header line")
-    if not dialect.quoted:
+    if not quoted:
         table.notes += _quotation_marks(table)
     return table
 
 
-def _lines(text: str, dialect: Dialect, name: str) -> Iterator[tuple[int, list[str]]]:
+def _lines(text: str, delimiter: str, quoted: bool, name: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each non-blank record's first line number and fields."""
     reader = csv.reader(
         io.StringIO(text, newline=""),
-        delimiter=dialect.delimiter,
-        quoting=csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE,
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         strict=True,
     )
     while True:
