@@ -7,7 +7,7 @@ card applies to models too, because answers that humans cannot give would make s
 
 import io
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from tasks.cards import Card
@@ -129,28 +129,18 @@ def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> 
     texts, and an empty answer only if the card has "no answer". Options must be among the
     example's options. Numbers must have plain digits. Repeated texts count once, as in S1.
     """
-    return [
-        error
-        for breaks, message in card.kind.rules(card)
-        if (error := _broken(predicted, breaks, message, filename)) is not None
-    ]
-
-
-def _broken(
-    predicted: Collection[Predicted],
-    breaks: Callable[[Sequence[str], frozenset[str]], object],
-    message: str,
-    filename: str,
-) -> FormatError | None:
-    """Return an error with the number, examples and place of a rule's violations, or None."""
-    broken = [p for p in predicted if breaks(p.texts, p.options)]
-    if not broken:
-        return None
-    different = list(dict.fromkeys(", ".join(map(repr, prediction.texts)) for prediction in broken))
-    listed = "; ".join(text if len(text) <= 100 else f"{text[:100]}..." for text in different[:3])
-    listed += "; ..." if len(different) > 3 else ""
-    reason = f"{len(broken)} of {len(predicted)} predictions {message.replace('{named}', listed)}"
-    return FormatError(filename, reason, min(prediction.line for prediction in broken), "predicted")
+    errors = []
+    for breaks, message in card.kind.rules(card):
+        broken = [p for p in predicted if breaks(p.texts, p.options)]
+        if not broken:
+            continue
+        different = list(dict.fromkeys(", ".join(map(repr, p.texts)) for p in broken))
+        listed = "; ".join(t if len(t) <= 100 else f"{t[:100]}..." for t in different[:3])
+        listed += "; ..." if len(different) > 3 else ""
+        reason = f"{len(broken)} of {len(predicted)} predictions {message}"
+        reason = reason.replace("{named}", listed)
+        errors.append(FormatError(filename, reason, min(p.line for p in broken), "predicted"))
+    return errors
 
 
 def not_in_context(
