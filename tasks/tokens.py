@@ -15,6 +15,7 @@ TOKENISER = "t5-2"
 WORD, CHAR = "word", "char"
 GRANULARITIES = (WORD, CHAR)
 
+
 # Each character becomes the letter of its class; the patterns below match these letters.
 #   w letter, digit or "_"    m mark, belongs to what it follows    i mark that joins two letters
 #   l, v, t parts of a Korean syllable                              n, z joiners without width
@@ -38,29 +39,24 @@ _PATTERNS = {
 }
 
 
-@lru_cache(maxsize=4096)
-def _class(code: int) -> str:
-    if code in _SPECIAL:
-        return _SPECIAL[code]
-    character = chr(code)
-    category = unicodedata.category(character)
-    # \w is not used, because in Python it excludes combining marks and would split many words.
-    if category[0] in "LN" or character == "_":
-        return "w"
-    if category[0] == "M":
-        return "m"
-    return "s" if character.isspace() or category in ("Cf", "Cc") else "o"
+class _Classes(dict[int, str]):
+    """The classes of characters by code point, for str.translate."""
+
+    def __missing__(self, code: int) -> str:
+        category, character = unicodedata.category(chr(code)), chr(code)
+        letter = "s" if character.isspace() or category in ("Cf", "Cc") else "o"
+        # \w is not used, because in Python it excludes combining marks and would split many words.
+        if category[0] in "LNM" or character == "_":
+            letter = "m" if category[0] == "M" else "w"
+        self[code] = letter
+        return letter
 
 
-class _Classes:
-    """A lookup table for str.translate."""
-
-    def __getitem__(self, code: int) -> str:
-        return _class(code)
+_CLASSES = _Classes(_SPECIAL)
 
 
 def _cut(text: str, granularity: str) -> Iterator[tuple[int, int]]:
-    matches = _PATTERNS[granularity].finditer(text.translate(_Classes()))
+    matches = _PATTERNS[granularity].finditer(text.translate(_CLASSES))
     return (match.span() for match in matches)
 
 
@@ -101,7 +97,7 @@ def _edges(text: str, granularity: str) -> tuple[frozenset[int], frozenset[int]]
 
 
 def is_separator(character: str) -> bool:
-    return _class(ord(character)) in "snz"
+    return _CLASSES[ord(character)] in "snz"
 
 
 # --- Texts without spaces ----------------------------------------------------------------------
