@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from tasks.models import Example, Task
 
 Value = TypeVar("Value")
-_cache: dict[tuple[str, str], Any] = {}  # by function and content hash
+_cache: dict[tuple[Any, ...], Any] = {}  # by function, content hash and arguments
 WORDS_OF = 500  # number of examples, which is sufficient for a median
 
 
-def _by_content(compute: Callable[["Task"], Value]) -> Callable[["Task"], Value]:
+def _by_content(compute: Callable[..., Value]) -> Callable[..., Value]:
     """Cache a function that takes a task by the task's content."""
 
     @wraps(compute)
-    def cached(task: "Task") -> Value:
-        key = (compute.__name__, task.content_hash)
+    def cached(task: "Task", *args: Any) -> Value:
+        key = (compute.__name__, task.content_hash, *args)
         if key not in _cache:
-            _cache[key] = compute(task)
+            _cache[key] = compute(task, *args)
         return _cache[key]
 
     return cached
@@ -73,16 +73,7 @@ def chance(task: "Task") -> float:
 
 
 @_by_content
-def median_words(task: "Task") -> int:
-    return _median_words(task, has_contexts=True)
-
-
-@_by_content
-def median_question_words(task: "Task") -> int:
-    return _median_words(task, has_contexts=False)
-
-
-def _median_words(task: "Task", has_contexts: bool) -> int:
+def median_words(task: "Task", has_contexts: bool = True) -> int:
     examples = task.test_split.examples.order_by("position")[:WORDS_OF]
     lengths = (
         sum(len(text.split()) for text in (*context * has_contexts, task.card.wording(question)))

@@ -52,8 +52,7 @@ class Workload:
     @property
     def words(self) -> int:
         """Return the number of words in the text and question of the median example."""
-        median = frozen.median_words if self.has_contexts else frozen.median_question_words
-        return median(self.task)
+        return frozen.median_words(self.task, self.has_contexts)
 
     @property
     def seconds_each(self) -> float:
