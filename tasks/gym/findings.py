@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
+from tasks.answer_keys import LABEL, SPANS
 from tasks.answers import KINDS
 from tasks.columns import grouped
 from tasks.gym.catalogue import Partition
@@ -13,13 +14,48 @@ SHOWN = 5  # places listed in a sentence
 
 
 def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
+    lines = _lines_once(task)
+    notes = [
+        (on, "line, which", "lines, each of which", problem)
+        for problem, on in grouped((line.problem, line) for line in lines if line.problem).items()
+    ]
+    several = [line for line in lines if len(line.golds) > 1]
+    maximum = max((len(line.golds) for line in several), default=0)
+    edged = [line for line in lines if any(gold != gold.strip() for gold in line.golds)]
+    notes += [
+        (several, "line with", "lines with", f"several golds (at most {maximum})"),
+        (edged, "line with", "lines with", "a space at the edge of a gold"),
+    ]
+    texts = [(line, t) for line in lines for gold in line.golds for t in gold.split(SEPARATOR)]
+    of_kind = []
+    if KINDS[kind.name].has_options:
+        offered = [(line, shape.options(line.input)) for line in lines]
+        twice = [(line, options) for line, options in offered if len({*options}) < len(options)]
+        ambiguous = [
+            line for line, options in twice
+            if any(options.count(gold.strip()) > 1 for gold in line.golds)
+        ]  # fmt: skip
+        none = [line for line, text in texts if text.strip() not in shape.options(line.input)]
+        matched = "matched to the option without spaces at the edges"
+        of_kind = [
+            (edged, "gold is", "golds are", matched),
+            (
+                [line for line, _ in twice],
+                "line whose",
+                "lines whose",
+                "options contain a text twice",
+            ),
+            (ambiguous, "line whose", "lines whose", "gold is such a text"),
+            (none, "gold that is", "golds that are", "none of the options"),
+        ]
+    if kind.name == SPANS:
+        outside = [line for line, text in texts if text not in line.input]
+        of_kind = [(outside, "gold that does", "golds that do", "not occur in the text")]
     return [
-        *_lost(task),
-        *_golds(task),
-        *_labels(task, kind),
-        *_options(task, shape, kind),
-        *_outside(task, kind),
-        *_repeated(task),
+        *(note for entry in notes for note in _note(*entry)),
+        *(_labels(task) if kind.name == LABEL else ()),
+        *(note for entry in of_kind for note in _note(*entry)),
+        *_repeated(task, lines),
         *_tests(task),
     ]
 
@@ -48,26 +84,7 @@ def _note(lines: list[Line], singular: str, plural: str, detail: str) -> Iterato
         yield f"{_counted(len(lines), singular, plural)} {detail}: {_places(lines)}"
 
 
-def _lost(task: GymTask) -> Iterator[str]:
-    lost = grouped((line.problem, line) for line in _lines_once(task) if line.problem)
-    for problem, lines in lost.items():
-        yield from _note(lines, "line, which", "lines, each of which", problem)
-
-
-def _golds(task: GymTask) -> Iterator[str]:
-    several = [line for line in _lines_once(task) if len(line.golds) > 1]
-    maximum = max((len(line.golds) for line in several), default=0)
-    yield from _note(several, "line with", "lines with", f"several golds (at most {maximum})")
-    yield from _note(_edged(task), "line with", "lines with", "a space at the edge of a gold")
-
-
-def _edged(task: GymTask) -> list[Line]:
-    return [line for line in _lines_once(task) if any(gold != gold.strip() for gold in line.golds)]
-
-
-def _labels(task: GymTask, kind: Kind) -> Iterator[str]:
-    if kind.name != "label":
-        return
+def _labels(task: GymTask) -> Iterator[str]:
     for seed in task.seeds:
         counts = Counter(gold for line in task.lines[seed, "train"] for gold in line.golds)
         tested = [line for part in ("dev", "test") for line in task.lines[seed, part]]
@@ -81,48 +98,7 @@ def _labels(task: GymTask, kind: Kind) -> Iterator[str]:
             yield f"seed {seed}: fewer than {task.k} training lines of {names}{remainder}"
 
 
-def _options(task: GymTask, shape: Shape, kind: Kind) -> Iterator[str]:
-    if not KINDS[kind.name].has_options:
-        return
-    lines = _lines_once(task)
-    twice = [
-        line
-        for line in lines
-        if len(set(shape.options(line.input))) < len(shape.options(line.input))
-    ]
-    ambiguous = [
-        line
-        for line in twice
-        if any(shape.options(line.input).count(gold.strip()) > 1 for gold in line.golds)
-    ]
-    none = [
-        line
-        for line in lines
-        for gold in line.golds
-        for text in gold.split(SEPARATOR)
-        if text.strip() not in shape.options(line.input)
-    ]
-    matched = "matched to the option without spaces at the edges"
-    yield from _note(_edged(task), "gold is", "golds are", matched)
-    yield from _note(twice, "line whose", "lines whose", "options contain a text twice")
-    yield from _note(ambiguous, "line whose", "lines whose", "gold is such a text")
-    yield from _note(none, "gold that is", "golds that are", "none of the options")
-
-
-def _outside(task: GymTask, kind: Kind) -> Iterator[str]:
-    if kind.name != "spans":
-        return
-    lines = [
-        line
-        for line in _lines_once(task)
-        for gold in line.golds
-        for text in gold.split(SEPARATOR)
-        if text not in line.input
-    ]
-    yield from _note(lines, "gold that does", "golds that do", "not occur in the text")
-
-
-def _repeated(task: GymTask) -> Iterator[str]:
+def _repeated(task: GymTask, lines_once: list[Line]) -> Iterator[str]:
     for seed in task.seeds:
         for first, second in (("train", "dev"), ("train", "test"), ("dev", "test")):
             inputs = {line.input for line in task.lines[seed, first]}
@@ -133,7 +109,7 @@ def _repeated(task: GymTask) -> Iterator[str]:
             )
     lines_by_input: dict[tuple[str, str], Line] = {}
     repeated, contradicting = [], []
-    for line in _lines_once(task):
+    for line in lines_once:
         earlier = lines_by_input.setdefault((line.file, line.input), line)
         if earlier is not line:
             repeated.append(line)
