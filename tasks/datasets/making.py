@@ -160,11 +160,11 @@ class Made:
 
     card: Card
     files: list[SplitFile]
-    defaults: list[str]
-    notes: list[str]
     made_from: dict[str, Any]
-    predicted: dict[str, str]
-    shots: int | None
+    defaults: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    predicted: dict[str, str] = field(default_factory=dict)
+    shots: int | None = None
 
 
 def name_of(path: Path) -> str:
@@ -195,14 +195,13 @@ def make(path: Path, spec: TaskSpec) -> Made:
         source = f"{path.name} (SHA-256 {digest(path)[:16]}…), drawn with seed {spec.plan.seed}"
         fields = {"source": source} | dict(spec.card_keys)
         card, defaults = draft.card_of(spec.name, mapped, trained, unused, fields, spec.definitions)
-    files = _files(spec.name, items, sets)
-    is_logged = form == "lm-eval"
-    return Made(
-        card, _checked(card, files, items, mapped.columns, f"{table.file}, {table.unit}"), defaults,
-        mapped.notes, _made_from(path, form, spec, mapped),
-        {items[p].records[0].id: items[p].predicted or "" for p in sets.test} if is_logged else {},
-        harness.shots_of(path) if is_logged else None,
-    )  # fmt: skip
+    unit = f"{table.file}, {table.unit}"
+    files = _checked(card, _files(spec.name, items, sets), items, mapped.columns, unit)
+    task = Made(card, files, _made_from(path, form, spec, mapped), defaults, mapped.notes)
+    if form != "lm-eval":
+        return task
+    predicted = {items[p].records[0].id: items[p].predicted or "" for p in sets.test}
+    return replace(task, predicted=predicted, shots=harness.shots_of(path))
 
 
 def first_example(path: Path, spec: TaskSpec) -> tuple[Card, Record]:

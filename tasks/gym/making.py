@@ -12,6 +12,7 @@ from typing import Any
 
 from tasks.cards import Card
 from tasks.datasets import making
+from tasks.datasets.making import Made
 from tasks.formats import FormatError, Record, SplitFile
 from tasks.gym import catalogue, kinds, reader
 from tasks.gym.catalogue import Published
@@ -54,15 +55,6 @@ class Source:
 class Sample:
     size: int
     seed: int
-
-
-@dataclass(frozen=True)
-class Made:
-    """A task that hasn't been stored yet. `made_from` is the recipe for making it again."""
-
-    card: Card
-    files: list[SplitFile]
-    made_from: dict[str, Any]
 
 
 def read_source(folder: Path) -> Source:

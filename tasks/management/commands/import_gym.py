@@ -8,9 +8,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from tasks.cards import CardError
+from tasks.datasets.making import Made
 from tasks.formats import FormatError
 from tasks.gym import catalogue, findings, making, reader
-from tasks.gym.making import Made, Sample, Source, make
+from tasks.gym.making import Sample, Source, make
 from tasks.importing import import_task
 from tasks.management.commands.import_clues import account, add_owner, print_result
 from tasks.management.commands.make_task import pairs
@@ -98,15 +99,12 @@ class Command(BaseCommand):
         if not names:
             raise CommandError(f"{folder} contains no folder of a task.")
         try:
-            return [self._read_source(folder, name) for name in names]
+            return [making.read_source(folder / name) for name in names]
         except FormatError as error:
             raise CommandError(str(error)) from None
-
-    def _read_source(self, folder: Path, name: str) -> Source:
-        """Read one task. Raises FormatError, or CommandError for a missing folder."""
-        if name in catalogue.tasks() and not (folder / name).is_dir():
-            raise CommandError(f"{name}: folder not found in {folder.name}.")
-        return making.read_source(folder / name)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            name = Path(error.filename).name
+            raise CommandError(f"{name}: folder not found in {folder.name}.") from None
 
     def _describe(self, source: Source) -> None:
         task, published, kind = source.task, source.published, source.kind
