@@ -233,9 +233,7 @@ LANGUAGES = [
 ]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = ["config.formats"]
-USE_I18N = True
 TIME_ZONE = "UTC"
-USE_TZ = True
 
 # Maximum size of a request without files, in bytes. It is never written to disk.
 MAX_FORM = DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
@@ -264,10 +262,8 @@ LOGIN_REDIRECT_URL = "studies"
 LOGOUT_REDIRECT_URL = "home"
 # django-allauth. Sign-up is disabled (config/sign_in.py).
 ACCOUNT_ADAPTER = "config.sign_in.Accounts"
-ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_PRESERVE_USERNAME_CASING = True
 ACCOUNT_SESSION_REMEMBER = True  # lasts SESSION_COOKIE_AGE
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # do not email unknown addresses or reveal them
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Handful] "
@@ -326,8 +322,6 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 # HSTS preloading affects a whole domain, so this server does not enable it.
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
-SECURE_REFERRER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"
 
 # See docs/highlighter.md#the-pages-policy. No inline code; Pico's icons are data: images.
 # Chromium also checks where a submitted form is redirected to.
