@@ -240,15 +240,15 @@ class Card:
         for label in self.labels:
             if label.name in gold:
                 return _help_on_label(label)
-        for kind in self.question_types:
-            if kind.match == question:
-                return _help_on_kind(kind)
-        return None
+        kind = self._question_type(question)
+        return _help_on_kind(kind) if kind else None
+
+    def _question_type(self, question: str) -> QuestionType | None:
+        return next((kind for kind in self.question_types if kind.match == question), None)
 
     def wording(self, question: str) -> str:
-        for kind in self.question_types:
-            if kind.match == question:
-                return kind.wording
+        if kind := self._question_type(question):
+            return kind.wording
         return self.question if self.question is not None else question
 
     def selectable_question(self, question: str) -> str | None:
@@ -261,28 +261,22 @@ class Card:
 
     def question_type(self, question: str) -> str:
         """Return the name of the question's type, or "" if the card defines none."""
-        return next((kind.name for kind in self.question_types if kind.match == question), "")
+        kind = self._question_type(question)
+        return kind.name if kind else ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the card for JSON and TOML. Tuples become lists; absent values are omitted."""
+        """Return the card for JSON and TOML. Tuples become lists.
+
+        Default values are omitted, so that writing them explicitly does not change the hash. Only
+        `question_selectable` has always been included.
+        """
         return {
-            key: [dict(v) if isinstance(v, dict) else v for v in value]
-            if isinstance(value, (list, tuple))
-            else value
+            key: list(value) if isinstance(value, tuple) else value
             for key, value in asdict(self).items()
-            if value is not None and value != () and UNSAID.get(key) != value
+            if KEYS[key].default != value or key == "question_selectable"
         }
 
 
-# Default values are omitted, so that writing them explicitly does not change the hash.
-UNSAID = {
-    "granularity": WORD,
-    "metric": S1,
-    "shots_per_label": False,
-    "typed": False,
-    "all_options": False,
-    "images": False,
-}
 KEYS = {key.name: key for key in fields(Card)}
 REQUIRED = tuple(name for name, key in KEYS.items() if key.default is MISSING)
 OPTIONAL = tuple(name for name in KEYS if name not in REQUIRED)
