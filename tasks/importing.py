@@ -21,6 +21,11 @@ from tasks.images import image_in
 from tasks.models import Example, Image, Split, Task, TaskReport, UnfinishedImport
 
 PIECE = 1_000_000  # characters of examples stored per transaction
+# Fields with the same name in records and examples.
+FIELDS = (
+    "context", "question", "gold", "gold_starts", "explanation", "options", "stratum",
+    "content_hash",
+)  # fmt: skip
 CARDS = Path(__file__).parent / "clues"
 
 # Maps the task name to the folder and prefix of its files in the published layout.
@@ -167,14 +172,7 @@ def examples_of(split: Split, records: list[Record]) -> list[Example]:
             split=split,
             position=position,
             source_id=record.id,
-            context=list(record.context),
-            question=record.question,
-            gold=list(record.gold),
-            gold_starts=None if record.gold_starts is None else list(record.gold_starts),
-            explanation=record.explanation,
-            options=list(record.options),
-            stratum=record.stratum,
-            content_hash=record.content_hash,
+            **{name: getattr(record, name) for name in FIELDS},
         )
         for position, record in enumerate(records)
     ]
