@@ -6,16 +6,16 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from tasks.datasets import arrow, harness, spreadsheet, tagged, texts
+from tasks.datasets import binary, harness, tagged, texts
 from tasks.datasets.table import MAX_BYTES, DatasetError, Table
 
 READERS: dict[str, Callable[..., Table]] = {
     "csv": partial(texts.read_delimited, usual=","),
     "tsv": partial(texts.read_delimited, usual="\t"),
-    "xlsx": spreadsheet.read,
+    "xlsx": binary.read_xlsx,
     "json": texts.read_json,
     "jsonl": texts.read_json_lines,
-    "parquet": arrow.read_parquet,
+    "parquet": binary.read_parquet,
     "conll": tagged.read_conll,
     "doccano": tagged.read_doccano,
     "label-studio": tagged.read_label_studio,

@@ -213,7 +213,7 @@ def test_a_spreadsheet_with_entities_or_too_large_is_refused(tmp_path, monkeypat
             new.writestr(member.filename, data)
     (tmp_path / "bomb.xlsx").write_bytes(bomb.getvalue())
     assert "cannot be read as XLSX" in refusal(tmp_path / "bomb.xlsx")
-    monkeypatch.setattr("tasks.datasets.spreadsheet.MAX_BYTES", 1000)
+    monkeypatch.setattr("tasks.datasets.binary.MAX_BYTES", 1000)
     assert "unpacked, the limit" in refusal(path)
 
 
