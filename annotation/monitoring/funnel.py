@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
@@ -29,55 +29,8 @@ from tasks.models import Split
 SIMULATED = Kind.SIMULATED
 
 
-# Columns of a Funnel.
-FUNNEL = [
-    Column("arrived", "Arrived", "Took a seat, including annotators who then declined."),
-    Column("consented", "Consented", "Accepted the consent text."),
-    Column(
-        "trained",
-        "Trained",
-        "Answered the last example of the training or screening step, or saw the first example if"
-        " there is no such step.",
-    ),
-    Column(
-        "qualified",
-        "Qualified",
-        "Admitted to the annotation step: trained, not screened out, and not waiting for a"
-        " decision.",
-    ),
-    Column("completed", "Completed", "Answered the last example."),
-    Column("analysed", "Analysed", "Completed and included in the analysis."),
-    Column("declined", "Declined", "Declined the consent text. Only their number is stored."),
-    Column(
-        "at_work",
-        "In progress",
-        "Have a seat and have not finished: reading, working, waiting, or between two parts.",
-    ),
-    Column(
-        "screened_out",
-        "Screened out",
-        "Ended by the study's rule or by the comprehension questions. They are paid.",
-    ),
-    Column("returned", "Returned", "Returned their place on the platform."),
-    Column(
-        "expired", "Expired", "Inactive for longer than the study allows. The seat is free again."
-    ),
-    Column(
-        "refused",
-        "Prior exposure",
-        "Had already done the task elsewhere before they saw the first example.",
-    ),
-    Column(
-        "withdrawn",
-        "Withdrawn",
-        "Withdrew and erased their answers. They are counted up to their last step.",
-    ),
-    Column(
-        "rejected",
-        "Rejected",
-        "Rejected on the platform before completion. They are not paid and cannot continue.",
-    ),
-]
+def _stage(heading: str, meaning: str) -> Any:
+    return field(default=0, metadata={"heading": heading, "meaning": meaning})
 
 
 @dataclass(frozen=True)
@@ -88,20 +41,43 @@ class Funnel:
     `expired`, `refused`, `withdrawn` and `rejected`.
     """
 
-    arrived: int = 0
-    declined: int = 0
-    consented: int = 0
-    trained: int = 0
-    qualified: int = 0
-    completed: int = 0
-    analysed: int = 0
-    at_work: int = 0
-    screened_out: int = 0
-    returned: int = 0
-    expired: int = 0
-    refused: int = 0
-    withdrawn: int = 0
-    rejected: int = 0
+    arrived: int = _stage("Arrived", "Took a seat, including annotators who then declined.")
+    consented: int = _stage("Consented", "Accepted the consent text.")
+    trained: int = _stage(
+        "Trained",
+        "Answered the last example of the training or screening step, or saw the first example if"
+        " there is no such step.",
+    )
+    qualified: int = _stage(
+        "Qualified",
+        "Admitted to the annotation step: trained, not screened out, and not waiting for a"
+        " decision.",
+    )
+    completed: int = _stage("Completed", "Answered the last example.")
+    analysed: int = _stage("Analysed", "Completed and included in the analysis.")
+    declined: int = _stage("Declined", "Declined the consent text. Only their number is stored.")
+    at_work: int = _stage(
+        "In progress",
+        "Have a seat and have not finished: reading, working, waiting, or between two parts.",
+    )
+    screened_out: int = _stage(
+        "Screened out",
+        "Ended by the study's rule or by the comprehension questions. They are paid.",
+    )
+    returned: int = _stage("Returned", "Returned their place on the platform.")
+    expired: int = _stage(
+        "Expired", "Inactive for longer than the study allows. The seat is free again."
+    )
+    refused: int = _stage(
+        "Prior exposure", "Had already done the task elsewhere before they saw the first example."
+    )
+    withdrawn: int = _stage(
+        "Withdrawn", "Withdrew and erased their answers. They are counted up to their last step."
+    )
+    rejected: int = _stage(
+        "Rejected",
+        "Rejected on the platform before completion. They are not paid and cannot continue.",
+    )
 
     @property
     def cells(self) -> list[str]:
@@ -110,6 +86,9 @@ class Funnel:
     def __add__(self, other: "Funnel") -> "Funnel":
         names = [field.name for field in fields(self)]
         return Funnel(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+
+FUNNEL = [Column(stage.name, **stage.metadata) for stage in fields(Funnel)]
 
 
 def with_training_size(study: Study) -> QuerySet[Scenario]:
