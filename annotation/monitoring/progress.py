@@ -88,7 +88,6 @@ FACTS = {
 }
 
 SHOWN_AT_WORK = 20
-MAX_DRAWN = 24  # larger scenarios show numbers only
 STAGES = ("arrived", "consented", "trained", "qualified", "completed", "analysed")
 EXITS = (
     "at_work", "declined", "screened_out", "returned", "expired", "refused", "withdrawn",
@@ -97,19 +96,11 @@ EXITS = (
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A scenario's seats. `states` has done, working or free for each seat."""
-
-    row: Seats
-    states: list[str]
-
-
-@dataclass(frozen=True)
 class Grid:
-    """A table of seats. `rows` contains (task, cells), with None for missing scenarios."""
+    """A table of seats. `rows` contains (task, seats), with None for missing scenarios."""
 
     columns: list[str]
-    rows: list[tuple[str, list[Cell | None]]]
+    rows: list[tuple[str, list[Seats | None]]]
 
 
 @dataclass(frozen=True)
@@ -190,13 +181,13 @@ class Progress:
     @cached_property
     def grid(self) -> Grid:
         columns: dict[tuple, str] = {}
-        cells: dict[str, dict[tuple, Cell]] = {}
+        cells: dict[str, dict[tuple, Seats]] = {}
         for row in self.in_results_order:
             scenario = row.scenario
             key = (scenario.shots, scenario.split_number, scenario.arm)
             task, _comma, label = str(scenario).partition(", ")
             columns[key] = label
-            cells.setdefault(task, {})[key] = Cell(row, _states(row))
+            cells.setdefault(task, {})[key] = row
         keys = sorted(columns, key=lambda key: (key[0], key[1] or 0))
         rows = [(task, [of_task.get(key) for key in keys]) for task, of_task in cells.items()]
         return Grid([columns[key] for key in keys], rows)
@@ -344,8 +335,3 @@ def _at_work(active: list[Any], names: dict[int, str]) -> Iterator[AtWork]:
             step = Step.ANNOTATION if row.step == Step.CHECK else Step(row.step)
             place = f"{step.label}, {row.position + 1} of {len(people[row.pk].order_of(step))}"
         yield AtWork(row.pseudonym, names[row.scenario_id], place, row.last_active_at)
-
-
-def _states(row: Seats) -> list[str]:
-    states = ["done"] * row.completed + ["working"] * row.working + ["free"] * row.free
-    return states if len(states) <= MAX_DRAWN else []

@@ -14,6 +14,7 @@ from annotation.web.wording import in_words
 from tasks.columns import Column
 
 DAYS = 7
+MAX_DRAWN = 24  # larger scenarios show numbers only
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,12 @@ class Seats:
     @property
     def cells(self) -> list[str]:
         return [column.text(self) for column in SEATS]
+
+    @property
+    def states(self) -> list[str]:
+        """Return done, working or free for each seat, or [] if there are too many to draw."""
+        states = ["done"] * self.completed + ["working"] * self.working + ["free"] * self.free
+        return states if len(states) <= MAX_DRAWN else []
 
     @property
     def seconds_left(self) -> float:
