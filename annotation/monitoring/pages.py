@@ -28,7 +28,7 @@ from annotation.study import pages as study_pages
 from annotation.web import wording
 from annotation.web.access import ResearcherRequest, annotator_of, signed_in, study_of
 from annotation.web.fields import OnPage, PageForm, by_key
-from annotation.web.posts import Views, page, section
+from annotation.web.posts import Views, page, section, study_page
 from annotation.web.wording import in_words
 from tasks import listing
 from tasks.clock import database_now
@@ -65,11 +65,6 @@ def studies(request: ResearcherRequest) -> HttpResponse:
     return render(request, "monitoring/studies.html", context)
 
 
-@signed_in("GET")
-def study(request: ResearcherRequest, name: str) -> HttpResponse:
-    return _overview(request, study_of(request, name, "see"))
-
-
 def _overview(
     request: ResearcherRequest, study: Study, problem: str = "", status: int = 200
 ) -> HttpResponse:
@@ -91,6 +86,7 @@ def _overview(
     return render(request, "monitoring/study.html", context, status=status)
 
 
+study = study_page(_overview)
 study_status = page(study_pages.ChangeStatus, _overview, to="study")
 
 
@@ -104,11 +100,6 @@ def _live(study: Study, known: progress.Facts | None = None) -> dict[str, Any]:
     }
 
 
-@signed_in("GET")
-def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
-    return _recruit(request, study_of(request, name, "see"))
-
-
 def _recruit(request: ResearcherRequest, study: Study, form: OnPage | None = None) -> HttpResponse:
     link = wording.join_url(request, study.link_code)
     with translation.override(study.interface_language):
@@ -120,17 +111,13 @@ def _recruit(request: ResearcherRequest, study: Study, form: OnPage | None = Non
     return render(request, "monitoring/recruit.html", context, status=422 if form else 200)
 
 
+recruit = study_page(_recruit)
 POSTS: Views = {
     access.Lists: section(access.Lists, _recruit, "recruit", "eligibility"),
     access.Switches: section(access.Switches, _recruit, "recruit", "open-link"),
     access.Seats: section(access.Seats, _recruit, "recruit", "seats"),
     access.Budget: section(access.Budget, _recruit, "recruit", "budget"),
 }
-
-
-@signed_in("GET")
-def people(request: ResearcherRequest, name: str) -> HttpResponse:
-    return people_page(request, study_of(request, name, "see"))
 
 
 def people_page(
@@ -179,6 +166,9 @@ def people_page(
         "query": query.urlencode(),
     }
     return render(request, "monitoring/people.html", context, status=422 if form else 200)
+
+
+people = study_page(people_page)
 
 
 # Maps ?part= to the template of a part of a page that reloads automatically.

@@ -25,7 +25,7 @@ from annotation.web import form_bodies
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import OnPage, PageForm, by_key
 from annotation.web.paging import RowsView, small, small_list
-from annotation.web.posts import StudyPost, Views, page, section
+from annotation.web.posts import StudyPost, Views, page, section, study_page
 from annotation.web.problems import Unprocessable
 from annotation.web.views import ApiView
 from tasks import periodic
@@ -103,11 +103,6 @@ class Switches(StudyPost):
             )  # fmt: skip
 
 
-@signed_in("GET")
-def study_settings(request: ResearcherRequest, name: str) -> HttpResponse:
-    return show_settings(request, study_of(request, name, "see"))
-
-
 def show_settings(
     request: ResearcherRequest, study: Study, form: OnPage | None = None, **extra: Any
 ) -> HttpResponse:
@@ -123,6 +118,7 @@ def show_settings(
     return render(request, "study/settings.html", context | extra, status=status)
 
 
+study_settings = study_page(show_settings)
 switches = section(Switches, show_settings, "study_settings", "notices")
 study_delete = page(study_pages.Delete, show_settings, to=lambda *_of, name: redirect("studies"))
 POSTS: Views = {

@@ -24,7 +24,7 @@ from annotation.prolific.sync import sync
 from annotation.recruitment.registry import current_exit
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import NO_REASON, PageForm, RowField, row_field
-from annotation.web.posts import StudyPost, page
+from annotation.web.posts import StudyPost, page, study_page
 from annotation.web.problems import Conflict
 from annotation.web.rights import right_to
 from annotation.web.views import ApiView, Twin
@@ -170,12 +170,7 @@ def _page(
     return render(request, "payout/pay.html", context, status=status)
 
 
-@signed_in("GET")
-def _pay(request: ResearcherRequest, name: str) -> HttpResponse:
-    return _page(request, study_of(request, name, right_to("pay")))
-
-
-pay_page = page(Payments, _page, to="pay", get=_pay)
+pay_page = page(Payments, _page, to="pay", get=study_page(_page, right_to("pay")))
 
 
 def _looked_up(study: Study, code: str) -> dict[str, Any]:

@@ -166,11 +166,6 @@ class DraftForm(PageForm):
         self.fields["reward"].label = f"Reward in {subject.study.currency}"
 
 
-@signed_in("GET")
-def page(request: ResearcherRequest, name: str) -> HttpResponse:
-    return _page(request, study_of(request, name, "own"))
-
-
 def _page(
     request: ResearcherRequest,
     study: Study,
@@ -299,6 +294,7 @@ class SyncProlific(StudyPost):
         return [f"{result}.", *result.warnings()]
 
 
+page = posts.study_page(_page, "own")
 panel_new = posts.page(
     NewPanel, _page, to=lambda _request, panel, name: redirect("panel_visit", name, panel.pk)
 )

@@ -3,6 +3,7 @@
 Except for personal links, their forms are sections of the Recruit page (monitoring/pages.py).
 """
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -16,7 +17,6 @@ from annotation.pay import budget, ledger
 from annotation.recruitment import eligibility
 from annotation.recruitment.links import LinkError, links_with_states, make_links
 from annotation.study import design, lifecycle
-from annotation.web.access import signed_in, study_of
 from annotation.web.fields import (
     AmountField,
     OnPage,
@@ -27,7 +27,7 @@ from annotation.web.fields import (
     row_field,
 )
 from annotation.web.menu import moved
-from annotation.web.posts import StudyPost, page
+from annotation.web.posts import StudyPost, page, study_page
 from annotation.web.wording import join_url
 from tasks import listing
 from tasks.columns import Column
@@ -233,18 +233,10 @@ def _links_page(
     return render(request, "recruitment/personal_links.html", context, status=status)
 
 
-@signed_in("GET")
-def links_file(request: HttpRequest, name: str) -> HttpResponse:
-    return _links_page(request, study_of(request, name, "pay"), is_file=True)
-
-
-@signed_in("GET")
-def links_page(request: HttpRequest, name: str) -> HttpResponse:
-    return _links_page(request, study_of(request, name, "pay"))
-
-
 def _to_links(request: HttpRequest, *_result: Any, name: str) -> HttpResponse:
     return moved(request, name=name, to="recruit", show="links")
 
 
+links_page = study_page(_links_page, "pay")
+links_file = study_page(partial(_links_page, is_file=True), "pay")
 links = page(Links, _links_page, to=_to_links, get=_to_links)

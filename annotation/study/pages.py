@@ -23,7 +23,7 @@ from annotation.study import (
 from annotation.study.forms import StudyForm
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import is_shown_again
-from annotation.web.posts import StudyPost
+from annotation.web.posts import StudyPost, study_page
 from annotation.web.rights import right_to
 from tasks.cards import place_in_results
 from tasks.columns import shots_text
@@ -116,11 +116,6 @@ def _sources(request: ResearcherRequest) -> list[Study]:
     return list(readable.filter(archived_at=None).only("name"))
 
 
-@signed_in("GET")
-def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
-    return _page(request, study_of(request, name, "see"))
-
-
 def _page(request: ResearcherRequest, study: Study, status: int = 200, **more: Any) -> HttpResponse:
     """Show the design or, for owners of a draft, the form."""
     if study.is_draft and "own" in study.rights:
@@ -135,6 +130,9 @@ def _page(request: ResearcherRequest, study: Study, status: int = 200, **more: A
         "scenarios": _scenarios(study), **more,
     }  # fmt: skip
     return render(request, "study/study_design.html", context, status=status)
+
+
+study_design = study_page(_page)
 
 
 def _order(task: Task) -> tuple[int, tuple[int, str]]:

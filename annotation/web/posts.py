@@ -138,6 +138,16 @@ def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = N
     return view
 
 
+def study_page(show: View, right: str = "see") -> View:
+    """Return the view for GET requests to a page about a study, for members with this right."""
+
+    @signed_in("GET")
+    def view(request: ResearcherRequest, name: str) -> HttpResponse:
+        return show(request, study_of(request, name, right))
+
+    return view
+
+
 def section(kind: type[Post[Any]], show: View, of: str, anchor: str) -> View:
     """Return the view for a POST form in a section on page `of`. GET redirects to that section."""
 
