@@ -219,12 +219,16 @@ class Guard(NamedTuple):
         yield self.trigger
 
 
-def _row_guards() -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield (name, table, event, condition, message) for each row-level guard."""
+def _refused(vendor: str) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield (name, table, event, condition, message) for each guard of this database."""
     for table, rule in GUARDED.items():
         message = f"{table} {rule.says}"
         yield f"{table}_no_update", table, "UPDATE", f"NOT ({rule.may_change})", message
         yield f"{table}_no_delete", table, "DELETE", f"NOT ({rule.may_go})", message
+        if vendor == "sqlite":
+            yield f"{table}_no_replace", table, "INSERT", rule.replaces, message
+        else:
+            yield f"{table}_no_truncate", table, "TRUNCATE", "TRUE", message
     yield (
         f"{ANSWER}_in_time",
         ANSWER,
@@ -237,35 +241,20 @@ def _row_guards() -> Iterator[tuple[str, str, str, str, str]]:
         yield f"{table}_by_page", table, "INSERT", condition, message
 
 
-def _sqlite() -> Iterator[Guard]:
-    rows = list(_row_guards())
-    for table, rule in GUARDED.items():
-        message = f"{table} {rule.says}"
-        rows.append((f"{table}_no_replace", table, "INSERT", rule.replaces, message))
-    for name, table, event, condition, message in rows:
-        yield Guard(
-            name,
-            table,
-            f"CREATE TRIGGER {name} BEFORE {event} ON {table} WHEN {condition}"
-            f" BEGIN SELECT RAISE(ABORT, '{message}'); END",
-        )
-
-
-def _postgresql() -> Iterator[Guard]:
-    rows = [(*guard, "ROW") for guard in _row_guards()]
-    for table, rule in GUARDED.items():
-        message = f"{table} {rule.says}"
-        rows.append((f"{table}_no_truncate", table, "TRUNCATE", "TRUE", message, "STATEMENT"))
-    for name, table, event, condition, message, level in rows:
-        row = {"DELETE": "OLD", "TRUNCATE": "NULL"}.get(event, "NEW")
-        yield Guard(
-            name,
-            table,
-            f"CREATE TRIGGER {name} BEFORE {event} ON {table} FOR EACH {level}"
-            f" EXECUTE FUNCTION {name}()",
-            f" BEGIN IF {condition} THEN RAISE EXCEPTION '{message}' USING ERRCODE = '23000';"
-            f" END IF; RETURN {row}; END ",
-        )
+def _guard(vendor: str, name: str, table: str, event: str, condition: str, message: str) -> Guard:
+    trigger = f"CREATE TRIGGER {name} BEFORE {event} ON {table}"
+    if vendor == "sqlite":
+        raised = f"SELECT RAISE(ABORT, '{message}')"
+        return Guard(name, table, f"{trigger} WHEN {condition} BEGIN {raised}; END")
+    level = "STATEMENT" if event == "TRUNCATE" else "ROW"
+    row = {"DELETE": "OLD", "TRUNCATE": "NULL"}.get(event, "NEW")
+    return Guard(
+        name,
+        table,
+        f"{trigger} FOR EACH {level} EXECUTE FUNCTION {name}()",
+        f" BEGIN IF {condition} THEN RAISE EXCEPTION '{message}' USING ERRCODE = '23000';"
+        f" END IF; RETURN {row}; END ",
+    )
 
 
 def _guards(connection: BaseDatabaseWrapper) -> list[Guard]:
@@ -274,7 +263,7 @@ def _guards(connection: BaseDatabaseWrapper) -> list[Guard]:
         tables = set(connection.introspection.table_names(cursor))
     if not {*GUARDED, *ASKED} <= tables:
         return []
-    return list(_sqlite() if connection.vendor == "sqlite" else _postgresql())
+    return [_guard(connection.vendor, *refused) for refused in _refused(connection.vendor)]
 
 
 def _standing(connection: BaseDatabaseWrapper) -> set[Guard]:
