@@ -92,6 +92,14 @@ class Client:
         reply = self._send(method, path, json, parameters)
         return _json(reply, shape, f"answer to {method} {path}")
 
+    def _rows(self, path: str, **parameters: Any) -> list[Json]:
+        """Return a list's rows. Raises ProlificError if they are malformed."""
+        page = self._call("GET", path, **parameters)
+        rows = page.get("results")
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise undocumented(f"list {path}", page)
+        return rows
+
     def _send(
         self, method: str, path: str, json: Any = None, parameters: Json | None = None
     ) -> requests.Response:
@@ -136,7 +144,7 @@ class Client:
         return _configured(self.access.names[1], self.access.project, projects)
 
     def _listed(self, path: str) -> dict[str, str]:
-        rows = _rows(self._call("GET", path), path)
+        rows = self._rows(path)
         return {str(row["id"]): str(row.get("title", "")) for row in rows if row.get("id")}
 
     def currency(self, workspace: str) -> str:
@@ -161,8 +169,7 @@ class Client:
     # Audience ------------------------------------------------------------------------------------
 
     def filters(self, workspace: str) -> list[Json]:
-        path = "filters/"
-        return _rows(self._call("GET", path, workspace_id=workspace), path)
+        return self._rows("filters/", workspace_id=workspace)
 
     def eligible(self, filters: list[Json], workspace: str) -> int:
         """Return the number of people who match all filters, or 0 if there are fewer than 25."""
@@ -267,13 +274,12 @@ class Client:
         self._send("POST", f"participant-groups/{group}/participants/", body)
 
     def group(self, group: str) -> set[str]:
-        path = f"participant-groups/{group}/participants/"
-        return {str(row.get("participant_id")) for row in _rows(self._call("GET", path), path)}
+        rows = self._rows(f"participant-groups/{group}/participants/")
+        return {str(row.get("participant_id")) for row in rows}
 
     def secret(self, workspace: str) -> str:
         """Return the secret that signs the workspace's webhooks, or "" if it is not set."""
-        path = "hooks/secrets/"
-        for row in _rows(self._call("GET", path, workspace_id=workspace), path):
+        for row in self._rows("hooks/secrets/", workspace_id=workspace):
             if row.get("workspace_id", workspace) == workspace and row.get("value"):
                 return str(row["value"])
         return ""
@@ -283,12 +289,11 @@ class Client:
         return _text(self._call("POST", "hooks/secrets/", {"workspace_id": workspace}), "value")
 
     def is_subscribed(self, workspace: str, event: str, target: str) -> bool:
-        path = "hooks/subscriptions/"
         return any(
             row.get("event_type") == event
             and row.get("target_url") == target
             and row.get("is_enabled", True)
-            for row in _rows(self._call("GET", path, workspace_id=workspace), path)
+            for row in self._rows("hooks/subscriptions/", workspace_id=workspace)
         )
 
     def subscribe(self, workspace: str, event: str, target: str) -> None:
@@ -320,14 +325,6 @@ def _json(reply: requests.Response, shape: type, subject: str) -> Any:
     if not isinstance(body, shape):
         raise undocumented(subject, body, reply.status_code)
     return body
-
-
-def _rows(page: Json, path: str) -> list[Json]:
-    """Return a list's rows. Raises ProlificError if they are malformed."""
-    rows = page.get("results")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise undocumented(f"list {path}", page)
-    return rows
 
 
 def _text(body: Json, name: str) -> str:
