@@ -10,7 +10,7 @@ from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
 from annotation.models import AuditEntry, ProlificAccount, ProlificStudy, Topic
-from annotation.prolific.client import Access, Client
+from annotation.prolific.client import Access, Client, environment
 from annotation.prolific.errors import ProlificError
 from annotation.recruitment import identities
 from tasks.clock import database_now
@@ -20,12 +20,7 @@ FINISH_THERE = "Finish the studies on Prolific"
 
 def client_of(draft: ProlificStudy | None, patient: bool = False) -> Client:
     """Return a study's client (None: the environment's). Raises ProlificError without a token."""
-    return client_of_account(draft.account if draft else None, patient)
-
-
-def client_of_account(account: ProlificAccount | None, patient: bool = False) -> Client:
-    """Return the client for an account's drafts, or the environment's client if None."""
-    return Client(_access(account) if account else None, patient)
+    return Client(access(draft.account if draft else None), patient)
 
 
 def account_of(user: User) -> ProlificAccount | None:
@@ -40,7 +35,7 @@ class Token(NamedTuple):
 
 def token_of(account: ProlificAccount | None) -> Token:
     try:
-        client_of_account(account)
+        access(account)
     except ProlificError as error:
         return Token("", str(error))
     if account is None:
@@ -79,8 +74,10 @@ def set_token(owner: User, token: str, workspace: str, project: str) -> Prolific
     return account
 
 
-def _access(account: ProlificAccount) -> Access:
-    """Return access through an account's stored token. Raises ProlificError."""
+def access(account: ProlificAccount | None) -> Access:
+    """Return access through an account's stored token (None: environment). Raises ProlificError."""
+    if account is None:
+        return environment()
     owner, removal = account.owner, "The API token for these Prolific studies was removed"
     if not account.external_id:
         raise ProlificError(f"{removal} with the account of its owner. {FINISH_THERE}.")

@@ -27,7 +27,8 @@ from annotation.models import (
     Topic,
 )
 from annotation.pay.ledger import in_currency
-from annotation.prolific.accounts import account_of, client_of_account
+from annotation.prolific.accounts import access, account_of
+from annotation.prolific.client import Client
 from annotation.prolific.errors import ProlificError
 from annotation.recruitment.platform_adapters import OUTCOMES
 from annotation.recruitment.seats import new_code
@@ -86,7 +87,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
     account = account_of(by)
     # Without a token or a response, currencies are compared when the study is created.
     with suppress(ProlificError):
-        client = client_of_account(account)
+        client = Client(access(account))
         check_currency(study, client.currency(client.workspace()))
     with transaction.atomic():
         Study.objects.locked().get(pk=study.pk)
