@@ -194,7 +194,7 @@ class DeleteFile(Post[PredictionFile]):
 
 
 def _with_error(
-    request: ResearcherRequest, subject: LanguageModel | PredictionFile, problem: str, status: int
+    request: ResearcherRequest, subject: LanguageModel | PredictionFile, problem: str
 ) -> HttpResponse:
     messages.error(request, problem)
     return redirect("model", subject.name if isinstance(subject, LanguageModel) else subject.model)

@@ -158,11 +158,7 @@ def task(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
 
 
 def _task_page(
-    request: ResearcherRequest,
-    task: Task,
-    form: PageForm | None = None,
-    problem: str = "",
-    status: int = 422,
+    request: ResearcherRequest, task: Task, form: PageForm | None = None, problem: str = ""
 ) -> HttpResponse:
     context = {
         "task": task, "sent": form, "problem": problem,
@@ -175,8 +171,7 @@ def _task_page(
         "may_change": teams.may_change(task.name, request.user),
     }  # fmt: skip
     context |= by_key(TaskMemberForm(), ChecksForm(), sent=form)
-    status = status if form or problem else 200
-    return render(request, "library/task.html", context, status=status)
+    return render(request, "library/task.html", context)
 
 
 # Columns of the list of a task's examples.

@@ -65,9 +65,7 @@ def studies(request: ResearcherRequest) -> HttpResponse:
     return render(request, "monitoring/studies.html", context)
 
 
-def _overview(
-    request: ResearcherRequest, study: Study, problem: str = "", status: int = 200
-) -> HttpResponse:
+def _overview(request: ResearcherRequest, study: Study, problem: str = "") -> HttpResponse:
     rule = (study.qualification, study.shots, study.screening_examples)
     sums = consequences.for_study(study) if study.is_draft else None
     context = _live(study) | {
@@ -83,7 +81,7 @@ def _overview(
         "restrictions": consequences.restrictions(study),
         "link": wording.join_url(request, study.link_code),
     }
-    return render(request, "monitoring/study.html", context, status=status)
+    return render(request, "monitoring/study.html", context)
 
 
 study = study_page(_overview)
@@ -108,7 +106,7 @@ def _recruit(request: ResearcherRequest, study: Study, form: OnPage | None = Non
         "study": study, "link": link, "invitation": invitation,
         "progress": progress.for_study(study), **access.sections(study, form),
     }  # fmt: skip
-    return render(request, "monitoring/recruit.html", context, status=422 if form else 200)
+    return render(request, "monitoring/recruit.html", context)
 
 
 recruit = study_page(_recruit)
@@ -165,7 +163,7 @@ def people_page(
         "selected": request.POST.getlist("annotators"),
         "query": query.urlencode(),
     }
-    return render(request, "monitoring/people.html", context, status=422 if form else 200)
+    return render(request, "monitoring/people.html", context)
 
 
 people = study_page(people_page)
@@ -264,7 +262,7 @@ def annotator_page(
         decisions.SeatForm(), decisions.WithdrawForm(), decisions.ReviewForm(),
     )  # fmt: skip
     context |= by_key(*blank, sent=form)
-    return render(request, "monitoring/participation.html", context, status=422 if form else 200)
+    return render(request, "monitoring/participation.html", context)
 
 
 def _answer_row(turn: Turn, is_hidden: bool) -> dict[str, Any]:

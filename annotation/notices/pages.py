@@ -107,7 +107,6 @@ def show_settings(
     request: ResearcherRequest, study: Study, form: OnPage | None = None, **extra: Any
 ) -> HttpResponse:
     """Render the settings. `extra` is additional context for a problem or a new invitation."""
-    status = extra.pop("status", 422 if form or extra else 200)
     switch = study.notice_switches.filter(user=request.user).first() or NoticeSwitch()
     context = {
         "study": study, "can_be_deleted": lifecycle.can_be_deleted(study),
@@ -115,7 +114,7 @@ def show_settings(
     } | by_key(SwitchForm.of(switch), sent=form)  # fmt: skip
     if "own" in study.rights:
         context |= team_pages.section(study, form) | retention.section(study, form)
-    return render(request, "study/settings.html", context | extra, status=status)
+    return render(request, "study/settings.html", context | extra)
 
 
 study_settings = study_page(show_settings)

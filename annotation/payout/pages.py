@@ -24,7 +24,7 @@ from annotation.prolific.sync import sync
 from annotation.recruitment.registry import current_exit
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import NO_REASON, PageForm, RowField, row_field
-from annotation.web.posts import StudyPost, page, study_page
+from annotation.web.posts import StudyPost, page, study_page, with_status
 from annotation.web.problems import Conflict
 from annotation.web.rights import right_to
 from annotation.web.views import ApiView, Twin
@@ -129,11 +129,7 @@ WAGES = [
 
 
 def _page(
-    request: ResearcherRequest,
-    study: Study,
-    bound_form: PageForm | None = None,
-    problem: str = "",
-    status: int = 422,
+    request: ResearcherRequest, study: Study, bound_form: PageForm | None = None, problem: str = ""
 ) -> HttpResponse:
     wages = ledger.wages(ledger.settled(study))
     median = ledger.median_wage(wages)
@@ -166,8 +162,7 @@ def _page(
         "due": ledger.in_currency(unpaid - sum(hold.waiting for hold in on_hold)),
         "states": PaymentBatch.State,
     }
-    status = status if bound_form or problem else 200
-    return render(request, "payout/pay.html", context, status=status)
+    return render(request, "payout/pay.html", context)
 
 
 pay_page = page(Payments, _page, to="pay", get=study_page(_page, right_to("pay")))
@@ -202,7 +197,7 @@ def batch_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     try:
         text = payout.batch_csv(batch)
     except batches.PaymentError as error:
-        return _page(request, study, problem=str(error), status=409)
+        return with_status(_page(request, study, problem=str(error)), 409)
     return download(text, f"{study.name}-batch-{pk}.csv")
 
 

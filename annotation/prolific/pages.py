@@ -172,7 +172,6 @@ def _page(
     bound: OnPage | None = None,
     draft: ProlificStudy | None = None,
     problem: str = "",
-    status: int = 422,
 ) -> HttpResponse:
     of_drafts = token_of(account_of(request.user))
     first = study.prolific_studies.select_related("account__owner").first()
@@ -206,8 +205,7 @@ def _page(
         "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
     }  # fmt: skip
     context |= by_key(PanelForm(initial=proposed | {"name": preset.title}), PlanForm(), sent=bound)
-    status = status if bound or problem else 200
-    return render(request, "prolific/platforms.html", context, status=status)
+    return render(request, "prolific/platforms.html", context)
 
 
 def _forecasts(request: ResearcherRequest, study: Study) -> dict[str, Any]:
@@ -275,9 +273,9 @@ class ChangeDraft(posts.Post[ProlificStudy]):
 
 
 def _draft_page(
-    request: ResearcherRequest, draft: ProlificStudy, form: OnPage | None = None, **extra: Any
+    request: ResearcherRequest, draft: ProlificStudy, form: OnPage | None = None, problem: str = ""
 ) -> HttpResponse:
-    return _page(request, draft.study, form, draft if form else None, **extra)
+    return _page(request, draft.study, form, draft if form else None, problem)
 
 
 class SyncProlific(StudyPost):

@@ -229,8 +229,7 @@ def _links_page(
     if is_file or listing.wants_csv(request.GET):
         return table.as_csv(f"{study.name}-links.csv")
     context = {"study": study, "listing": table if rows else None, "form": form or LinksForm()}
-    status = 422 if form else 200
-    return render(request, "recruitment/personal_links.html", context, status=status)
+    return render(request, "recruitment/personal_links.html", context)
 
 
 def _to_links(request: HttpRequest, *_result: Any, name: str) -> HttpResponse:

@@ -15,7 +15,7 @@ from annotation.models import Invitation, Member, Role, Study, Webhook
 from annotation.study import team as members
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import OnPage, PageForm, RowField, by_key, row_field
-from annotation.web.posts import StudyPost, View, page
+from annotation.web.posts import StudyPost, View, page, with_status
 from annotation.web.rights import right_to
 
 NO_ROLE = "Choose a role: owner, analyst or payer."
@@ -142,8 +142,8 @@ def _changed(request: ResearcherRequest, _message: str, name: str) -> HttpRespon
 def _invite(request: ResearcherRequest, study: Study, show: View) -> HttpResponse:
     form = InviteForm(request.POST)
     if not form.is_valid():
-        return show(request, study, form)
-    return show(request, study, status=201, **invited(request, study, form))
+        return with_status(show(request, study, form))
+    return with_status(show(request, study, **invited(request, study, form)), 201)
 
 
 def invited(
@@ -163,7 +163,7 @@ def _revoke(request: ResearcherRequest, study: Study, show: View) -> HttpRespons
         pk = int(number) if re.fullmatch("[0-9]{1,18}", number) else 0
         members.revoke(study, pk, request.user)
     except members.InvitationError as error:
-        return show(request, study, problem=str(error))
+        return with_status(show(request, study, problem=str(error)))
     messages.success(request, "The invitation was revoked.")
     return redirect("study_settings", study.name)
 
@@ -171,7 +171,7 @@ def _revoke(request: ResearcherRequest, study: Study, show: View) -> HttpRespons
 def _end_webhook(request: ResearcherRequest, study: Study, show: View) -> HttpResponse:
     form = WebhookForm(request.POST, subject=study)
     if not form.is_valid():
-        return show(request, study, form)
+        return with_status(show(request, study, form))
     form.cleaned_data["webhook"].end(by=request.user)
     messages.success(request, "The webhook was ended.")
     return redirect("study_settings", study.name)

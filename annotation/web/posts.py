@@ -103,6 +103,13 @@ class AnnotatorPost(Post[Participation]):
         return annotator_of(request, names["name"], names["pseudonym"], right_to(self.row))
 
 
+def with_status(response: HttpResponse, status: int = 422) -> HttpResponse:
+    """Set the status of a page that shows errors. Redirects stay redirects."""
+    if response.status_code == 200:
+        response.status_code = status
+    return response
+
+
 def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = None) -> View:
     """Return a page's view for a POST. `show` displays errors; success redirects to `to`.
 
@@ -118,7 +125,7 @@ def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = N
         subject = post.subject(request, request.POST, **names)
         form = post.form(subject, request.POST, request.FILES)
         if form is not None and not form.is_valid():
-            return show(request, subject, form)
+            return with_status(show(request, subject, form))
         try:
             data = request.POST.dict() if form is None else form.cleaned_data
             result = post.do(subject, data, request.user)
@@ -126,8 +133,8 @@ def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = N
             is_fault = form is not None and isinstance(error, tuple(post.faults))
             if is_fault and (field := post.fault(error)):
                 form.add_error(field, sentences(error))
-                return show(request, subject, form)
-            return show(request, subject, problem=str(error), status=post.conflict_status)
+                return with_status(show(request, subject, form))
+            return with_status(show(request, subject, problem=str(error)), post.conflict_status)
         if post.shows_message:
             done, *warnings = post.in_words(result)
             messages.success(request, done)
