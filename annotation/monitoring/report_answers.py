@@ -5,7 +5,6 @@ import json
 from collections.abc import Mapping
 
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import AuditEntry, ReportAnswer, Study, Topic
@@ -39,9 +38,8 @@ def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = ""
     no answers. Returns the number of changes. Raises StaleAnswers.
     """
     marks = _parse(made_from)
-    with transaction.atomic():
-        # If two owners save at once, the second one sees the answers of the first.
-        Study.objects.locked().get(pk=study.pk)
+    # If two owners save at once, the second one sees the answers of the first.
+    with Study.locking(study.pk):
         stored = dict(study.report_answers.values_list("item", "text"))
         edits = touched(answers, made_from).items()
         changed = {item: text for item, text in edits if text != stored.get(item, "")}

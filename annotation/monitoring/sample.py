@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import AuditEntry, Kind, OwnAnswer, ReportAnswer, Study, Topic
@@ -188,8 +187,7 @@ def store_export(study: Study, text: str, by: User) -> int:
         "others": other_lines,
         "rows": [asdict(row) for row in rows],
     }
-    with transaction.atomic():
-        Study.objects.locked().get(pk=study.pk)
+    with Study.locking(study.pk):
         ReportAnswer.objects.update_or_create(
             study=study,
             item=ITEM,
@@ -203,8 +201,7 @@ def store_export(study: Study, text: str, by: User) -> int:
 
 
 def drop_export(study: Study, by: User) -> None:
-    with transaction.atomic():
-        Study.objects.locked().get(pk=study.pk)
+    with Study.locking(study.pk):
         if study.report_answers.filter(item=ITEM).delete()[0]:
             AuditEntry.objects.record(
                 "sample table deleted", Topic.RESULTS, study=study, by=by,

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
 
 from annotation.models import (
     Delivery,
@@ -57,8 +56,8 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
     except sending.Refused as error:
         raise WebhookError(str(error)) from None
     secret = PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
-    with transaction.atomic():
-        Study.objects.locked().get(pk=study.pk)  # serialises requests
+    # Serialises requests.
+    with Study.locking(study.pk):
         if study.webhooks.count() >= MAX_WEBHOOKS:
             raise WebhookError(f"A study can have at most {MAX_WEBHOOKS} webhooks.")
         webhook = Webhook.objects.create(

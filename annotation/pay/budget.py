@@ -97,8 +97,7 @@ def settle_left(study: Study) -> None:
 def settle_left_in_turn(study: Study) -> None:
     """Settle the same participations in separate transactions, so that others wait less."""
     for pk in _left_unsettled(study).order_by("pk").values_list("pk", flat=True):
-        with transaction.atomic():
-            Study.objects.locked().get(pk=study.pk)
+        with Study.locking(study.pk):
             ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=pk))
 
 
@@ -180,8 +179,7 @@ def room(study: Study, committed: int | None = None) -> int | None:
 
 def give_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
     """Add a bonus in cents. Raises BudgetError if over budget, and ValueError like add_bonus."""
-    with transaction.atomic():
-        study = Study.objects.locked().get(pk=participation.study_id)
+    with Study.locking(participation.study_id) as study:
         entry = ledger.add_bonus(participation, amount, reason, by)
         if study.budget is not None:
             left = ledger.cents(study.budget) - spent(study) - reserved(study)
@@ -247,8 +245,7 @@ def watch(study_id: int) -> None:
 
 def pause_if_due(study_id: int) -> None:
     """Pause an open study if it has reached its budget or its limit on consecutive screen-outs."""
-    with transaction.atomic():
-        study = Study.objects.locked().get(pk=study_id)
+    with Study.locking(study_id) as study:
         if study.status != StudyStatus.OPEN:
             return
         sums = is_reached(study)

@@ -14,7 +14,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.db.models import Max
 
 from annotation.models import (
@@ -101,8 +100,7 @@ def _usual(study: Study, scenario: Scenario, other_totals: list[int]) -> float:
 
 def release(participation: Participation, reason: str, by: User) -> None:
     """Release earnings held so far for payment."""
-    with transaction.atomic():
-        locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+    with Participation.locking(participation.pk) as locked:
         if any(hold.participation.pk == locked.pk for hold in holds(locked.study)):
             locked.record_decision(Decision.About.RELEASE, True, reason, by)
             AuditEntry.objects.record(

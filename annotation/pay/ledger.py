@@ -227,8 +227,7 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: User | 
     If it isn't paid, no entries are added, and entries outside batches are held back. This doesn't
     affect inclusion in the analysis.
     """
-    with transaction.atomic():
-        locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+    with Participation.locking(participation.pk) as locked:
         if locked.is_paid == is_paid:
             return
         locked.store(is_paid=is_paid)
@@ -248,9 +247,8 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
     """
     if participation.kind != WorkerKind.PERSON:
         raise ValueError("Only human annotators are paid; this annotator is simulated.")
-    with transaction.atomic():
-        # If the button was clicked twice, the second request finds the entry of the first.
-        Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+    # If the button was clicked twice, the second request finds the entry of the first.
+    with Participation.locking(participation.pk):
         lately = database_now() - SAME_BONUS_WITHIN
         earlier = participation.ledger.filter(kind=Kind.BONUS, cents=amount, reason=reason, by=by)
         if earlier.filter(at__gte=lately).exists():

@@ -8,7 +8,6 @@ from collections.abc import Collection
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.db.models import QuerySet, Sum
 
 from annotation.models import (
@@ -109,9 +108,8 @@ def prepare(
     entries are excluded. With `names`, all these annotators are paid or none: see _selected.
     """
     ledger.settle_ended(study)
-    with transaction.atomic():
-        # If the button was clicked twice, the second request finds nothing to prepare.
-        Study.objects.locked().get(pk=study.pk)
+    # If the button was clicked twice, the second request finds nothing to prepare.
+    with Study.locking(study.pk):
         entries = payable(study)
         if names is not None:
             entries = _selected(entries, set(names), confirmed)
@@ -159,8 +157,7 @@ def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
 
 def cancel(batch: PaymentBatch) -> None:
     """Cancel a prepared batch, which releases its entries. Raises PaymentError."""
-    with transaction.atomic():
-        batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+    with PaymentBatch.locking(batch.pk) as batch:
         if batch.state != State.PREPARED:
             raise PaymentError(f"This batch is {batch.state} and cannot be cancelled.")
         batch.payments.all().delete()

@@ -278,8 +278,7 @@ def _paid(batch: PaymentBatch) -> PaymentBatch:
 
 def mark_paid(batch: PaymentBatch) -> None:
     """Record that a batch was paid manually. Raises PaymentError."""
-    with transaction.atomic():
-        batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+    with PaymentBatch.locking(batch.pk) as batch:
         if batch.method != Method.HAND:
             raise PaymentError("Only a batch that is paid manually can be marked as paid.")
         if batch.state != State.PREPARED:

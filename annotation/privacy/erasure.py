@@ -55,8 +55,7 @@ def erase(study: Study, typed: str, by: User) -> StudyTombstone:
 
 def _erase(study: Study, by: User | None, action: str) -> StudyTombstone:
     """Delete a study. `by` is None on its deletion date."""
-    with transaction.atomic():
-        study = Study.objects.locked().get(pk=study.pk)
+    with Study.locking(study.pk) as study:
         if StudyTombstone.objects.filter(study=study).exists():
             raise ErasureError("This study has already been deleted.")
         if study.status != StudyStatus.CLOSED:
@@ -105,8 +104,7 @@ def _erase_study_data(study: Study) -> None:
 
 def keep_until(study: Study, identities: date | None, answers: date | None, by: User) -> None:
     """Set and log deletion dates for the identities and the study. None means only by hand."""
-    with transaction.atomic():
-        locked = Study.objects.locked().get(pk=study.pk)
+    with Study.locking(study.pk) as locked:
         for subject, old_day, day in (
             ("identities are", locked.identities_until, identities),
             ("the study is", locked.answers_until, answers),

@@ -89,8 +89,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
     with suppress(ProlificError):
         client = Client(access(account))
         check_currency(study, client.currency(client.workspace()))
-    with transaction.atomic():
-        Study.objects.locked().get(pk=study.pk)
+    with Study.locking(study.pk):
         earlier = study.prolific_studies.filter(external_id=None, status=NOT_CREATED)
         if study.prolific_studies.exclude(pk__in=earlier).exists():
             raise PlanError("The Prolific studies have already been drafted and created.")

@@ -38,9 +38,8 @@ def record(participation: Participation, agree: bool) -> None:
 
 def _decline(participation: Participation) -> None:
     """Delete the declined participation. For a day, no other scenario is offered."""
-    with transaction.atomic():
-        # Lock the study and the worker first, as in `join`, because the worker may be starting now.
-        Study.objects.locked().get(pk=participation.study_id)
+    # Lock the study and the worker first, as in `join`, because the worker may be starting now.
+    with Study.locking(participation.study_id):
         worker = Worker.objects.select_for_update().filter(pk=participation.worker_id)
         list(worker)
         # Ignore the "no" if consent was given in another tab, where work could be lost.

@@ -20,8 +20,7 @@ def free_seat(participation: Participation, reason: str, by: User) -> None:
     The reason is logged. An annotator who returns later can continue if a seat is free. Raises
     ValueError if no seat can be freed.
     """
-    with transaction.atomic():
-        Study.objects.locked().get(pk=participation.study_id)
+    with Study.locking(participation.study_id):
         if not release_seat(participation, Status.EXPIRED):
             raise ValueError("This annotator has no seat to free.")
         event = f"{freed(participation)}{reason}"
@@ -39,8 +38,7 @@ def release_seat(participation: Participation, status: str) -> bool:
 
     `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
     """
-    with transaction.atomic():
-        locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+    with Participation.locking(participation.pk) as locked:
         if not locked.is_live:
             return False
         locked.store(status=status, seat_number=None)

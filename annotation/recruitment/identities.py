@@ -13,7 +13,6 @@ from collections.abc import Callable
 
 from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
-from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 
@@ -95,8 +94,7 @@ class PurgeError(Exception):
 
 def purge(study: Study) -> int:
     """Delete all worker IDs in a study. Raises PurgeError during work or while pay is owed."""
-    with transaction.atomic():
-        study = Study.objects.locked().get(pk=study.pk)
+    with Study.locking(study.pk) as study:
         ledger.settle_ended(study)
         people = study.participations.filter(kind="person")
         if people.filter(status__in=LIVE).exists():

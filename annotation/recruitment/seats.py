@@ -14,7 +14,6 @@ workers who came by a link, whose work has no parts.
 
 import random
 
-from django.db import transaction
 from django.utils.crypto import get_random_string
 from django.utils.translation import gettext
 
@@ -59,9 +58,8 @@ def join(
     RecruitmentError if the worker does not get a seat.
     """
     now = database_now()
-    with transaction.atomic():
-        # Otherwise, concurrent requests could both count the last seat as free.
-        study = Study.objects.locked().get(pk=study_id)
+    # Otherwise, concurrent requests could both count the last seat as free.
+    with Study.locking(study_id) as study:
         expiry.expire_idle(study, now)
         budget.settle_left(study)
         worker, is_new = _worker(key, platform, kind)
@@ -157,8 +155,7 @@ def resume(participation: Participation) -> Participation:
     The worker continues where they stopped. Raises RecruitmentError if no seats are free or the
     study isn't currently assigning any. Does nothing for other participations.
     """
-    with transaction.atomic():
-        study = Study.objects.locked().get(pk=participation.study_id)
+    with Study.locking(participation.study_id) as study:
         expiry.expire_idle(study)
         participation = Participation.objects.get(pk=participation.pk)
         if participation.status not in MAY_RESUME:

@@ -11,7 +11,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.db.models import F, ProtectedError
 
 from annotation.models import Kind, Scenario, Status, Study, StudyManifest, Topic
@@ -68,9 +67,8 @@ def change_status(
         raise DesignError("This change does not exist.")
     sources, target, label, event = TRANSITIONS[action]
     previous = {"status": study.status}
-    with transaction.atomic():
-        # Serialise two clicks on Open, and a participant's Start with a click on "Back to draft".
-        locked = Study.objects.locked().get(pk=study.pk)
+    # Serialise two clicks on Open, and a participant's Start during "Back to draft".
+    with Study.locking(study.pk) as locked:
         if locked.status not in sources:
             raise DesignError(f"“{label}” is not possible: the study is {locked.status}.")
         if action == "draft":
@@ -142,8 +140,7 @@ def _check_sum(study: Study, agreed: str) -> None:
 
 
 def set_archived(study: Study, is_archived: bool, by: User) -> None:
-    with transaction.atomic():
-        locked = Study.objects.locked().get(pk=study.pk)
+    with Study.locking(study.pk) as locked:
         if (locked.archived_at is not None) == is_archived:
             return
         locked.store(archived_at=database_now() if is_archived else None)
@@ -157,10 +154,9 @@ def can_be_deleted(study: Study) -> bool:
 
 
 def delete_draft(study: Study) -> None:
-    """Delete a draft. Raises DesignError if it is not a draft or has had participants."""
-    with transaction.atomic():
-        # Another user may be opening the study right now.
-        locked = Study.objects.locked().get(pk=study.pk)
+    """Delete a draft. Raises DesignError if it is not a draft, or had participants."""
+    # Another user may be opening the study now.
+    with Study.locking(study.pk) as locked:
         if not can_be_deleted(locked):
             raise DesignError(
                 "Only a draft without participants and without a study on Prolific can be deleted."
@@ -179,8 +175,7 @@ SWITCHES = ("open_link_on", "shared_computers", "shared_address")
 
 
 def switch(study: Study, values: dict[str, bool], by: User) -> None:
-    with transaction.atomic():
-        locked = Study.objects.locked().get(pk=study.pk)
+    with Study.locking(study.pk) as locked:
         for name in SWITCHES:
             if getattr(locked, name) == values[name]:
                 continue
@@ -208,9 +203,8 @@ def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False
     """
     if not 1 <= number <= 1000:
         raise DesignError("Enter a number of seats from 1 to 1000.")
-    with transaction.atomic():
-        # Seats are assigned while holding the study's lock.
-        study = Study.objects.locked().get(pk=scenario.study_id)
+    # Seats are assigned under the study's lock.
+    with Study.locking(scenario.study_id) as study:
         if not study.is_running:
             raise DesignError(f"The study is {study.status}, so its seats cannot be changed.")
         if study.prolific_studies.exclude(external_id=None).exists():
@@ -229,8 +223,7 @@ def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False
 
 def raise_budget(study: Study, amount: Decimal, by: User) -> None:
     """Raise a running study's budget. Raises DesignError, or PermissionDenied above the limit."""
-    with transaction.atomic():
-        locked = Study.objects.locked().get(pk=study.pk)
+    with Study.locking(study.pk) as locked:
         if not locked.is_running:
             raise DesignError(f"The study is {locked.status}, so its budget cannot be changed.")
         if ledger.cap(locked) is None:

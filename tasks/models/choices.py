@@ -1,10 +1,12 @@
 """Constraints, arms, the language field, and a mixin for single rows."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import connection, models
+from django.db import connection, models, transaction
 from django.db.models import Lookup, Q
 
 
@@ -56,6 +58,13 @@ class Row(models.Model):
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=list(values))
+
+    @classmethod
+    @contextmanager
+    def locking(cls, pk: int) -> Iterator[Self]:
+        """Open a transaction in which the row with this key is locked, and yield the row."""
+        with transaction.atomic():
+            yield cls._default_manager.select_for_update(no_key=True).get(pk=pk)
 
     @classmethod
     def first(cls, sql: str, value: Any) -> Self | None:
