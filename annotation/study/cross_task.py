@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
 from annotation.models import Arm, Participation, Qualification, Step, Study, UpstreamExample
@@ -241,17 +242,13 @@ def _pool(task: Task, number: int, used: set[str]) -> list[Example]:
 # The frozen pool ----------------------------------------------------------------------------------
 
 
-class PoolError(ValueError):
-    """Raised if an arm has too few examples. Users see the message."""
-
-
 def freeze(study: Study) -> None:
-    """Store the training pool of each arm. Texts occur in only one task. Raises PoolError."""
+    """Store each arm's training pool. A text occurs in only one task. Raises ValidationError."""
     if not study.is_cross_task:
         return
     for arm, task, number, pool in _unfrozen(study):
         if len(pool) < number:
-            raise PoolError(
+            raise ValidationError(
                 f"{task.name} has {len(pool)} training examples that share no text with another"
                 f" task of the study, but {number} are needed."
             )

@@ -100,8 +100,8 @@ def check_design(
     _check_shots(study, tasks, refuse)
     try:
         minutes.parse(study.task_minutes, names)
-    except minutes.MinutesError as error:
-        refuse("task_minutes", str(error))
+    except ValidationError as error:
+        refuse("task_minutes", error.messages[0])
     if tasks and (study.tasks_per_worker or 0) > len(tasks):
         refuse(
             "tasks_per_worker",
@@ -203,8 +203,8 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
     for field, parse in questions.items():
         try:
             parse(getattr(study, field))
-        except own_questions.QuestionError as error:
-            refuse(field, str(error))
+        except ValidationError as error:
+            refuse(field, error.messages[0])
     threshold = study.qualification_threshold
     if study.qualification in SCALES:
         maximum, scale = SCALES[Qualification(study.qualification)]
@@ -310,7 +310,7 @@ def suggested_hours(study: Study, tasks: Sequence[Task]) -> Decimal:
     """Return three times the longest estimate, in hours with one decimal place."""
     try:
         longest = minutes.longest(study, tasks)
-    except minutes.MinutesError:  # reported at its own field
+    except ValidationError:  # shown at its field
         longest = study.estimated_minutes or 0
     hours = Decimal(SUGGESTED_TIMES * longest) / 60
     return max(hours.quantize(Decimal("0.1"), ROUND_CEILING), Decimal("0.1"))

@@ -114,9 +114,7 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
         cross_task.freeze(study)
     except ValidationError as error:
         raise DesignError(" ".join(error.messages)) from None
-    except cross_task.PoolError as error:
-        raise DesignError(str(error)) from None
-    minutes.store(study)  # a pilot may have made progress since the draft was saved
+    minutes.store(study)  # a pilot may have progressed since the draft was saved
     manifest = canonical(build_manifest(study))
     StudyManifest.objects.create(study=study, text=manifest.decode())
     study.manifest_hash = hashlib.sha256(manifest).hexdigest()

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.core.exceptions import ValidationError
 from django.db.models import Count
 
 from annotation.models import Answer, Arm, Kind, Scenario, Status, Step, Study
@@ -150,10 +151,6 @@ STEP = 5  # minutes; estimates are rounded up to a multiple of this
 LINE = re.compile(r"(?P<task>\S.*?)\s*:\s*(?P<minutes>[0-9]{1,6})")
 
 
-class MinutesError(ValueError):
-    """An error in the declaration. The message names the line."""
-
-
 @dataclass(frozen=True)
 class Minutes:
     """An annotator's time in a cell. `pilot` counts measured answers, or is 0 for reading speed."""
@@ -167,26 +164,26 @@ class Minutes:
 
 
 def parse(declared: str, tasks: Sequence[str] | None = None) -> dict[str, int]:
-    """Parse lines such as "CoNLL03: 90". Raises MinutesError, also for names not in `tasks`."""
+    """Parse lines such as "CoNLL03: 90". Raises ValidationError, also for names not in `tasks`."""
     minutes: dict[str, int] = {}
     for number, line in enumerate(declared.splitlines(), start=1):
         if not line.strip():
             continue
         match = LINE.fullmatch(line.strip())
         if match is None:
-            raise MinutesError(
+            raise ValidationError(
                 f"Line {number}: expected a task name, a colon and whole minutes, such as CoNLL03:"
                 " 90."
             )
         name, value = match["task"], int(match["minutes"])
         if tasks is not None and name not in tasks:
-            raise MinutesError(
+            raise ValidationError(
                 f"Line {number}: {name} is not in this study: {', '.join(tasks) or 'none yet'}."
             )
         if name in minutes:
-            raise MinutesError(f"Line {number}: {name} already has a line.")
+            raise ValidationError(f"Line {number}: {name} already has a line.")
         if not 1 <= value <= MOST:
-            raise MinutesError(f"Line {number}: expected 1 to {MOST} minutes.")
+            raise ValidationError(f"Line {number}: expected 1 to {MOST} minutes.")
         minutes[name] = value
     return minutes
 

@@ -13,6 +13,8 @@ to ask, and the question, followed by options, one per line. Blank lines separat
 import re
 from dataclasses import dataclass
 
+from django.core.exceptions import ValidationError
+
 BEFORE, AFTER = "before", "after"
 CHOICE, TEXT, NUMBER = "choice", "text", "number"
 HEAD = re.compile(
@@ -20,10 +22,6 @@ HEAD = re.compile(
     r"\s*(?P<kind>choice|text|number)\s*(?P<required>,\s*required\s*)?:\s*(?P<text>\S.*)"
 )
 MAX_QUESTIONS = 30
-
-
-class QuestionError(ValueError):
-    """An error in the declaration of questions. The message names the question."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +37,14 @@ class OwnQuestion:
 
 
 def parse(declared: str) -> list[OwnQuestion]:
-    """Parse a declaration of questions. Raises QuestionError."""
+    """Parse a declaration of questions. Raises ValidationError."""
     questions = [_question(number, block) for number, block in enumerate(blocks(declared), start=1)]
     if len(questions) > MAX_QUESTIONS:
-        raise QuestionError(f"Enter at most {MAX_QUESTIONS} questions.")
+        raise ValidationError(f"Enter at most {MAX_QUESTIONS} questions.")
     ids = [question.id for question in questions]
     for number, name in enumerate(ids, start=1):
         if name in ids[: number - 1]:
-            raise QuestionError(f"Question {number}: another question already has the id {name}.")
+            raise ValidationError(f"Question {number}: another question already has the id {name}.")
     return questions
 
 
@@ -65,19 +63,19 @@ def _question(number: int, block: list[str]) -> OwnQuestion:
     head, *option_lines = block
     match = HEAD.fullmatch(head)
     if match is None:
-        raise QuestionError(
+        raise ValidationError(
             f"Question {number}: expected an id, before or after, choice, text or number, and the"
             " question, such as “age, before, number: How old are you?”."
         )
     options = tuple(line[1:].strip() for line in option_lines if line.startswith("-"))
     if len(options) != len(option_lines):
-        raise QuestionError(f"Question {number}: start each option with -.")
+        raise ValidationError(f"Question {number}: start each option with -.")
     if match["kind"] != CHOICE and options:
-        raise QuestionError(f"Question {number}: only a choice has options.")
+        raise ValidationError(f"Question {number}: only a choice has options.")
     if match["kind"] == CHOICE and (
         len(options) < 2 or not all(options) or len(set(options)) < len(options)
     ):
-        raise QuestionError(f"Question {number}: write at least two different options.")
+        raise ValidationError(f"Question {number}: write at least two different options.")
     return OwnQuestion(
         match["id"], match["moment"], match["kind"], bool(match["required"]), match["text"], options
     )

@@ -12,8 +12,10 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from django.core.exceptions import ValidationError
+
 from annotation.models import Qualification, Study
-from annotation.study.own_questions import QuestionError, blocks
+from annotation.study.own_questions import blocks
 from tasks.models import Example, Split, Task
 
 
@@ -92,7 +94,7 @@ class Question:
 
 
 def parse(text: str) -> list[Question]:
-    """Parse the comprehension questions. Raises QuestionError."""
+    """Parse the comprehension questions. Raises ValidationError."""
     return [_question(number, block) for number, block in enumerate(blocks(text), start=1)]
 
 
@@ -100,13 +102,13 @@ def _question(number: int, lines: list[str]) -> Question:
     marked = [line for line in lines if line[0] in "-*"]
     question_lines = [line for line in lines if line[0] not in "-*"]
     if not question_lines or lines[: len(question_lines)] != question_lines:
-        raise QuestionError(f"Question {number}: write the question first, then its options.")
+        raise ValidationError(f"Question {number}: write the question first, then its options.")
     options = tuple(line[1:].strip() for line in marked)
     right = [index for index, line in enumerate(marked) if line[0] == "*"]
     if len(options) < 2 or not all(options) or len(set(options)) < len(options):
-        raise QuestionError(f"Question {number}: write at least two different options.")
+        raise ValidationError(f"Question {number}: write at least two different options.")
     if len(right) != 1:
-        raise QuestionError(f"Question {number}: mark exactly one option as correct, with *.")
+        raise ValidationError(f"Question {number}: mark exactly one option as correct, with *.")
     return Question(" ".join(question_lines), options, right[0])
 
 
