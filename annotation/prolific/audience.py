@@ -24,30 +24,21 @@ RANGES = {
 
 def filters(study: Study, client: Client, workspace: str) -> list[Json]:
     """Return the filters for the study's audience. Raises PlanError if Prolific lacks one."""
-    spec = study.audience
-    choices = {key: spec[key] for key in (*CHOICES, "quotas") if spec.get(key)}
-    ranges = {
-        names: {bound: spec[key] for bound, key in bounds.items() if spec.get(key) is not None}
-        for names, bounds in RANGES.items()
-    }
+    spec = {key: value for key, value in study.audience.items() if value not in (None, [], {})}
+    available = client.filters(workspace) if spec.keys() - {"filters", "content_warning"} else []
     selected: dict[str, Json] = {}
-    if choices or any(ranges.values()):
-        available = client.filters(workspace)
-        for key, names in CHOICES.items():
-            if key in choices:
-                match = _filter(available, names, key)
-                ids = [_choice(match, name, key) for name in choices[key]]
-                selected[match["filter_id"]] = {
-                    "filter_id": match["filter_id"], "selected_values": ids,
-                }  # fmt: skip
-        for names, bounds in ranges.items():
-            if bounds:
-                match = _filter(available, names, ", ".join(RANGES[names].values()))
-                selected[match["filter_id"]] = {
-                    "filter_id": match["filter_id"], "selected_range": bounds,
-                }  # fmt: skip
-        for name, shares in choices.get("quotas", {}).items():
-            _add_quota(selected, _filter(available, (name, name), "quotas"), shares)
+    for key, names in CHOICES.items():
+        if key in spec:
+            match = _filter(available, names, key)
+            values = [_choice(match, name, key) for name in spec[key]]
+            pk = match["filter_id"]
+            selected[pk] = {"filter_id": pk, "selected_values": values}
+    for names, bounds in RANGES.items():
+        if limits := {bound: spec[key] for bound, key in bounds.items() if key in spec}:
+            pk = _filter(available, names, ", ".join(bounds.values()))["filter_id"]
+            selected[pk] = {"filter_id": pk, "selected_range": limits}
+    for name, shares in spec.get("quotas", {}).items():
+        _add_quota(selected, _filter(available, (name, name), "quotas"), shares)
     return [*selected.values(), *spec.get("filters", [])]
 
 
