@@ -36,11 +36,11 @@ class Summary:
 
     study: Study
     seats: int
-    completed: int
-    at_work_count: int
-    waiting: int
     money: "Money"
-    last_active_at: datetime | None
+    completed: int = 0
+    at_work_count: int = 0
+    waiting: int = 0
+    last_active_at: datetime | None = None
 
     @property
     def shows_money(self) -> bool:
@@ -85,24 +85,16 @@ def for_studies(studies: QuerySet[Study]) -> list[Summary]:
     studies = studies.select_related("owner").only(*names)
     scenarios = Scenario.objects.filter(study=OuterRef("pk")).order_by().values("study")
     seats = Subquery(scenarios.annotate(seats=Sum("seats")).values("seats"))
-    counts, money = _counts(studies), _money_of(studies)
-    no_counts = {"completed": 0, "now": 0, "waiting": 0, "last": None}
-    no_sums = {"earned": 0, "paid": 0, "held_back": 0}
-    rows = []
-    for study in studies.annotate(all_seats=Coalesce(seats, 0)):
-        count, sums = counts.get(study.pk, no_counts), money.get(study.pk, no_sums)
-        rows.append(
-            Summary(
-                study=study,
-                seats=study.all_seats,
-                completed=count["completed"],
-                at_work_count=count["now"],
-                waiting=count["waiting"],
-                money=Money(**sums, promised=0, currency=study.currency),
-                last_active_at=count["last"],
-            )
+    counts, sums = _counts(studies), _money_of(studies)
+    return [
+        Summary(
+            study,
+            study.all_seats,
+            Money(study.currency, **sums.get(study.pk, {})),
+            **counts.get(study.pk, {}),
         )
-    return rows
+        for study in studies.annotate(all_seats=Coalesce(seats, 0))
+    ]
 
 
 def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
@@ -116,12 +108,12 @@ def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
         .values("study")
         .annotate(
             completed=Count("pk", filter=ANALYSED & Q(kind=Kind.PERSON)),
-            now=Count("pk", filter=is_active),
+            at_work_count=Count("pk", filter=is_active),
             waiting=Count("pk", filter=Q(status=Status.WAITING)),
-            last=Max("last_active_at"),
+            last_active_at=Max("last_active_at"),
         )
     )
-    return {row["study"]: row for row in rows}
+    return {row.pop("study"): row for row in rows}
 
 
 def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
@@ -138,11 +130,11 @@ class Money:
     `promised` is the minimum cost of the open seats, or 0 in the list of studies.
     """
 
-    earned: int
-    paid: int
-    held_back: int
-    promised: int
     currency: str
+    earned: int = 0
+    paid: int = 0
+    held_back: int = 0
+    promised: int = 0
 
     @property
     def due(self) -> int:
@@ -186,7 +178,7 @@ def money(study: Study, sums: dict[str, int], open_seats: Iterable[tuple[int, in
         number * max(base_reward, ledger.for_time(study, timedelta(minutes=minutes)))
         for number, minutes in open_seats
     )
-    return Money(**sums, promised=promised, currency=study.currency)
+    return Money(study.currency, **sums, promised=promised)
 
 
 def human_entries(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
