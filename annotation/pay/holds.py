@@ -6,7 +6,6 @@ from batches until a payer releases it with a reason, or decides not to pay the 
 """
 
 import statistics
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -72,7 +71,7 @@ def holds(study: Study) -> list[Hold]:
     )
     earned = {pk: (cents, of, status == Status.COMPLETED) for pk, cents, of, status in summed}
     amounts: dict[int, list[int]] = defaultdict(list)
-    for cents, of, completed in sorted(earned.values()):
+    for cents, of, completed in earned.values():
         if completed and cents:
             amounts[of].append(cents)
     scenarios = study.scenarios.in_bulk()
@@ -81,7 +80,7 @@ def holds(study: Study) -> list[Hold]:
         total, scenario, completed = earned[pk]
         other_totals = amounts[scenario].copy()
         if completed and total:
-            del other_totals[bisect_left(other_totals, total)]
+            other_totals.remove(total)
         usual = _usual(study, scenarios[scenario], other_totals)
         unreleased = tuple(row for row in rows if pk not in released or row.at > released[pk])
         if unreleased and total > TIMES * usual:

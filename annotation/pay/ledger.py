@@ -17,7 +17,6 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.db.models import Q, QuerySet, Sum
 
 from annotation.models import (
@@ -214,9 +213,8 @@ def settle_ended(study: Study) -> int:
     """Settle ended participations, even if they may resume. Returns the number of entries."""
     ended = study.participations.filter(kind="person").exclude(status__in=LIVE)
     count = 0
-    for token in ended.values_list("token", flat=True):
-        with transaction.atomic():
-            locked = Participation.objects.select_for_update(no_key=True).get(token=token)
+    for pk in ended.values_list("pk", flat=True):
+        with Participation.locking(pk) as locked:
             count += len(settle(locked))
     return count
 
