@@ -16,7 +16,7 @@ from annotation.web.fields import PageForm, WholeNumberField
 from tasks import gym_uploads, jobs, uploads
 from tasks.gym.catalogue import partitions
 from tasks.gym.making import Sample
-from tasks.jobs import go_to, poll
+from tasks.jobs import go_to
 from tasks.models import TaskUpload
 
 
@@ -84,7 +84,9 @@ class GymTasksForm(PageForm):
 @signed_in("GET", "POST")
 def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Show the tasks and their reports on GET; start importing the chosen tasks on POST."""
-    upload = _upload(request, pk)
+    upload = upload_of(request, pk)
+    if not gym_uploads.is_gym(upload):
+        raise Http404
     if upload.job and upload.job.is_done:
         return redirect("tasks")
     contents = gym_uploads.inspection(upload)
@@ -98,36 +100,20 @@ def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
         else:
             if upload.job:
                 jobs.advance(upload.job)
-            return _imported(request, upload) or go_to(request, url_of(upload))
+            return imported(request, upload) or go_to(request, url_of(upload))
     context = {"form": form, "upload": upload, "shared": contents["shared"], "job": upload.job}
     status = 422 if form.is_bound and running is None else 200
     return render(request, "library/gym_tasks.html", context, status=status)
-
-
-@signed_in("POST")
-def gym_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Run a part of the import job, and redirect to the tasks after the last part."""
-    upload = _upload(request, pk)
-    if upload.job is None:
-        return go_to(request, url_of(upload))
-    reply = poll(request, upload.job, url_of(upload))
-    return _imported(request, upload) or reply
 
 
 def url_of(upload: TaskUpload) -> str:
     return reverse("task_upload", args=[upload.pk])
 
 
-def _upload(request: ResearcherRequest, pk: UUID) -> TaskUpload:
-    upload = upload_of(request, pk)
-    if not gym_uploads.is_gym(upload):
-        raise Http404
-    return upload
-
-
-def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
+def imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
+    """Delete the upload and redirect if its tasks were imported; otherwise return None."""
     job = upload.job
-    if job is None or not job.is_done:
+    if job is None or job.kind != uploads.IMPORT_GYM or not job.is_done:
         return None
     new = sum(part["created"] for part in job.result)
     duplicates = len(job.result) - new

@@ -16,6 +16,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
+from annotation.library import gym_import
 from annotation.library.dataset_import import ReadingForm, add_problem, dataset_columns
 from annotation.library.gym_import import PartitionForm, gym_tasks, url_of
 from annotation.models import Step
@@ -234,10 +235,11 @@ def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
 
 @signed_in("POST")
 def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
+    """Run a part of the upload's job, and redirect after the last part."""
     upload = upload_of(request, pk)
     address = url_of(upload)
     reply = poll(request, upload.job, address) if upload.job else go_to(request, address)
-    return _imported(request, upload) or reply
+    return gym_import.imported(request, upload) or _imported(request, upload) or reply
 
 
 @signed_in("POST")
