@@ -298,7 +298,7 @@ def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
     return markdown_file(report.for_study(scores_of(request, name)), f"{name}-report.md")
 
 
-def _finding(name: str, study: Study, kind: str) -> Sequence[findings.Finding]:
+def _finding(name: str, study: Study, kind: str) -> Sequence[Any]:
     return findings.tables(study, kind, name)[name]
 
 

@@ -186,7 +186,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
     versions = {task.name: task.version for task in tasks}
     shots = sorted(study.shots)
     for kind in kinds(study):
-        compared: list[tested.Contrast] = []
+        compared: list[Any] = []
         for task in tasks:
             frame = findings.answered(study, kind, task)
             pairs = zip(findings.agreements(frame), findings.aggregates(frame), strict=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import fmean
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +27,6 @@ from analysis.models.model_runs import equally_trained
 from analysis.scores import frames, test_sets, tested
 from analysis.scores.findings import remembered
 from analysis.scores.test_sets import given_texts
-from analysis.scores.tested import Tested
 from analysis.stats import significance, two_way
 from analysis.stats.learning import by_cell
 from annotation.models import Answer, Kind, Step, Study
@@ -67,44 +66,6 @@ class Runs:
         return sorted(numbers, key=lambda number: number or 0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Difference(Tested):
-    """Humans minus model in points of the score x 100, over `examples` in `contexts`.
-
-    `se_clustered` and `p_sign_flip` generalise only to other examples, using contexts as clusters.
-    `floor` is the smallest p value that the sign flip can reach. Holm's correction covers all
-    differences that are `in_family`, which excludes files uploaded after the study closed. The runs
-    averaged are `files` (keys) or, for a seated model, `seats` (participations and their splits),
-    and `splits` is their number. `training` says whether annotators had the same splits.
-    """
-
-    task: str
-    shots: int
-    model: str
-    in_family: int
-    annotators: int
-    files: tuple[int, ...]
-    seats: tuple[tuple[int, int | None], ...]
-    splits: int
-    split_numbers: str
-    training: str
-    examples: int
-    contexts: int
-    human_mean: float
-    model_mean: float
-    se_clustered: float
-    p_sign_flip: float
-    floor: float
-
-    @property
-    def fewest(self) -> int:
-        return self.annotators
-
-    @property
-    def key(self) -> str:
-        return f"{self.task}/{self.shots}/{self.model}"
-
-
 def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
     sums: dict[str, float] = defaultdict(float)
     for value, cluster in zip(values, clusters, strict=True):
@@ -123,11 +84,18 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
     return math.sqrt(math.fsum(total * total for total in sums)) / len(values)
 
 
-def differences(study: Study, kind: str) -> list[Difference]:
-    """Return one row per task, shot count and model that has both answers and predictions.
+def differences(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return one row per task, shots and model with both answers and predictions.
 
-    Cached until analysed participations (of this kind or of models) or prediction files change. The
-    answers of completed participations and the contents of files never change.
+    Differences are humans minus model in points of the score x 100, over `examples` in `contexts`.
+    `se_clustered` and `p_sign_flip` generalise only to other examples, with contexts as clusters.
+    `floor` is the smallest p value that the sign flip can reach. Holm's correction covers the
+    differences that are `in_family`, which excludes files uploaded after the study closed. The
+    averaged runs are `files` (keys) or, for a seated model, `seats` (participations and their
+    splits), and `splits` is their number. `training` shows whether annotators had the same splits.
+
+    Cached until analysed participations (of this kind or of models) or prediction files change.
+    Answers in completed participations and file contents never change.
     """
     counted = study.participations.analysed().in_cells().filter(kind__in=[kind, Kind.MODEL])
     files = compared_files.files(study).order_by("pk")
@@ -136,7 +104,7 @@ def differences(study: Study, kind: str) -> list[Difference]:
     return remembered(["differences", study.pk, kind, *state], lambda: _differences(study, kind))
 
 
-def _differences(study: Study, kind: str) -> list[Difference]:
+def _differences(study: Study, kind: str) -> list[SimpleNamespace]:
     compared, models = _models(study, kind)
     if not models:
         return []
@@ -148,7 +116,7 @@ def _differences(study: Study, kind: str) -> list[Difference]:
     answers = frames.scored_answers(study, kind, list(seats))
     contexts = answers.drop_duplicates("example").set_index("example")["context"].to_dict()
     humans = _by_cell(answers, "score")
-    compared_here: list[dict[str, Any]] = []
+    rows = []
     for (task, shots, model), predicted in sorted(models.items()):
         people = humans.get((names[task], shots))
         examples = [] if people is None else [pk for pk in people if pk in predicted]
@@ -157,9 +125,10 @@ def _differences(study: Study, kind: str) -> list[Difference]:
         scores = np.ascontiguousarray(people[examples])
         of_model = np.array([predicted[example] for example in examples])
         runs = compared[task, shots, model]
-        compared_here.append(
-            dict(
+        rows.append(
+            SimpleNamespace(
                 task=names[task], shots=shots, model=model, annotators=len(people),
+                key=f"{names[task]}/{shots}/{model}",
                 in_family=int(all(file.pk in family for file in runs.files)),
                 files=tuple(file.pk for file in runs.files), seats=tuple(runs.seats.items()),
                 splits=len(runs),
@@ -168,21 +137,18 @@ def _differences(study: Study, kind: str) -> list[Difference]:
                 **_compared(scores, of_model, [contexts[pk] for pk in examples]),
             )
         )  # fmt: skip
-    sums = [numbers.pop("sums") for numbers in compared_here]
+    sums = [vars(row).pop("sums") for row in rows]
     flips = significance.sign_flips([part or () for part in sums], study.seed)
-    rows = [
-        Difference(**numbers, p_sign_flip=math.nan if part is None else p)
-        for numbers, part, p in zip(compared_here, sums, flips, strict=True)
-    ]
-    in_family = [row for row in rows if row.in_family]
+    for row, part, p in zip(rows, sums, flips, strict=True):
+        row.p_sign_flip = math.nan if part is None else p
+    tested.judged([row for row in rows if row.in_family], study.equivalence_margin)
     outside = [row for row in rows if not row.in_family]
-    judged = tested.judged(in_family, study.equivalence_margin)
     for row in tested.judged(outside, study.equivalence_margin):
-        judged.append(replace(row, p_holm=math.nan))
-    return sorted(judged, key=lambda row: (place(row.task), row.shots, row.model))
+        row.p_holm = math.nan
+    return sorted(rows, key=lambda row: (place(row.task), row.shots, row.model))
 
 
-def late(rows: Sequence[Difference]) -> str:
+def late(rows: Sequence[SimpleNamespace]) -> str:
     names = sorted({row.model for row in rows if not row.in_family})
     if not names:
         return ""
@@ -193,9 +159,9 @@ def late(rows: Sequence[Difference]) -> str:
 
 
 def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str]) -> dict[str, Any]:
-    """Compare annotators x examples with the model, and return fields of Difference.
+    """Compare an annotators x examples matrix with the model and return fields of a row.
 
-    Instead of the sign flip, the result has the contexts' `sums`, or None if a score is unknown.
+    `sums` are those of the contexts, for the sign flip, or None if a score is unknown.
     """
     humans = two_way.row_means(scores.T)
     gaps = list(humans - of_model)
@@ -214,8 +180,8 @@ def _compared(scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str])
     }
 
 
-def pairs(study: Study, kind: str, pairing: Difference) -> list[SimpleNamespace]:
-    """Return the examples of a pairing, starting with the largest difference.
+def pairs(study: Study, kind: str, pairing: SimpleNamespace) -> list[SimpleNamespace]:
+    """Return the examples in a pairing, starting with the largest difference.
 
     `human` is the annotators' mean S1 x 100, and `model` is the model's mean over its splits.
     """
@@ -237,8 +203,8 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[SimpleNamespace]
     return sorted(paired, key=lambda pair: (-abs(pair.difference), pair.example.position))
 
 
-def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[int, list]:
-    """Map example keys to (predicted set of strings, number of runs), most frequent first."""
+def predicted_texts(pairing: SimpleNamespace, examples: Sequence[Example]) -> dict[int, list]:
+    """Return (predicted set of strings, number of runs) by example key, most frequent first."""
     by_example: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
     rows = Prediction.objects.filter(file__in=pairing.files, example__in=examples)
     rows = rows.order_by("file__split_number")

@@ -6,7 +6,6 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from analysis.models.differences import Difference
 from analysis.scores.columns import RECIPE, REMARK, SCORE, SDS, TASK, signed_points
 from analysis.scores.markup import rendered
 from analysis.scores.tested import EQUIVALENCE_COLUMNS, ERROR_COLUMNS, interval_columns, p_columns
@@ -130,7 +129,7 @@ def _mean_and_n(values: tuple[float, int]) -> str:
     return f"{points(mean)} (n={n})"
 
 
-# Columns for rows of type Difference.
+# Columns for the rows of differences.differences.
 DIFFERENCES = [
     Column("task", "Task"),
     Column("shots", "Shots"),
@@ -157,7 +156,7 @@ DIFFERENCES = [
     Column("difference", "Difference", "Mean score of the annotators minus that of these runs of"
            " the model on the same test examples, in points of the score x 100 under the task's"
            " metric.", "points", signed_points),
-    *interval_columns(RUNS),
+    *interval_columns(RUNS, attrgetter("annotators")),
     *p_columns("all differences in this table that belong to its family"),
     *EQUIVALENCE_COLUMNS,
     Column("se_clustered", "SE, examples", "Sensitivity analysis: standard error of the difference"
@@ -172,7 +171,7 @@ DIFFERENCES = [
 ]  # fmt: skip
 
 
-def pair_columns(pairing: Difference) -> list[Column]:
+def pair_columns(pairing: Any) -> list[Column]:
     return [
         *(
             Column(column.name, meaning=column.heading,

@@ -286,9 +286,7 @@ def study_models_file(request: ResearcherRequest, name: str, table: str) -> Http
     return csv_file(filename, columns, rows_of(study, kind), with_kind)
 
 
-def _pairing(
-    request: ResearcherRequest, pairings: list[differences.Difference]
-) -> differences.Difference:
+def _pairing(request: ResearcherRequest, pairings: list[Any]) -> Any:
     key = request.GET.get("pair")
     pairing = next((pairing for pairing in pairings if key in (None, pairing.key)), None)
     if pairing is None:

@@ -137,10 +137,9 @@ def alone(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     is_alone = frame["participation"].map(arms) == Arm.QUESTION
     frame["shots"] = frame["shots"].mask(is_alone, NO_CONTEXT)
     by_annotator = 100 * frame.groupby(["task", "shots", "annotator"])["score"].mean()
-    for contrast in contrasts(frame, study.seed):
-        row = SimpleNamespace(**vars(contrast), fewest=contrast.fewest)
+    for row in contrasts(frame, study.seed):
         for name, shots in (("alone", NO_CONTEXT), ("context", 0)):
-            scores = list(by_annotator[contrast.task, shots])
+            scores = list(by_annotator[row.task, shots])
             vars(row).update({f"mean_{name}": fmean(scores), f"sd_{name}": sd(scores)})
         yield row
 

@@ -21,7 +21,7 @@ from analysis.scores.ceilings import ceilings
 from analysis.scores.columns import plain
 from analysis.scores.means import intervals, means
 from analysis.scores.test_sets import given_texts, with_scores
-from analysis.scores.tested import Contrast, contrasts
+from analysis.scores.tested import contrasts
 from analysis.stats import agreement, learning
 from analysis.stats.learning import GROUP, by_cell
 from annotation.models import Participation, Step, Study
@@ -35,7 +35,6 @@ from tasks.models import Example, Job, Task
 ALPHAS = {"nominal": "nominal", "jaccard": "Jaccard", "masi": "MASI", "s1": "1 - S1"}
 SMALL = 3000  # answers, each of which adds about 0.1 ms to the page
 TEXTS = {"task", "annotator", "context", "gold_rule"}
-Finding = SimpleNamespace | Contrast
 
 
 def is_small(study: Study, kind: str) -> bool:
@@ -275,20 +274,20 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
     return {name: list(map(stored_row, TABLES[name](frame, job.seed))) for name in names}
 
 
-def stored(job: Job) -> dict[str, Sequence[Finding]]:
-    rows: dict[str, Any] = {
+def stored(job: Job) -> dict[str, list[SimpleNamespace]]:
+    rows = {
         name: sorted(
             (row_of(row) for part in job.result for row in part.get(name, [])),
             key=lambda row: place(row.task),  # keeps the cells of a task in order
         )
         for name in TABLES
     }
-    compared = [Contrast(**vars(row)) for row in rows[TASK_TABLE]]
-    return rows | {TASK_TABLE: tested.judged(compared, job.parameters["margin"])}
+    tested.judged(rows[TASK_TABLE], job.parameters["margin"])
+    return rows
 
 
-def available_tables(study: Study, kind: str) -> tuple[dict[str, Sequence[Finding]], Job | None]:
-    """Return the tables that do not require a job, and the job for the others (or None)."""
+def available_tables(study: Study, kind: str) -> tuple[dict[str, Any], Job | None]:
+    """Return the tables that do not need a job, and the job that computes the others, or None."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job), None
@@ -298,8 +297,8 @@ def available_tables(study: Study, kind: str) -> tuple[dict[str, Sequence[Findin
 
 def tables(
     study: Study, kind: str, *names: str, frame: pd.DataFrame | None = None
-) -> dict[str, Sequence[Finding]]:
-    """Return all tables, or only those in `names`, computing them now unless their job is done."""
+) -> dict[str, list[SimpleNamespace]]:
+    """Return all tables or those in `names`, computing them now unless their job is done."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job)
@@ -309,10 +308,9 @@ def tables(
 
 def _computed(
     study: Study, frame: pd.DataFrame, names: tuple[str, ...]
-) -> dict[str, Sequence[Finding]]:
-    rows: dict[str, Any] = {name: list(TABLES[name](frame, study.seed)) for name in names}
-    if TASK_TABLE in rows:
-        rows[TASK_TABLE] = tested.judged(rows[TASK_TABLE], study.equivalence_margin)
+) -> dict[str, list[SimpleNamespace]]:
+    rows = {name: list(TABLES[name](frame, study.seed)) for name in names}
+    tested.judged(rows.get(TASK_TABLE, []), study.equivalence_margin)
     return rows
 
 

@@ -7,9 +7,10 @@ metric on the task's card.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 from analysis.heavy import np, pd
 from analysis.scores.columns import ASSUMES, assuming, signed_between, signed_points
@@ -23,55 +24,14 @@ EACH = "each at .05, without correction for multiple testing"
 ONE_SIDED = 0.9  # level of the interval for two one-sided tests at .05
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tested:
-    """A difference in points with 95% and 90% intervals, or NaN if `no_interval` is set.
-
-    `people_se` and `people_df` apply to other annotators on the same examples; `se` and `df` apply
-    to other annotators on other examples. The interval is the wider of the two. `smallest_margin`
-    is half of the 90% interval, because a smaller margin could not be shown even for a difference
-    of 0. `margin` comes from the design (NaN if not set).
-    """
-
-    difference: float
-    low: float
-    high: float
-    p: float
-    p_holm: float = math.nan
-    low_90: float
-    high_90: float
-    smallest_margin: float
-    margin: float = math.nan
-    p_equivalence: float = math.nan
-    se: float
-    df: float
-    people_se: float
-    people_df: float
-    no_interval: str
-
-    @property
-    def fewest(self) -> int:
-        raise NotImplementedError
-
-    @property
-    def equivalence(self) -> str:
-        """Return whether the 90% interval lies within the margin, or a dash without a margin.
-
-        Each row is tested at .05, so with several rows, a false positive becomes more likely.
-        """
-        if math.isnan(self.margin) or self.no_interval:
-            return NOTHING
-        inside = -self.margin < self.low_90 and self.high_90 < self.margin
-        return (
-            f"within ± {self.margin:g} ({EACH})" if inside else f"not shown for ± {self.margin:g}"
-        )
-
-
-AnyTested = TypeVar("AnyTested", bound=Tested)
-
-
 def numbers(estimate: Estimate) -> dict[str, Any]:
-    """Return an estimate's fields for Tested, in [0, 1], before Holm's correction and margin."""
+    """Return a difference in points with 95% and 90% intervals, or NaN if `no_interval` is set.
+
+    The estimate is in [0, 1]. `people_se` and `people_df` are for other annotators on the same
+    examples, and `se` and `df` for other annotators on other examples. The interval is the wider of
+    the two. `smallest_margin` is half of the 90% interval because a smaller margin could not be
+    shown even at a difference of 0.
+    """
     scaled = {name: 100 * getattr(estimate, name) for name in ("value", "people_se", "se")}
     of_100 = replace(estimate, **scaled)
     low, high = of_100.interval()
@@ -84,27 +44,23 @@ def numbers(estimate: Estimate) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def judged(rows: Sequence[AnyTested], margin: float | None) -> list[AnyTested]:
-    """Apply Holm's correction over the whole family, and add the design's margin to the rows."""
-    adjusted = significance.holm([row.p for row in rows])
+def judged(rows: Sequence[SimpleNamespace], margin: float | None) -> list[SimpleNamespace]:
+    """Add Holm's correction over the whole family and the design's margin (or NaN) to the rows."""
     bound = math.nan if margin is None else float(margin)
-    return [
-        replace(row, p_holm=p, margin=bound, p_equivalence=_equivalence(row, bound))
-        for row, p in zip(rows, adjusted, strict=True)
-    ]
+    for row, p_holm in zip(rows, significance.holm([row.p for row in rows]), strict=True):
+        numbers = row.difference, row.people_se, row.people_df, row.se, row.df, row.no_interval
+        p = math.nan if margin is None else Estimate(*numbers).p_equivalence(bound)
+        vars(row).update(p_holm=p_holm, margin=bound, p_equivalence=p)
+    return list(rows)
 
 
-def _equivalence(row: Tested, margin: float) -> float:
-    if math.isnan(margin):
-        return math.nan
-    estimate = Estimate(
-        row.difference, row.people_se, row.people_df, row.se, row.df, row.no_interval
-    )
-    return estimate.p_equivalence(margin)
+def interval_columns(
+    question: str, fewest: Callable[[Any], int] = lambda row: min(row.n_from, row.n_to)
+) -> list[Column]:
+    """Return columns for the difference with its 95% interval: one on the page, two in files.
 
-
-def interval_columns(question: str) -> list[Column]:
-    """Return columns for a difference with its 95% interval: one for the page, two for files."""
+    `fewest` returns the number of annotators in the smaller group.
+    """
     meaning = f"95 % interval of the difference; it generalises to {question}"
     both_ends = f"{meaning}; {ASSUMES[2:]}"
     return [
@@ -115,7 +71,7 @@ def interval_columns(question: str) -> list[Column]:
             f" over annotators and contexts; {ASSUMES}",
             "points",
             get=lambda row: assuming(
-                signed_between((row.low, row.high, row.no_interval)), row.fewest
+                signed_between((row.low, row.high, row.no_interval)), fewest(row)
             ),
         ),
         Column("low_95", meaning=f"{both_ends}: lower end", unit="points", get="low"),
@@ -136,8 +92,21 @@ _EQUIVALENCE = (
     "whether the 90 % interval lies within ± the margin frozen in the design (two one-sided tests,"
     f" {EACH}); a dash if the design has no margin or there is no interval"
 )
+
+
+def _equivalence(row: SimpleNamespace) -> str:
+    """Return whether the 90% interval lies within the margin, or a dash without a margin.
+
+    Each row is tested at .05, so a false positive is more likely if there are several rows.
+    """
+    if math.isnan(row.margin) or row.no_interval:
+        return NOTHING
+    inside = -row.margin < row.low_90 and row.high_90 < row.margin
+    return f"within ± {row.margin:g} ({EACH})" if inside else f"not shown for ± {row.margin:g}"
+
+
 EQUIVALENCE_COLUMNS = [
-    Column("", "Equivalence", _EQUIVALENCE, get="equivalence"),
+    Column("", "Equivalence", _EQUIVALENCE, get=_equivalence),
     Column("margin", meaning="equivalence margin frozen in the design", unit="points"),
     Column("p_equivalence", meaning="p of two one-sided tests that the difference lies within ±"
            f" margin; {EACH}", unit="0 to 1"),
@@ -169,36 +138,15 @@ DIFFERENCE = Column(
 # Differences between shot counts: other annotators on the same test examples.
 
 
-@dataclass(frozen=True, kw_only=True)
-class Contrast(Tested):
-    """A contrast between two shot counts of the same task.
-
-    `permutation_p` and `welch_p` are sensitivity analyses over annotators on the same examples.
-    `floor` is the smallest p value that the permutation test can reach with so few annotators.
-    """
-
-    task: str
-    from_shots: int
-    to_shots: int
-    n_from: int
-    n_to: int
-    hedges_g: float
-    permutation_p: float
-    floor: float
-    welch_p: float
-
-    @property
-    def fewest(self) -> int:
-        return min(self.n_from, self.n_to)
-
-
 def contrasts(
     frame: pd.DataFrame, seed: int = 0, margin: float | None = None
-) -> Sequence[Contrast]:
-    """Compare each pair of a task's shot counts, with Holm's correction over the whole table.
+) -> list[SimpleNamespace]:
+    """Compare each pair of a task's shots, with Holm's correction over all pairs in the table.
 
     `frame` contains one row per answer in the annotation step: task, shots, annotator, example,
     context, score (test_sets.with_scores). `margin` is the equivalence margin in points.
+    `permutation_p` and `welch_p` are sensitivity analyses over annotators on the same examples.
+    `floor` is the smallest p value that the permutation test can reach with so few annotators.
     """
     cells = {(task, shots): matrix_of(part) for task, shots, part in by_cell(frame)}
     rows = [
@@ -211,7 +159,9 @@ def contrasts(
 _Arm = tuple[Any, list[Any], Any]  # as returned by matrix_of: scores, contexts, example keys
 
 
-def _contrast(task: str, fewer: int, more: int, few: _Arm, many: _Arm, seed: int) -> Contrast:
+def _contrast(
+    task: str, fewer: int, more: int, few: _Arm, many: _Arm, seed: int
+) -> SimpleNamespace:
     (first, contexts, keys), (second, _contexts, other_keys) = few, many
     _shared, in_few, in_many = np.intersect1d(
         keys, other_keys, assume_unique=True, return_indices=True
@@ -220,7 +170,7 @@ def _contrast(task: str, fewer: int, more: int, few: _Arm, many: _Arm, seed: int
     contexts = [contexts[index] for index in in_few]
     means = list(two_way.row_means(first)), list(two_way.row_means(second))
     sizes = len(first), len(second)
-    return Contrast(
+    return SimpleNamespace(
         task=task,
         from_shots=fewer,
         to_shots=more,
