@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,56 +23,35 @@ from annotation.models import Kind, Study
 from annotation.study import compared_files
 from tasks.cards import place
 from tasks.columns import NOTHING, Column, grouped
-from tasks.metrics import METRICS, SetScore, over_test_set, recipe
-from tasks.models import Task
+from tasks.metrics import METRICS, over_test_set, recipe
 
 CARD, FURTHER = "card", "further"
 MODEL = "uploaded"  # used instead of a kind of annotators
 
 
-@dataclass(frozen=True)
-class UnitScore:
-    """The score of one annotator or one prediction file under one metric."""
+def own_scores(study: Study) -> Iterator[SimpleNamespace]:
+    """Yield each annotator's and each prediction file's score under each metric.
 
-    who: str  # kind of annotators, or MODEL
-    name: str  # the annotator's pseudonym or the model's name
-    task: Task
-    shots: int
-    split: int | None
-    metric: str
-    score: SetScore
-
-
-def own_scores(study: Study) -> Iterator[UnitScore]:
+    `who` is a kind of annotator or MODEL, and `name` a pseudonym or the name of a model.
+    """
     for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
         file = test_sets.TestFile(task)
-        yield from _people_scores(study, file)
-        yield from _model_scores(study, file)
-
-
-def _people_scores(study: Study, file: test_sets.TestFile) -> Iterator[UnitScore]:
-    counted = study.participations.analysed().in_cells().filter(scenario__task=file.task)
-    people = {
-        pk: (kind, pseudonym, shots, split)
-        for pk, kind, pseudonym, shots, split in counted.order_by(
-            "kind", "scenario__shots", "pseudonym"
-        ).values_list("pk", "kind", "pseudonym", "scenario__shots", "scenario__split_number")
-    }
-    answers = test_sets.answers_of_people(file, list(people))
-    for metric in test_sets.metrics_of(study, file.task):
-        for pk, (kind, pseudonym, shots, split) in people.items():
-            score = over_test_set(metric, answers[pk])
-            yield UnitScore(kind, pseudonym, file.task, shots, split, metric, score)
-
-
-def _model_scores(study: Study, file: test_sets.TestFile) -> Iterator[UnitScore]:
-    files = list(compared_files.files(study).filter(task=file.task).select_related("model"))
-    answers = test_sets.answers_of_models(file, files)
-    for metric in test_sets.metrics_of(study, file.task):
-        for upload in files:
-            score = over_test_set(metric, answers[upload.pk], is_linear=False)
-            name, split = upload.model.name, upload.split_number
-            yield UnitScore(MODEL, name, file.task, upload.shots or 0, split, metric, score)
+        counted = study.participations.analysed().in_cells().filter(scenario__task=task)
+        people = counted.order_by("kind", "scenario__shots", "pseudonym").values_list(
+            "pk", "kind", "pseudonym", "scenario__shots", "scenario__split_number"
+        )
+        files = list(compared_files.files(study).filter(task=task).select_related("model"))
+        models = [(f.pk, MODEL, f.model.name, f.shots or 0, f.split_number) for f in files]
+        of_people = test_sets.answers_of_people(file, [pk for pk, *_of in people])
+        of_models = test_sets.answers_of_models(file, files)
+        for units, answers in ((people, of_people), (models, of_models)):
+            for metric in test_sets.metrics_of(study, task):
+                for pk, who, name, shots, split in units:
+                    score = over_test_set(metric, answers[pk], is_linear=units is people)
+                    yield SimpleNamespace(
+                        who=who, name=name, task=task, shots=shots, split=split, metric=metric,
+                        score=score,
+                    )  # fmt: skip
 
 
 def rows(study: Study) -> list[SimpleNamespace]:
@@ -88,7 +66,7 @@ def rows(study: Study) -> list[SimpleNamespace]:
     return remembered(key, lambda: list(_rows(study, list(own_scores(study)))))
 
 
-def _rows(study: Study, scores: list[UnitScore]) -> Iterator[SimpleNamespace]:
+def _rows(study: Study, scores: list[SimpleNamespace]) -> Iterator[SimpleNamespace]:
     groups = grouped(
         ((s.who, s.name if s.who == MODEL else "", s.task.pk, s.shots, s.metric), s) for s in scores
     )
@@ -122,7 +100,7 @@ NO_INTERVAL = dict.fromkeys(("low", "high", "se", "df"), math.nan) | {
 }  # fmt: skip
 
 
-def _interval(metric: str, group: Collection[UnitScore], contexts: Sequence[str]) -> dict[str, Any]:
+def _interval(metric: str, group: Collection[Any], contexts: Sequence[str]) -> dict[str, Any]:
     matrix = np.array([item.score.values for item in group])
     estimate = two_way.mean_estimate(matrix, contexts)
     reason = next((item.score.why_no_values for item in group if item.score.why_no_values), "")
@@ -192,7 +170,7 @@ COLUMNS = [
     Column("recipe", meaning=columns.RECIPE),
 ]  # fmt: skip
 
-# Columns for UnitScore.
+# Columns for the rows of `own_scores`.
 OWN_COLUMNS = [
     Column("kind", meaning=f"person, simulated or model; {MODEL}: a prediction file", get="who"),
     Column("name", meaning="pseudonym of the participation, or name of the model"),
