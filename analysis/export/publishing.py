@@ -7,7 +7,8 @@ the files. Only people listed in the title block are named. Times can be rounded
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, date, datetime
+from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -225,14 +226,6 @@ COLUMNS_OF_TIMES = {
 TIME_IN_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)")
 
 
-def round_cell(text: str, unit: str) -> str:
-    if not text:
-        return ""
-    at = datetime.fromisoformat(text).astimezone(UTC)
-    start = at.replace(minute=0, second=0, microsecond=0)
-    return moment(start.replace(hour=0) if unit == DAY else start)
-
-
 def round_times_in(text: str, unit: str) -> str:
     def start(match: re.Match[str]) -> str:
         day, between, hour, fraction, zone = match.groups()
@@ -259,12 +252,12 @@ def change_columns(path: Path, columns: Mapping[str, Callable[[str], str]]) -> N
 def round_files(folder: Path, unit: str) -> None:
     """Round the times in a folder's CSVs, and note this in versions.json and README.md."""
     for name, columns in COLUMNS_OF_TIMES.items():
-        change_columns(folder / name, dict.fromkeys(columns, lambda text: round_cell(text, unit)))
+        change_columns(folder / name, dict.fromkeys(columns, partial(round_times_in, unit=unit)))
     versions = folder / "versions.json"
     stored = json.loads(versions.read_text(encoding="utf-8")) | {KEY: unit}
     # Round these too: a rounded arrival must not be earlier than the opening.
     for name in ("opened_at", "closed_at"):
-        stored[name] = round_cell(stored[name] or "", unit) or None
+        stored[name] = round_times_in(stored[name] or "", unit) or None
     versions.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     with (folder / "README.md").open("a", encoding="utf-8") as readme:
         readme.write(render_to_string("export/rounded.md", {"unit": unit}))
