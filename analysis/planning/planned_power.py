@@ -141,21 +141,16 @@ FORMULA = (
 )
 
 
-def tasks(inputs: dict[str, Any]) -> list[arg.TaskGain]:
-    """Return the expected gain on each unseen task, which StatedGainForm takes to be the same."""
-    base, spread = inputs["base"] / 100, inputs["sd"] / 100
-    new = base * (1 + inputs["gain"] / 100)
-    gain = arg.TaskGain("", base, new, spread, spread, 2, 2, arg.why_no_divisor(base))
-    return [gain] * inputs["targets"]
-
-
 def plan(inputs: dict[str, Any]) -> Iterator[SimpleNamespace]:
     """Yield plans with the t and normal quantiles. `inputs` is StatedGainForm's cleaned data.
 
     A plan gives the number of annotators per arm and task for a width (half the interval in %), and
     vice versa.
     """
-    gains = tasks(inputs)
+    base, spread = inputs["base"] / 100, inputs["sd"] / 100
+    new = base * (1 + inputs["gain"] / 100)
+    gain = arg.TaskGain("", base, new, spread, spread, 2, 2, arg.why_no_divisor(base))
+    gains = [gain] * inputs["targets"]  # the same expected gain for all unseen tasks
     for name, by_t in (("t", True), ("normal", False)):
         people = arg.people_needed(inputs["width"] / 100, gains, t=by_t)
         width = 100 * arg.half_width(gains, inputs["people"], t=by_t)

@@ -147,24 +147,19 @@ def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
     """
     lowest = {task.name: METRICS[task.card.metric].lowest for task in study.tasks.all()}
     frame = frame.assign(score=frame["s1"], lowest=frame["task"].map(lowest))
-    by_answer = parts(study, [int(pk) for pk in frame["participation"].unique()])
+    people = [int(pk) for pk in frame["participation"].unique()]
+    by_answer = {
+        (pk, example): part
+        for pk, (test, score) in primary(people, study.tasks.all(), is_linear=True).items()
+        for example, part in zip(test.examples, score.values, strict=True)
+    }
     if by_answer:
         keys = zip(frame["participation"], frame["example"], frame["s1"], strict=True)
         frame["score"] = [by_answer.get((person, example), s1) for person, example, s1 in keys]
     return frame
 
 
-def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], float]:
-    """Map (participation, example) to each answer's part, for metrics other than S1."""
-    scores = primary(participations, study.tasks.all(), is_linear=True)
-    return {
-        (pk, example): part
-        for pk, (test, score) in scores.items()
-        for example, part in zip(test.examples, score.values, strict=True)
-    }
-
-
-# The texts of answers, streamed in the order of the exported files.
+# Texts of answers, streamed in the order of the exported files.
 
 # This order keeps the spans of an answer together, in text order.
 SPAN_ORDER = ("answer_id", "segment", "start")
