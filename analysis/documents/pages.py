@@ -255,11 +255,11 @@ class SampleTable(StudyPost):
         return f"Read: {counted} in the analysis. The file was not stored."
 
 
-def _with_sample(request: ResearcherRequest, study: Study, form: SampleForm) -> HttpResponse:
-    return _report(request, study, sample=form, status=422)
-
-
-sample_upload = page(SampleTable, _with_sample, to="report")
+sample_upload = page(
+    SampleTable,
+    lambda request, study, form: _report(request, study, sample=form, status=422),
+    to="report",
+)
 
 
 @signed_in("GET")
@@ -310,7 +310,7 @@ TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
         for table in (*findings_columns.ARM_TABLES, OVERLAP, means.STRATA)
     },
     "sensitivity": (rules.COLUMNS, rules.table),
-    "leaderboard": (leaderboard.COLUMNS, leaderboard.rows),
+    "leaderboard": (leaderboard.COLUMNS, lambda *of: leaderboard.cells(leaderboard.boards(*of))),
     "gold-audit": (gold_audit.COLUMNS, lambda study, kind: difficulty.doubts(study, kind)[1]),
 }
 

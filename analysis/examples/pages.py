@@ -149,7 +149,7 @@ def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
 @signed_in("GET")
 def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     study = scores_of(request, name)
-    return _example(request, study, example_of(study, pk))
+    return _example(request, (study, example_of(study, pk)))
 
 
 class AddComment(Post[tuple[Study, Example]]):
@@ -176,9 +176,10 @@ def example_of(study: Study, pk: int) -> Example:
 
 
 def _example(
-    request: HttpRequest, study: Study, example: Example, form: CommentForm | None = None
+    request: HttpRequest, subject: tuple[Study, Example], form: CommentForm | None = None
 ) -> HttpResponse:
-    """Render the page of an example. If given, `form` contains a rejected comment."""
+    """Render an example page. `form` contains a rejected comment, if any."""
+    study, example = subject
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     all_shots = sorted(study.shots)
@@ -198,13 +199,7 @@ def _example(
     return render(request, "examples/example.html", context, status=422 if form else 200)
 
 
-def _with_comment(
-    request: HttpRequest, subject: tuple[Study, Example], form: CommentForm
-) -> HttpResponse:
-    return _example(request, *subject, form)
-
-
-comment = section(AddComment, _with_comment, "example", "comments")
+comment = section(AddComment, _example, "example", "comments")
 
 # API views for results by example.
 

@@ -26,7 +26,7 @@ from analysis.export import files, pages_seen, publishing, screenshots
 from analysis.export.columns import COLUMNS
 from analysis.figures import data as figure_data
 from analysis.scores import performance
-from analysis.scores.markup import as_csv, as_latex
+from analysis.scores.markup import as_latex
 from annotation.models import Kind, Study
 from annotation.recruitment import identities
 from tasks.cards import Card
@@ -136,7 +136,8 @@ def write_tables(study: Study, folder: Path) -> None:
                 subfolder.mkdir(parents=True, exist_ok=True)
                 stem = slugify(table.name.removeprefix(f"{study.name}-").removesuffix(f"-{kind}"))
                 _text(subfolder / f"{stem}.tex", as_latex(table))
-                _text(subfolder / f"{stem}.csv", as_csv(table))
+                # Rounded as printed. verify.py reads other files with all digits.
+                _text(subfolder / f"{stem}.csv", csv_text(table.headings, table.cells))
 
 
 def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -> None:

@@ -244,10 +244,6 @@ def cells(boards: Sequence[Board]) -> list[SimpleNamespace]:
     ]
 
 
-def rows(study: Study, kind: str) -> list[SimpleNamespace]:
-    return cells(boards(study, kind))
-
-
 def external_text(entry: Entry, value: str) -> str:
     return str(ExternalData(value).label) if entry.source == "uploaded" else "–"
 

@@ -12,7 +12,6 @@ from django.utils.text import slugify
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from tasks import columns as table_columns
 from tasks.columns import Column, grouped
-from tasks.csv_files import csv_text
 
 FEW = "†"  # follows an interval based on fewer than ten annotators
 NORMAL = "that the annotators' scores are approximately normal"
@@ -145,11 +144,6 @@ def explained(notes: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
     """Return the notes, adding an explanation of FEW only if a cell contains it."""
     is_marked = any(FEW in cell for row in rows for cell in row)
     return [note if is_marked else note.replace(f"; {ASSUMES}", "") for note in notes]
-
-
-def as_csv(table: PaperTable) -> str:
-    """Return the cells as CSV, rounded as printed. The files that verify.py reads are unrounded."""
-    return csv_text(table.headings, table.cells)
 
 
 def as_latex(table: PaperTable) -> str:
