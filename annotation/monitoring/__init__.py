@@ -1,5 +1,5 @@
-"""Monitor a running study: progress, quality flags, and answers for the report.
+"""Monitoring a running study: progress, quality flags, and the researcher's answers for the report.
 
-Read progress.py first; it draws on funnel.py, seats.py and overview.py, which lists studies.
+Start with progress.py, which draws on funnel.py and seats.py. overview.py lists studies, and
 participants.py lists a study's participants. Nothing in this package changes a participation.
 """

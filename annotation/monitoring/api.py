@@ -1,4 +1,4 @@
-"""Participations in the API: lists and decisions; scores stay hidden as on the pages."""
+"""Participations in the API: lists and decisions. Scores are hidden wherever pages hide them."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -65,7 +65,7 @@ DECISIONS = [
 
 
 def tasks_of(name: str) -> list[str]:
-    """Return the names of a study's tasks, including those in the upstream step."""
+    """Return the names of a study's tasks, including those of the upstream step."""
     study = Study.objects.get(name=name)
     return sorted(task.name for task in [*study.tasks.all(), *study.trained_tasks])
 
@@ -115,7 +115,7 @@ class AnnotatorShape(serializers.Serializer):
 
 
 def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
-    """Return a participation as a JSON object. Flags and scores need `may_read`."""
+    """Return a participation as a JSON object. Only readers (`may_read`) get flags and scores."""
     record = {column.name: column.value(participation) for column in COLUMNS}
     is_hidden = blinding.is_hidden(participation)
     mean = None

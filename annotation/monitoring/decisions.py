@@ -1,6 +1,6 @@
-"""Decisions about annotators: analysis, pay, admission; also bonuses, seats and reviews.
+"""Decisions about annotators (analysis, pay, admission), and bonuses, seats and reviews.
 
-Each decision has a form and a POST declaration that the page and the API share.
+Each decision has a form and a POST declaration, which the page and the API share.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ DECIDE = {
 
 
 class DecisionForm(PageForm):
-    """Form for a decision. Admission decisions are urgent, so their reason is optional."""
+    """The form for a decision. Admission is urgent, so the reason for it is optional."""
 
     about = forms.ChoiceField(choices=Decision.About.choices, widget=forms.HiddenInput)
     outcome = YesNoField()

@@ -1,4 +1,4 @@
-"""Quality flags for possibly careless work. They never have automatic consequences.
+"""Quality flags for possibly careless work, which never have automatic consequences.
 
 Each flag can be recomputed from the exported CSV. Thresholds: docs/statistics.md#quality-flags.
 """
@@ -20,16 +20,16 @@ from annotation.protocol.activity_summary import (
     summarise,
 )
 
-SHARE = 0.05  # of the answers, to tolerate slips
-MODAL_SHARE = 0.9  # requires at least FEWEST answers
+SHARE = 0.05  # of the answers, so that occasional slips are tolerated
+MODAL_SHARE = 0.9  # used only with at least FEWEST answers
 FEWEST = 10
 LONGEST_RUN = 15  # identical answers in a row
 ABSENCE = 3600  # seconds
 BLURS_PER_ANSWER = 0.2
-FAST_PERSON_SDS = 3  # below the mean log-median of at least OTHERS others
+FAST_PERSON_SDS = 3  # below the mean log-median of at least OTHERS other annotators
 OTHERS = 5
 
-# Maps names of flags to labels for counts.
+# Maps the names of flags to their labels in counts.
 FLAGS = {
     "too_fast": "too fast",
     "fast_person": "much faster than others",
@@ -47,7 +47,7 @@ FLAGS = {
     "checks": "failed attention checks",
     "shared_browser": "shared browser",
 }
-# Reports that are flagged from this share of the answers, and the finding for this number of them.
+# For each report: the share of answers from which it is flagged, and the finding with its count.
 FLAGGED_REPORTS = {
     "copies": (SHARE, "copies of the page's text: {}"),
     "left_after_copy": (SHARE, "absences that began within 10 s of a copy: {}"),
@@ -59,14 +59,14 @@ FLAGGED_REPORTS = {
 
 
 class Pace(NamedTuple):
-    """Log median seconds of n annotators: their mean, and the sum of squared deviations."""
+    """The log median seconds of n annotators, as their mean and the sum of squared deviations."""
 
     n: int = 0
     mean: float = 0
     squares: float = 0
 
     def plus(self, seconds: float, sign: int = 1) -> "Pace":
-        """Return the pace with another annotator's median (> 0) added, or removed if sign is -1."""
+        """Return the pace after adding an annotator's median (> 0), or removing it (sign -1)."""
         n, log = self.n + sign, math.log(seconds)
         mean = self.mean + sign * (log - self.mean) / n if n else 0
         return Pace(n, mean, self.squares + sign * (log - self.mean) * (log - mean))
@@ -78,7 +78,7 @@ NO_PACE = Pace()
 def flags(
     work: Summary, group_pace: Pace = NO_PACE, shares_browser: bool = False
 ) -> dict[str, str]:
-    """Return a dict from flags to findings. `group_pace` is the pace of the rest of the group."""
+    """Map flags to their findings. `group_pace` is the pace of all others in the group."""
     raised = {}
     if work.n and work.too_fast >= SHARE * work.n and work.too_fast:
         raised["too_fast"] = f"{work.too_fast} of {work.n} answers were too fast to have been read"
@@ -113,7 +113,7 @@ def flags(
 
 
 def behaviour_in_words(person: Participation) -> str:
-    """Return counts of answers, checks and browser reports, or "" if there are none."""
+    """Return counts of answers, checks and browser reports as text, or "" if all are missing."""
     work = (
         Summary(**person.activity_summary) if person.activity_summary else for_participation(person)
     )
@@ -129,7 +129,7 @@ def behaviour_in_words(person: Participation) -> str:
 
 
 def is_fast_person(median: float | None, group_pace: Pace) -> bool:
-    """Return whether the median time is far below that of other annotators, on a log scale."""
+    """Return whether the median time is far below that of the others, on a log scale."""
     if not median or group_pace.n < OTHERS:
         return False
     spread = math.sqrt(max(group_pace.squares, 0) / (group_pace.n - 1))
@@ -138,7 +138,7 @@ def is_fast_person(median: float | None, group_pace: Pace) -> bool:
 
 @dataclass(frozen=True)
 class Flagged:
-    """Numbers of annotators who completed: in total, with any flag, and with each flag."""
+    """How many annotators completed: in total, with any flag, and with each of the flags."""
 
     completed: int
     people: int
@@ -146,12 +146,12 @@ class Flagged:
 
     @property
     def in_words(self) -> str:
-        """Return the counts as text, such as "too fast: 3, shared browser: 2"."""
+        """Format the counts, for example as "too fast: 3, shared browser: 2"."""
         return ", ".join(f"{label}: {count}" for label, count in self.by_flag)
 
 
 def for_completed(study: Study) -> Flagged:
-    """Count flags for annotators who completed, compared with others in the same scenario."""
+    """Count the flags of annotators who completed, comparing them within their scenario."""
     completed = study.participations.filter(kind=Kind.PERSON, activity_summary__isnull=False)
     people = {person.pk: person for person in _rows(completed)}
     flagged = _flagged(people, {}, _shared_browsers(study)).values()
@@ -166,10 +166,10 @@ def for_completed(study: Study) -> Flagged:
 def for_study(
     study: Study, scenarios: Collection[int] | None = None
 ) -> dict[int, tuple[Summary, dict[str, str]]]:
-    """Return activity and flags by participation, for everyone who was shown an example.
+    """Map participations to activity and flags, for everyone who was shown an example.
 
-    `scenarios` contains the primary keys of the scenarios to include (all by default). Answers
-    are loaded only for participations that are not completed.
+    `scenarios` contains the primary keys of the scenarios to include (all by default). Answers are
+    loaded only for participations that have not been completed.
     """
     filters = {} if scenarios is None else {"scenario__in": scenarios}
     people = {person.pk: person for person in _rows(study.participations.filter(**filters))}
@@ -179,7 +179,7 @@ def for_study(
 
 
 def by_name(study: Study, scenarios: Collection[int] | None = None) -> dict[int, dict[str, str]]:
-    """Return the findings by participation and flag, also that one would now be screened out."""
+    """Map participations to findings by flag, and whether they would now be screened out."""
     found = {pk: findings for pk, (_work, findings) in for_study(study, scenarios).items()}
     for pk, reason in qualification.flagged_again(study).items():
         found[pk] = found.get(pk, {}) | {"screened_out": reason}
@@ -196,7 +196,7 @@ def findings_of(participation: Participation) -> list[str]:
 
 
 def ranked(study: Study, findings: dict[int, list[str]]) -> list[tuple[Participation, list[str]]]:
-    """Return annotators who have flags in `findings`, by number of flags and then by scenario."""
+    """Return annotators with flags in `findings`, by number of flags and then by scenario."""
     people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
     people = people.defer(*ORDERS)
     flagged = [(person, findings[person.pk]) for person in people if findings.get(person.pk)]
@@ -204,7 +204,7 @@ def ranked(study: Study, findings: dict[int, list[str]]) -> list[tuple[Participa
 
 
 def _rows(people: QuerySet) -> Iterable[Any]:
-    """Return the columns needed for flags as named tuples, which are faster than models."""
+    """Return the columns required for flags as named tuples, which are faster than models."""
     names = "pk", "scenario_id", "kind", "browser", "activity_summary"
     return people.order_by().values_list(*names, named=True)
 
@@ -212,7 +212,7 @@ def _rows(people: QuerySet) -> Iterable[Any]:
 def _flagged(
     people: dict[int, Any], computed: dict[int, Summary], shared_browsers: set[str]
 ) -> dict[int, tuple[Summary, dict[str, str]]]:
-    """Return each participation's activity (stored or computed) and its flags."""
+    """Return the activity (stored or computed) and flags of each participation."""
     by_pk = {
         pk: Summary(**person.activity_summary)
         for pk, person in people.items()

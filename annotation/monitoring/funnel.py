@@ -1,4 +1,4 @@
-"""The funnel: how many participants in each scenario reached each stage, up to analysis."""
+"""The funnel: how many participants in each scenario reached each stage, up to the analysis."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ def _stage(heading: str, meaning: str) -> Any:
 
 @dataclass(frozen=True)
 class Funnel:
-    """How many participants of one kind reached each stage, in one scenario or in all.
+    """How many participants of one kind reached each stage, in a single scenario or in all.
 
     `arrived` is the sum of `declined`, `at_work`, `completed`, `screened_out`, `returned`,
     `expired`, `refused`, `withdrawn` and `rejected`.
@@ -92,7 +92,7 @@ FUNNEL = [Column(stage.name, **stage.metadata) for stage in fields(Funnel)]
 
 
 def with_training_size(study: Study) -> QuerySet[Scenario]:
-    """Annotate `training_size`, the examples before the annotation step (at 0 shots: screening)."""
+    """Annotate `training_size`: examples before the annotation step (if zero-shot, screening)."""
     sizes = Split.objects.filter(
         task=OuterRef("task"),
         kind=Split.Kind.TRAIN,
@@ -117,7 +117,7 @@ def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[
 
 
 def stages(study: Study) -> dict[int, str]:
-    """Return the stage (arrived, consented, ...) of each participation that is not withdrawn."""
+    """Map participations that are not withdrawn to their stage (arrived, consented, ...)."""
     trained, passed = _trained_and_passed(study)
     stage = Case(
         When(passed, then=Value("qualified")),
@@ -140,7 +140,7 @@ def _size(scenarios: Iterable[Scenario]) -> Case:
     return Case(*sizes, default=Value(0))
 
 
-# Outcomes of participations that are counted separately.
+# Outcomes of participations, each of which is counted separately.
 ENDS = (
     Status.COMPLETED, Status.SCREENED_OUT, Status.RETURNED, Status.EXPIRED, Status.REFUSED,
     Status.WITHDRAWN, Status.REJECTED,
@@ -148,7 +148,7 @@ ENDS = (
 
 
 def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str, dict[str, int]]]:
-    """Yield (scenario key, kind, numbers for the Funnel)."""
+    """Yield (scenario key, kind, counts for the Funnel)."""
     trained, passed = _trained_and_passed(study)
     conditions = {
         "consented": Q(consented_at__isnull=False), "trained": trained, "qualified": passed,
@@ -156,7 +156,7 @@ def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str,
         **{end.value: Q(status=end) for end in ENDS},
     }  # fmt: skip
     people = study.participations.order_by().alias(training_size=_size(scenarios))
-    # The prefix avoids conflicts with column names.
+    # The prefix avoids conflicts with the names of columns.
     counts = {f"n_{name}": Count("pk", filter=condition) for name, condition in conditions.items()}
     rows: Iterable[Any] = people.values("scenario", "kind").annotate(
         n_arrived=Count("pk"), **counts
@@ -167,18 +167,18 @@ def _counts(study: Study, scenarios: list[Scenario]) -> Iterator[tuple[int, str,
 
 
 def _trained_and_passed(study: Study) -> tuple[Q, Q]:
-    """Return conditions for completing and for passing training. They use `training_size`."""
+    """Return conditions for completing and for passing training, which use `training_size`."""
     turns = Turn.objects.filter(participation=OuterRef("pk"))
     last = turns.filter(
         step__in=JUDGED_STEPS, position=OuterRef("training_size") - 1, answer__isnull=False
     )
     first = turns.filter(step=Step.ANNOTATION, position=0)
-    # Withdrawn participations have no turns and are not qualified. Their tombstone contains the
-    # number of turns, and a decision shows whether they qualified.
+    # Withdrawn participations have no turns, and `qualified` is not set. Their tombstone contains
+    # the number of turns, and a decision shows whether they qualified.
     decisions = Decision.objects.filter(
         participation=OuterRef("pk"), about=Decision.About.QUALIFICATION
     )
-    # In a cross-task study, erased turns include those of the upstream step.
+    # In a cross-task study, the erased turns include those of the upstream step.
     upstream = Case(
         *(
             When(scenario__arm=arm, then=Value(number))

@@ -1,4 +1,4 @@
-"""Overview of a researcher's studies: status, seats, annotators at work; the money in a study."""
+"""Overview of a researcher's studies (status, seats, annotators at work) and of a study's money."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ from tasks.columns import Column
 
 @dataclass(frozen=True)
 class Summary:
-    """A study in the list: human annotators' seats, annotators at work, money.
+    """A study in the list: seats for human annotators, annotators at work, and money.
 
-    Results are omitted, because a mean over tasks and numbers of shots is not meaningful.
+    Results are left out, because a mean over tasks and shot counts would not be meaningful.
     """
 
     study: Study
@@ -69,11 +69,11 @@ COLUMNS = [
     Column("last_active_at", "Last activity"),
 ]  # fmt: skip
 
-# Maps filters of the list to (label, condition).
+# Maps each filter of the list to (label, condition).
 FILTERS = {
     status.value: (status.label.capitalize(), lambda row, status=status: row.study.status == status)
     for status in StudyStatus
-} | {"deleted": ("Deleted", None)}  # another view: privacy/pages.py
+} | {"deleted": ("Deleted", None)}  # a separate view: privacy/pages.py
 
 
 def text(row: Summary) -> str:
@@ -98,7 +98,7 @@ def for_studies(studies: QuerySet[Study]) -> list[Summary]:
 
 
 def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
-    """Return counts of completed, active and waiting annotators, and last activity, by study."""
+    """Map studies to counts of completed, active and waiting annotators, and last activity."""
     is_active = Q(kind=Kind.PERSON, status__in=LIVE)
     is_active &= Q(last_active_at__gte=database_now() - AT_WORK_WITHIN)
     rows: Iterable[Any] = (
@@ -125,9 +125,9 @@ def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
 
 @dataclass(frozen=True)
 class Money:
-    """Amounts in cents for human annotators. `due` is what was earned but not paid or held back.
+    """Amounts in cents for human annotators. `due` has been earned, but not paid or held back.
 
-    `promised` is the minimum cost of the open seats, or 0 in the list of studies.
+    `promised` is the minimum cost of the open seats. It is 0 in the list of studies.
     """
 
     currency: str
@@ -150,10 +150,10 @@ class Money:
     def bar(
         self, budget: Decimal | None, is_closed: bool
     ) -> list[tuple[str, str, str, float, float]]:
-        """Return the parts of a bar chart, as percentages of the budget or of their sum.
+        """Return the segments of a bar chart, as percentages of the budget or of their sum.
 
-        Each part is (name, description, amount, start in %, width in %). A closed study no longer
-        assigns seats, but annotators who have already started may finish.
+        Each segment is (name, description, amount, start in %, width in %). A closed study no
+        longer assigns seats, but annotators who have already started may finish.
         """
         total = self.earned - self.held_back + self.promised
         limit = max(total, ledger.cents(budget or Decimal(0)), 1)
@@ -172,7 +172,7 @@ class Money:
 
 
 def money(study: Study, sums: dict[str, int], open_seats: Iterable[tuple[int, int]]) -> Money:
-    """Return a study's amounts. `open_seats` contains (number of seats, minutes for each)."""
+    """Return the amounts of a study. `open_seats` contains (number of seats, minutes for each)."""
     base_reward = ledger.cents(study.base_reward)
     promised = sum(
         number * max(base_reward, ledger.for_time(study, timedelta(minutes=minutes)))
@@ -186,7 +186,7 @@ def human_entries(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
 
 
 def sums_by_status() -> dict[str, Sum]:
-    """Return aggregates of ledger entries in cents, by payment status."""
+    """Return aggregates that sum ledger entries in cents by payment status."""
     is_held_back = Q(participation__is_paid=False, payment__isnull=True)
     is_paid = Q(payment__batch__state=PaymentBatch.State.PAID)
     return {

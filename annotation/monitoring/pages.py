@@ -1,4 +1,4 @@
-"""Monitoring pages: the study list, a study's overview, recruitment, annotators, one annotator."""
+"""Monitoring pages: the study list, a study's overview, its recruitment and its annotators."""
 
 from typing import Any
 
@@ -122,7 +122,7 @@ def people_page(
     request: ResearcherRequest, study: Study, form: AnnotatorsForm | None = None
 ) -> HttpResponse:
     state = progress.for_study(study)
-    # So that a scenario and its task are read once, not once for each annotator.
+    # Read each scenario and task once, rather than once for each annotator.
     scenarios = {row.scenario.pk: row.scenario for row in state.seats}
     found = study.participations.only(*participants.SHOWN)
     rows = list(found.order_by("-arrived_at", "-pk"))
@@ -148,7 +148,7 @@ def people_page(
     participations = participants.participation_rows(study, list(table.page), findings)
     if form is not None and "again" in request.POST:
         form.data = request.POST.copy()
-        form.data["reason"] = ""  # that of an undo is not for others
+        form.data["reason"] = ""  # the reason for undoing does not apply to other decisions
     context = {
         "excluded": [p.pseudonym for p in rows if p.pseudonym in undo and not p.in_analysis],
         "study": study,
@@ -169,7 +169,7 @@ def people_page(
 people = study_page(people_page)
 
 
-# Maps ?part= to the template of a part of a page that reloads automatically.
+# Maps ?part= to the template for a part of a page that reloads automatically.
 LIVE_PARTS = {
     "overview": "monitoring/_overview_live.html",
     "recruit": "monitoring/_scenarios.html",
@@ -179,7 +179,7 @@ LIVE_PARTS = {
 
 @signed_in("GET")
 def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
-    """Return the part of a page that polls every few seconds, or 204 if it is unchanged."""
+    """Return the part of a page that is polled every few seconds, or 204 if it is unchanged."""
     study = study_of(request, name, "see")
     template = LIVE_PARTS.get(request.GET.get("part", "overview"))
     if not request.htmx or template is None:
@@ -221,7 +221,7 @@ def annotator_page(
     open_steps = (*JUDGED_STEPS, *REVEALED) if spares_training else ()
     wrong_only = request.GET.get("show") == "wrong"
     if wrong_only:
-        # Leaving out only correct answers would reveal hidden scores.
+        # If only correct answers were left out, this would reveal hidden scores.
         turns = turns.filter(answer__s1__lt=1)
         turns = turns.filter(step__in=open_steps) if is_hidden else turns
     hidden = [step for step in Step if step not in open_steps] if is_hidden else []
@@ -266,7 +266,7 @@ def annotator_page(
 
 
 def _answer_row(turn: Turn, is_hidden: bool) -> dict[str, Any]:
-    """Return a turn, with gold unless the score is hidden. The current turn has no answer."""
+    """Return a turn, with gold unless the score is hidden. The current turn has no answer yet."""
     card, example = turn.card, turn.example
     first = example.context[0]
     image = image_in(first)

@@ -1,4 +1,4 @@
-"""The list of a study's participants and their progress."""
+"""The list of a study's participants with their progress."""
 
 import statistics
 from collections import defaultdict
@@ -29,7 +29,7 @@ from tasks.models import Example, Split
 
 PER_PAGE = 50
 
-# Columns for sorting and CSV.
+# Columns for sorting and for CSV files.
 COLUMNS = [
     Column("annotator", "Annotator", get=lambda person: person.pseudonym),
     Column("kind", "Kind"),
@@ -40,8 +40,8 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-# Columns of `participation_rows`: name, heading, unit, and the right that they need. To sort by
-# them or for the file, the rows of all pages are read at once.
+# Columns of `participation_rows`: name, heading, unit, and the right that is required. For sorting
+# by them and for the file, the rows of all pages are read at once.
 WORK = (
     ("trained", "Training", "n", "see"), ("annotated", "Annotation", "n", "see"),
     ("mean_s1", "Mean S1", "S1 x 100", "read"), ("seconds", "Time", "s", "pay"),
@@ -59,14 +59,14 @@ def columns(study: Study) -> list[Column]:
     return COLUMNS + [IN_WORK[name] for name, *_rest, right in WORK if right in study.rights]
 
 
-# Fields of all listed annotators. Other fields are large, or not needed in the list.
+# Fields of all annotators in the list. All other fields are large, or not needed in it.
 SHOWN = (
     "study", "scenario", "kind", "status", "pseudonym", "in_analysis", "arrived_at",
     "completion_code",
 )  # fmt: skip
 
 FLAGGED = "flagged"
-# Maps filters of the list to (label, condition). FLAGGED is added by the page.
+# Maps each filter of the list to (label, condition). FLAGGED is added by the page.
 FILTERS = {
     "live": ("In progress", lambda person: person.is_live),
     "waiting": ("Waiting", lambda person: person.status == Status.WAITING),
@@ -84,13 +84,13 @@ def text(person: Participation) -> str:
 
 
 def text_for_payers(person: Participation) -> str:
-    """Return `text`, plus the completion code if the annotator has seen it."""
+    """Return `text` and the completion code, if the annotator has seen it."""
     sees_none = person.is_live and person.status != Status.BETWEEN
     return text(person) if sees_none else f"{text(person)} {person.completion_code}"
 
 
 def neighbours(annotator: Participation) -> tuple[str, str]:
-    """Return the previous and next pseudonyms in the participant list, or ""."""
+    """Return the previous and next pseudonyms in the list of participants, or "" if none."""
     people = Participation.objects.filter(study=annotator.study_id)
     at, pk = annotator.arrived_at, annotator.pk
     previous = people.filter(Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=pk))
@@ -102,7 +102,7 @@ def neighbours(annotator: Participation) -> tuple[str, str]:
 
 
 def participation_rows(study: Study, page: list[Participation], flags: dict) -> list[dict]:
-    """Return what these annotators have done, and keep it as `work`, which the columns read.
+    """Return what these annotators have done, and store it as `work` for use by the columns.
 
     The number of queries does not depend on the number of annotators.
     """
@@ -134,7 +134,7 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
         by_step = steps[participation.pk]
         annotated = by_step.get(Step.ANNOTATION, {"n": 0, "s1": None})
         is_hidden, wage = participation.pk in hidden, wages.get(participation.pk)
-        # Maps findings to labels. After a colon, a finding may reveal scores.
+        # Maps findings to labels. Text after a colon is omitted, because it may reveal scores.
         labels = {
             finding.partition(":")[0]: FLAGS.get(name, finding.partition(":")[0])
             for name, finding in flags.get(participation.pk, {}).items()
@@ -169,7 +169,7 @@ FEWEST = 3  # with fewer others, the median could reveal individual scores
 
 @dataclass(frozen=True)
 class Comparison:
-    """An annotator's value, and the median for `n` others. Each is None if missing."""
+    """An annotator's value, and the median of `n` other annotators. Each is None if missing."""
 
     name: str
     value: float | None
@@ -181,9 +181,9 @@ class Comparison:
 def peer_comparison(annotator: Participation, hidden_steps: Collection[str]) -> list[Comparison]:
     """Return an annotator's scores (S1 x 100) and seconds per example, with the others' medians.
 
-    The others are of the same kind, completed the same scenario and are in the analysis. A median
-    over at least FEWEST reveals no more about them than the table does. The annotator's own score
-    is omitted for `hidden_steps`, and so are the others' test scores while the study hides them.
+    The others are of the same kind, have completed the same scenario and are in the analysis. A
+    median over at least FEWEST reveals no more about them than the table does. The annotator's own
+    score is omitted for `hidden_steps`, as are the others' test scores while the study hides them.
     """
     by_step = _by_step(annotator)
     rows = []
@@ -212,7 +212,7 @@ def _row(name: str, value: float | None, values: list[float], unit: str) -> Comp
 
 
 def _by_step(annotator: Participation) -> dict[str, dict[int, tuple[float, float]]]:
-    """Return (mean S1, mean active seconds) by step and participation, including this one."""
+    """Map steps to (mean S1, mean active seconds) by participation, including this one."""
     group = Participation.objects.filter(scenario=annotator.scenario_id, kind=annotator.kind)
     people = group.filter(ANALYSED) | group.filter(pk=annotator.pk)
     rows: Iterable[Any] = (

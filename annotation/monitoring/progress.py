@@ -1,7 +1,7 @@
 """A study's progress: seats, funnel, annotators at work, time and money.
 
-Everything is counted in the database, without loading answers. The number of queries does
-not depend on the number of annotators or answers.
+Everything is counted by the database, without loading any answers. The number of queries does not
+depend on the number of annotators or answers.
 """
 
 import hashlib
@@ -105,7 +105,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class AtWork:
-    """An annotator who was active within AT_WORK_WITHIN, and their position."""
+    """An annotator who has been active within AT_WORK_WITHIN, and where they are."""
 
     pseudonym: str
     scenario: str
@@ -164,14 +164,14 @@ class Progress:
 
     @property
     def full_on(self) -> date | None:
-        """Estimate when the last seat will be completed at the recent pace, or None if closed."""
+        """Estimate when the last seat will be completed at the current pace. None if closed."""
         if self.status == StudyStatus.CLOSED:
             return None
         return self.pace.full_on(sum(row.open_seats for row in self.seats))
 
     @property
     def in_results_order(self) -> list[Seats]:
-        """Return the seats in the order of the results: by family of the task, as in CLUES."""
+        """Return the seats in the order of the results: by family of task, as in CLUES."""
         rows: list[Any] = self.seats  # their scenarios have a family, see with_training_size
         return sorted(
             rows,
@@ -194,14 +194,14 @@ class Progress:
 
     @property
     def stages(self) -> list[tuple[str, int, float]]:
-        """Return the funnel as (stage, annotators, % of arrivals), for a chart."""
+        """Return the funnel as (stage, annotators, % of arrivals) for a chart."""
         arrivals = max(self.people.arrived, 1)
         counts = ((stage, getattr(self.people, stage)) for stage in STAGES)
         return [(stage.capitalize(), n, round(100 * n / arrivals, 1)) for stage, n in counts]
 
     @property
     def exits(self) -> list[tuple[str, int]]:
-        """Return nonzero counts by outcome for annotators at work and those who ended early."""
+        """Return nonzero counts by outcome for those at work and those who ended early."""
         labels = {column.name: column.heading.lower() for column in FUNNEL}
         counts = [(labels[name], getattr(self.people, name)) for name in EXITS]
         return [(label, number) for label, number in counts if number]
@@ -217,7 +217,7 @@ class Progress:
 
     @cached_property
     def version(self) -> str:
-        """Return a hash that changes if and only if the page changes."""
+        """Return a hash that changes if and only if the page does."""
         return _hash(self)[:16]
 
 
@@ -227,7 +227,7 @@ def _hash(facts: object) -> str:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a poll reads to learn whether anything has changed: live rows, endings and time."""
+    """What polling reads to find out whether anything has changed: live rows, endings and time."""
 
     live: list[Any]
     endings: list[Any]
@@ -276,7 +276,7 @@ def for_study(study: Study, known: Facts | None = None) -> Progress:
 
 
 def _live(study: Study) -> Iterable[Any]:
-    """Return each live participation's state and latest turn in a single query."""
+    """Return the state and latest turn of each live participation, in a single query."""
     turns = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
     of_turn = {name: Subquery(turns.values(name)[:1]) for name in ("step", "position", "answer")}
     live = study.participations.live().with_last_active().with_last_step().annotate(**of_turn)
@@ -288,7 +288,7 @@ def _live(study: Study) -> Iterable[Any]:
 def _cached(
     study: Study, scenarios: list[Any], known: Facts, last_entry: int | None
 ) -> tuple[Any, ...]:
-    """Return what changes only with a stage, an ending, a decision or the ledger, from a cache."""
+    """Return what only stages, endings, decisions or the ledger can change, from a cache."""
 
     def compute() -> tuple[Any, ...]:
         courses = seats.courses(study)
@@ -312,7 +312,7 @@ def _cached(
 
 
 def _endings(study: Study) -> list[Any]:
-    """Return facts that change with each arrival, ending and decision, and with the log."""
+    """Return facts that change with every arrival, ending and decision, and with the log."""
     names = "consented", "finished", "decided", "returned"
     people = study.participations.order_by("status", "in_analysis")
     groups = people.values_list("status", "in_analysis")
@@ -323,7 +323,7 @@ def _endings(study: Study) -> list[Any]:
 
 
 def _at_work(active: list[Any], names: dict[int, str]) -> Iterator[AtWork]:
-    """Yield the place of each of these live rows. Only their orders of examples are read."""
+    """Yield where each of these live participations is, reading only their example orders."""
     people = Participation.objects.only(*ORDERS).in_bulk([row.pk for row in active])
     for row in active:
         if row.step is None:
@@ -331,7 +331,7 @@ def _at_work(active: list[Any], names: dict[int, str]) -> Iterator[AtWork]:
         elif row.status in (Status.WAITING, Status.BETWEEN):
             place = str(Status(row.status).label)
         else:
-            # The positions of attention checks are within the annotation order.
+            # Attention checks are positions of the annotation order.
             step = Step.ANNOTATION if row.step == Step.CHECK else Step(row.step)
             place = f"{step.label}, {row.position + 1} of {len(people[row.pk].order_of(step))}"
         yield AtWork(row.pseudonym, names[row.scenario_id], place, row.last_active_at)

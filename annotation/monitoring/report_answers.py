@@ -1,4 +1,4 @@
-"""Store the researcher's answers to the report form."""
+"""Storing a researcher's answers to the report form."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from annotation.models import AuditEntry, ReportAnswer, Study, Topic
 
 
 class StaleAnswers(ValueError):
-    """The same items were answered elsewhere in the meantime."""
+    """Someone else has answered the same items in the meantime."""
 
 
 def versions(study: Study) -> str:
@@ -25,17 +25,17 @@ def _mark(text: str) -> str:
 
 
 def touched(answers: Mapping[str, str], made_from: str) -> dict[str, str]:
-    """Return the answers that differ from `made_from`, the rendered page's `versions`."""
+    """Return the answers that differ from `made_from`, the `versions` of the rendered page."""
     marks = _parse(made_from)
     texts = {item: text.replace("\r\n", "\n").strip() for item, text in answers.items()}
     return {item: text for item, text in texts.items() if _mark(text) != marks.get(item, "")}
 
 
 def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = "") -> int:
-    """Store all of the changed answers or none of them. Empty answers are deleted.
+    """Store either all of the changed answers or none. Answers set to "" are deleted.
 
-    `made_from` is what `versions` returned when the page was rendered; by default, there were
-    no answers. Returns the number of changes. Raises StaleAnswers.
+    `made_from` is what `versions` returned when the page was rendered, which defaults to no
+    answers. Returns the number of changes. Raises StaleAnswers.
     """
     marks = _parse(made_from)
     # If two owners save at once, the second one sees the answers of the first.
@@ -66,7 +66,7 @@ def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = ""
 
 
 def _parse(made_from: str) -> dict[str, str]:
-    """Parse the hashes by item. Return {} if they are invalid."""
+    """Parse the hashes by item, or return {} if they are invalid."""
     try:
         marks = json.loads(made_from)
     except (ValueError, RecursionError):

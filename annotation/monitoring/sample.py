@@ -1,8 +1,8 @@
 """The sample table: answers from annotators in the analysis, with small cells hidden.
 
 There are two sources: the study's custom questions, and Prolific's demographic export. The export
-is read when it is uploaded and never stored. Only the resulting table is stored, with small cells
-hidden.
+is read when it is uploaded and never stored. Only the resulting table is stored, after its small
+cells have been hidden.
 """
 
 import csv
@@ -23,12 +23,12 @@ from annotation.recruitment.arrivals import submission_key
 from annotation.recruitment.identities import worker_key
 from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion, parse
 
-FEWEST = 5  # minimum number of people in a shown cell
+FEWEST = 5  # minimum number of people in a cell that is shown
 SMALL, WITHHELD = f"<{FEWEST}", "withheld"
 OTHER = "other values"
-ITEM = "sample"  # name of the table of an export among the report's answers
+ITEM = "sample"  # item of the report under which the table from an export is stored
 SUBMISSION, PARTICIPANT = "Submission id", "Participant id"
-# Columns of the export that describe the submission, not the person.
+# Columns of the export that describe the submission rather than the person.
 NOT_OF_THE_PERSON = frozenset(
     {
         SUBMISSION, PARTICIPANT, "Status", "Custom study tncs accepted at", "Started at",
@@ -37,21 +37,21 @@ NOT_OF_THE_PERSON = frozenset(
     }
 )  # fmt: skip
 AGE = "Age"
-NO_DATA = frozenset({"", "DATA_EXPIRED", "CONSENT_REVOKED"})  # as written in Prolific's export
-LARGEST_EXPORT = 2_000_000  # bytes; proxies accept this at every URL
+NO_DATA = frozenset({"", "DATA_EXPIRED", "CONSENT_REVOKED"})  # as spelled in Prolific's export
+LARGEST_EXPORT = 2_000_000  # bytes; proxies accept this much at every URL
 
 
 class ExportError(ValueError):
-    """The export can't be read. The message gives the line and column, and is shown to users."""
+    """The export can't be read. The message gives the line and column. Users see it."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A table row for one answer, or for all numbers given in reply to a question.
+    """A table row for one answer or, if a question asks for a number, for all numbers given.
 
-    `of` is the number of people who answered the question, or None if it is below FEWEST.
-    `hidden` is SMALL for cells with fewer than FEWEST people, and WITHHELD for cells that would
-    reveal such a cell. The numbers in hidden cells are None.
+    `of` is the number of people who answered the question, or None if it is below FEWEST. `hidden`
+    is SMALL for cells with fewer than FEWEST people, and WITHHELD for cells that would reveal such
+    a cell. The numbers in hidden cells are None.
     """
 
     question: str
@@ -74,8 +74,8 @@ class Row:
 def hidden(counts: Sequence[int]) -> list[str]:
     """Return "", SMALL or WITHHELD for each cell, so that hidden counts can't be worked out.
 
-    A reader knows the sum of all cells, the shown cells, and that a small cell contains fewer
-    than FEWEST people. The smallest shown cells are withheld until every hidden cell has more
+    Readers know the sum of all cells, the cells that are shown, and that a small cell contains
+    fewer than FEWEST people. The smallest cells shown are withheld until every hidden cell has more
     than one possible value.
     """
     if sum(counts) < FEWEST:
@@ -90,7 +90,7 @@ def hidden(counts: Sequence[int]) -> list[str]:
 
 
 def _is_safe(counts: Sequence[int], marks: Sequence[str]) -> bool:
-    """Return whether each hidden cell has several possible values, given their sum."""
+    """Return whether each hidden cell has several possible values, given the sum."""
     total = sum(n for n, mark in zip(counts, marks, strict=True) if mark)
     visible = [n for n, mark in zip(counts, marks, strict=True) if not mark]
     largest = min([total, *visible])  # withheld cells are at most as large as the smallest shown
@@ -102,7 +102,7 @@ def _is_safe(counts: Sequence[int], marks: Sequence[str]) -> bool:
 
 
 def choice_rows(question: str, answers: Mapping[str, int]) -> list[Row]:
-    """Return a row for each answer. Missing answers are not counted."""
+    """Return one row per answer, without counting missing answers."""
     total, marks = sum(answers.values()), hidden(list(answers.values()))
     return [
         Row(question, answer, None if total < FEWEST else total, None if mark else n, mark)
@@ -111,7 +111,7 @@ def choice_rows(question: str, answers: Mapping[str, int]) -> list[Row]:
 
 
 def number_rows(question: str, values: Sequence[float]) -> list[Row]:
-    """Return a row with the median and quartiles, hidden if fewer than FEWEST answered."""
+    """Return a row with the median and quartiles, hidden if fewer than FEWEST people answered."""
     if len(values) < FEWEST:
         return [Row(question, "", None, None, SMALL)]
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -122,7 +122,7 @@ def number_rows(question: str, values: Sequence[float]) -> list[Row]:
 
 
 def own_rows(study: Study) -> list[Row]:
-    """Return rows for custom questions with choices or numbers, but not for free text."""
+    """Return rows for custom questions with choices or numbers, but not with free text."""
     questions = [q for q in parse(study.own_questions) if q.kind in (CHOICE, NUMBER)]
     if not questions:
         return []
@@ -130,7 +130,7 @@ def own_rows(study: Study) -> list[Row]:
     given: dict[str, dict[int, str]] = {question.id: {} for question in questions}
     rows = OwnAnswer.objects.filter(participation__in=people).order_by("pk")
     for name, worker, answer in rows.values_list("question", "participation__worker", "answer"):
-        # People who do several tasks are asked several times. Use their first answer.
+        # People who do several tasks are asked more than once. Use their first answer.
         if name in given and answer.strip():
             given[name].setdefault(worker, answer.strip())
     return [row for q in questions for row in _question_rows(q, list(given[q.id].values()))]
@@ -159,7 +159,7 @@ def stored_rows(study: Study) -> list[Row]:
 
 
 def about_export(study: Study) -> str:
-    """Return a sentence with the size and date of the stored export, if any, or ""."""
+    """Return a sentence with the size and date of the stored export, or "" if there is none."""
     stored = _stored(study)
     if not stored:
         return ""
@@ -176,7 +176,7 @@ def _stored(study: Study) -> dict[str, Any]:
 
 
 def store_export(study: Study, text: str, by: User) -> int:
-    """Read an export and replace the stored table. Returns the number of people.
+    """Read an export, and replace the stored table. Returns the number of people.
 
     Nothing about individuals is stored. Raises ExportError.
     """
@@ -236,7 +236,7 @@ def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
 
 
 def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
-    """Parse the CSV into headings and cells by line number. Raises ExportError."""
+    """Parse the CSV into headings, and cells by line number. Raises ExportError."""
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     lines: dict[int, list[str]] = {}
     heads: list[str] = []
@@ -268,7 +268,7 @@ def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
 def _workers(
     study: Study, heads: Sequence[str], lines: Mapping[int, Sequence[str]]
 ) -> dict[int, int]:
-    """Return the line number of each worker (key) in the analysis. Raises ExportError."""
+    """Map each worker (key) in the analysis to a line number. Raises ExportError."""
     key_column = SUBMISSION if SUBMISSION in heads else PARTICIPANT
     column = heads.index(key_column)
     line_of: dict[str, int] = {}
@@ -288,7 +288,7 @@ def _workers(
         pairs: Iterable[tuple[str, int]] = of_people.values_list("key", "worker")
     else:
         pairs = people.values_list("worker__key", "worker")
-    # If a person has several submissions, use the first line.
+    # If a person has several submissions, the first line is used.
     lines_of: dict[int, int] = {}
     for key, worker in pairs:
         if key in line_of:
@@ -305,7 +305,7 @@ def _age(number: int, value: str) -> float:
 
 
 def _pooled(values: Iterable[str]) -> dict[str, int]:
-    """Count people by value, pooling all values shared by fewer than FEWEST people."""
+    """Count people by value, pooling all values given by fewer than FEWEST people."""
     counts = Counter(values)
     common = {value: n for value, n in sorted(counts.items()) if n >= FEWEST}
     remainder = sum(counts.values()) - sum(common.values())

@@ -1,4 +1,4 @@
-"""Each scenario's seats (completed, in use, free), and the remaining work."""
+"""The seats of each scenario (completed, in use, free), and the work that remains."""
 
 import statistics
 from collections import Counter, defaultdict
@@ -21,8 +21,8 @@ MAX_DRAWN = 24  # larger scenarios show numbers only
 class Pace:
     """How many annotators completed on each recent day (UTC, up to today), and the last arrival.
 
-    `per_day` is the mean over these days or since the first arrival. It is 0 if there were no
-    completions.
+    `per_day` is the mean over these days, or over those since the first arrival. It is 0 if no one
+    has completed.
     """
 
     days: tuple[tuple[date, int], ...]
@@ -31,7 +31,7 @@ class Pace:
 
     @property
     def bars(self) -> list[tuple[date, int, int, int]]:
-        """Return (day, annotators, top and height of a bar in % of the maximum)."""
+        """Return (day, annotators, top and height of the bar in % of the maximum)."""
         highest = max(1, *(count for _day, count in self.days))
         heights = [round(100 * count / highest) for _day, count in self.days]
         pairs = zip(self.days, heights, strict=True)
@@ -44,14 +44,14 @@ class Pace:
 
 
 def courses(study: Study) -> list[Any]:
-    """Return scenario, outcome, times and seconds of work for all human annotators."""
+    """Return the scenario, outcome, times and seconds of work for all human annotators."""
     people = study.participations.filter(kind=Kind.PERSON).order_by()
     names = "scenario", "status", "arrived_at", "finished_at", "worked_seconds"
     return list(people.values_list(*names, named=True))
 
 
 def medians(courses: Iterable[Any]) -> dict[int, tuple[float, int]]:
-    """Return the median seconds of work over the completed courses, and their number."""
+    """Return the median seconds of work over all completed courses, and their number."""
     times: dict[int, list[float]] = defaultdict(list)
     for course in courses:
         if course.status == Status.COMPLETED and course.worked_seconds is not None:
@@ -69,13 +69,13 @@ def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetim
     today = now.date()
     days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     counts = tuple((day, completions[day]) for day in days)
-    # Another machine's clock may be ahead, so arrivals can be in the future.
+    # The clock of another machine may be ahead, so arrivals can be in the future.
     first_day = min(today, max(days[0], min(arrivals).date())) if arrivals else today
     number = sum(count for _day, count in counts)
     return Pace(counts, number / ((today - first_day).days + 1), max(arrivals, default=None))
 
 
-# Columns of Seats. The page adds the task before them and a preview link after them.
+# Columns for Seats. The page adds the task before them, and a preview link after them.
 SEATS = [
     Column("shots", "Shots", get=lambda row: row.scenario.shots),
     Column("split", "Training split", get=lambda row: row.scenario.split_number or "–"),
@@ -96,10 +96,10 @@ SEATS = [
 
 @dataclass(frozen=True)
 class Seats:
-    """A scenario's seats, by state, for human and simulated annotators.
+    """The seats of a scenario by state, for human and simulated annotators.
 
-    `open_seats` (free or in use) remain to be completed while the study assigns seats. Each takes
-    `seconds_each`: the median over `median_of` annotators, or the study's estimate if that is 0.
+    `open_seats` (free or in use) have yet to be completed while the study assigns seats. Each takes
+    `seconds_each`: the median over `median_of` annotators or, if that is 0, the study's estimate.
     """
 
     scenario: Scenario
@@ -129,7 +129,7 @@ class Seats:
 
     @property
     def time_left(self) -> str:
-        """Return the remaining work as text, such as "5 x 12 min (median of 3)"."""
+        """Format the remaining work, for example as "5 x 12 min (median of 3)"."""
         if not self.open_seats:
             return "none"
         source = f"median of {self.median_of}" if self.median_of else "the study's estimate"
@@ -145,7 +145,7 @@ def for_scenarios(
     now: datetime,
 ) -> list[Seats]:
     """Return one row per scenario. `funnels` is keyed by scenario and kind."""
-    # Seats of annotators idle for longer than the limit count as free.
+    # Seats of annotators who have been idle for longer than the limit count as free.
     limits = idle_limits(study)
     idle_seats = Counter(
         row.scenario_id
@@ -155,7 +155,7 @@ def for_scenarios(
     rows = []
     for scenario in scenarios:
         people, simulated = funnels[scenario.pk, Kind.PERSON], funnels[scenario.pk, SIMULATED]
-        # By constraint, live and analysed participations have seat numbers, and others do not.
+        # By constraint, only live and analysed participations have seat numbers.
         completed, working = people.analysed, people.at_work - idle_seats[scenario.pk]
         free = scenario.seats - completed - working
         seconds, median_of = medians.get(scenario.pk, (60 * scenario.estimated_minutes, 0))
@@ -167,7 +167,7 @@ def for_scenarios(
                 working=working,
                 free=free,
                 simulated=simulated.analysed + simulated.at_work,
-                # A closed study assigns no more seats, but annotators at work may finish.
+                # A closed study does not assign seats any more, but annotators at work may finish.
                 open_seats=working + (0 if study.is_closed else free),
                 seconds_each=seconds,
                 median_of=median_of,

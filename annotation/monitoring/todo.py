@@ -12,20 +12,19 @@ from annotation.pay import budget, ledger
 from annotation.web.wording import in_words
 
 QUIET = timedelta(hours=6)
-# If most of at least this many annotators are screened out, the rule may be at fault.
+# If most of at least this many annotators are screened out, the rule may be to blame.
 FEWEST_SCREENED_OUT = 3
-# Minimum number of completions to report the median wage, and tolerance for rounding.
+# Completions required for reporting the median wage, and a tolerance for rounding.
 FEWEST_PAID = 3
 ENOUGH = 0.95
-NAMED = 5  # maximum number of annotators named in a sentence
+NAMED = 5  # maximum number of annotators to name in a sentence
 
 
 @dataclass(frozen=True)
 class Need:
-    """A required action. `address` is the URL name of the page where it is done.
+    """A required action. `address` is the URL name of the page on which it is done.
 
-    `subject` changes if the action is required again, because notices report each subject only
-    once.
+    `subject` changes if the action is required again, because each subject is reported only once.
     """
 
     name: str
@@ -37,7 +36,7 @@ class Need:
     subject: str = "study"
 
 
-# Rights required to see an action, if it is not the right to see the study.
+# Rights required to see an action, if other than the right to see the study.
 RIGHTS = {"rejected": "own", "pay": "pay", "wage": "pay", "flags": "read", "platform": "own"}
 
 
@@ -103,7 +102,7 @@ def _recruitment(study: Study, progress: Progress, now: datetime) -> Iterator[Ne
             "Review the rule",
             "study_design",
             warns=True,
-            # Reported again when the number has doubled.
+            # Reported again each time the number has doubled.
             subject=f"level {(people.screened_out // FEWEST_SCREENED_OUT).bit_length()}",
         )
     free = sum(row.free for row in progress.seats)
@@ -162,8 +161,8 @@ def _paused_on_prolific(study: Study) -> Iterator[Need]:
 def _wage(study: Study, progress: Progress) -> Iterator[Need]:
     """Yield an action if annotators earned less per hour than the design promises.
 
-    Apart from rounding, the ledger pays at least the hourly rate unless the cap on paid hours is
-    reached, so a lower wage means that the cap is too low.
+    Apart from rounding, the ledger always pays at least the hourly rate unless the cap on paid
+    hours is reached, so a lower wage means that the cap is too low.
     """
     if not study.hourly_rate or progress.people.completed < FEWEST_PAID:
         return
