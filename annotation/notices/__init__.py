@@ -1,5 +1,5 @@
-"""Notices to researchers, and signed webhooks, about study events.
+"""Notices to researchers about events in their studies, and signed webhooks.
 
-Read webhooks.py (events) and sending.py (delivery and allowed addresses) first. None of this runs
-during an annotator's request: events are read from stored rows.
+Start with webhooks.py (events) and sending.py (delivery and allowed addresses). None of this runs
+during an annotator's request: events are derived from stored rows.
 """

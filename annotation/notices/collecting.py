@@ -1,10 +1,10 @@
 """Notices about a study's required actions (monitoring/todo.py) and past events.
 
-Notices are collected from stored rows by `manage.py tick`, never during a request. A
-database constraint ensures that each researcher gets only one notice about an event, no
-matter how many times this runs. If a researcher has switched off a notice, it is stored as
-read and not emailed, so that switching it back on does not send old notices. Emails are
-plain text, and are retried at increasing intervals.
+Notices are derived from stored rows by `manage.py tick`, never during a request. However often this
+runs, a database constraint ensures that a researcher gets only one notice about an event. If a
+researcher has switched off a kind of notice, it is stored as read and not emailed, so that
+switching it back on does not send old notices. Emails are in plain text, and are retried at
+increasing intervals.
 """
 
 import logging
@@ -32,17 +32,17 @@ from tasks.models import Job, PeriodicPart
 
 # Older events are not emailed, for example after downtime or an upgrade.
 FRESH = timedelta(days=1)
-# Owners are notified this long before identities are deleted.
+# How long before the deletion of identities owners are notified.
 BEFORE_DELETION = timedelta(days=7)
-# Read notices are deleted after this time.
+# How long notices are kept after being read.
 MAX_AGE = timedelta(days=90)
-# Shorter jobs cause no notice unless they fail, because the user was probably waiting for them.
+# Shorter jobs cause no notice unless they fail: users were probably waiting for them.
 LONG_JOB = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Event:
-    """An event to report to users with `right`. `only` restricts it to one user."""
+    """An event to report to users with `right`, or only to the user `only`."""
 
     topic: str
     subject: str
@@ -54,7 +54,7 @@ class Event:
 
 
 def collect() -> str:
-    """Store new notices. Return a sentence with their number."""
+    """Store new notices, and return a sentence with their number."""
     now, new = database_now(), 0
     open_studies = Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED))
     recent = Job.objects.filter(touched_at__gte=now - FRESH).values_list("parameters__study")
@@ -74,8 +74,7 @@ def collect() -> str:
 def prune() -> str:
     """Delete old, read notices whose events cannot recur. Return a sentence with their number.
 
-    Notices from open studies (except those about jobs) are kept: they record which events were
-    sent.
+    Except for those about jobs, notices of open studies are kept as a record of events sent.
     """
     is_past = Q(about=NoticeAbout.JOB) | ~Q(
         study__status__in=(StudyStatus.OPEN, StudyStatus.PAUSED)
@@ -85,7 +84,7 @@ def prune() -> str:
 
 
 def study_events(study: Study, now: datetime) -> Iterator[Event]:
-    """Yield all current events in the study, even if there is already a notice about them."""
+    """Yield all current events in the study, including those that already have a notice."""
     if study.is_running:
         for need in todo.all_needs(study, progress.for_study(study), now):
             if need.name in NoticeAbout.values:
@@ -117,7 +116,7 @@ def _arrivals(study: Study) -> Iterator[Event]:
 
 
 def _not_synced(study: Study) -> Iterator[Event]:
-    """Yield an event if syncing with Prolific is failing. The server's log contains the reason."""
+    """Yield an event if syncing with Prolific is failing. The reason is in the server's log."""
     failing = PeriodicPart.objects.filter(name="platforms").exclude(error="").first()
     if failing and study.prolific_studies.exclude(external_id=None).exists():
         since = failing.succeeded_at
@@ -130,7 +129,7 @@ def _not_synced(study: Study) -> Iterator[Event]:
 
 
 def _deletion(study: Study, now: datetime) -> Iterator[Event]:
-    """Yield events before identities or a study are deleted, and again if the date changes."""
+    """Yield events ahead of the deletion of identities or a study, also if its date changes."""
     ids_day, study_day = study.identities_until, study.answers_until
     for day, subject, title, detail in (
         (ids_day, "identities", f"Annotators' ids will be deleted after {ids_day}",
@@ -222,10 +221,10 @@ def send_mails() -> str:
 
 
 def send(notice: Notice) -> bool:
-    """Try to send an email if no other process is sending it. Return whether it was sent.
+    """Try to send an email, unless another process is sending it. Return whether it was sent.
 
-    The attempt is counted and the next one scheduled before sending, so that the email is retried
-    if the process is killed.
+    The attempt is counted, and the next one scheduled, before sending, so that the email is retried
+    if the process gets killed.
     """
     now, attempts = database_now(), notice.attempts
     gap = GAPS[min(attempts, len(GAPS) - 1)]
@@ -244,7 +243,7 @@ def send(notice: Notice) -> bool:
 
 
 def message(notice: Notice) -> EmailMessage:
-    assert notice.study is not None  # others are shown on the page only
+    assert notice.study is not None  # all others are only shown on the page
     root = settings.SITE_URL
     lines = [f"{notice.what}.".replace("..", "."), notice.detail, ""]
     lines += [f"Study: {notice.study.title}", root + reverse(notice.page, args=[notice.study.name])]

@@ -45,7 +45,7 @@ class SwitchForm(PageForm):
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)
-        if not settings.EMAIL_HOST:  # the form sends the choice unchanged
+        if not settings.EMAIL_HOST:  # the form submits the choice unchanged
             self.fields["mail"].widget = self.fields["mail"].hidden_widget()
 
     @classmethod
@@ -62,7 +62,7 @@ PER_PAGE = 50
 
 @signed_in("GET", "POST")
 def notices(request: ResearcherRequest) -> HttpResponse:
-    """List the user's notices on GET, unread first. On POST, open one, or mark all as read."""
+    """List the user's notices on GET, unread first. On POST, open one or mark all as read."""
     visible = Study.objects.visible_to(request.user).values("pk")
     visible_notices = request.user.notices.filter(Q(study=None) | Q(study__in=visible))
     if request.method == "POST":

@@ -1,9 +1,9 @@
-"""Send webhooks: signed, retried at increasing intervals, and only to public addresses.
+"""Sending webhooks: signed, retried at increasing intervals, and only to public addresses.
 
 Signatures follow Standard Webhooks: HMAC-SHA256 over ID, time and body. Receivers check the
-signature and the time, and accept each ID once. This module resolves and checks the host
-name, then connects to the address it checked. Redirects are not followed. As a result,
-neither a redirect nor a changed DNS response can lead to another address.
+signature and the time, and accept each ID once. This module resolves the host name, checks the
+address, and then connects to exactly that address. Redirects are not followed. As a result, neither
+a redirect nor a changed DNS response can lead to a different address.
 """
 
 import base64
@@ -30,26 +30,26 @@ from tasks.clock import database_now
 
 logger = logging.getLogger(__name__)
 
-TIMEOUT = 10  # seconds per delivery, from connecting to the response's status line
-RUN = 30  # seconds per run; the next run continues
+TIMEOUT = 10  # seconds per delivery, from connecting to reading the status line of the response
+RUN = 30  # seconds per run; the next run carries on
 LONGEST_LINE = 1024  # bytes of a status line
-# Intervals after failed attempts. After the last one, the delivery has failed.
+# Intervals after failed attempts. After the last one, the delivery counts as failed.
 GAPS = [timedelta(minutes=m) for m in (1, 5, 30, 120, 360, 720, 1440)]
 CARRYING = [ipaddress.ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48")]  # NAT64
-# Special-purpose networks in IANA's registries that Python may report as global.
+# Special-purpose networks in IANA's registries that Python may consider global.
 SPECIAL = [
     ipaddress.ip_network(text)
     for text in ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "3fff::/20", "2620:4f:8000::/48")
 ]
-DELIVERIES_PER_RUN = 200  # deliveries per webhook and run
+DELIVERIES_PER_RUN = 200  # per webhook and run
 
 
 class Refused(ValueError):
-    """Requests must not be sent to this URL. The message is shown to users."""
+    """Requests must not be sent to this URL. Users see the message."""
 
 
 def check_address(url: str) -> SplitResult:
-    """Parse and validate a webhook URL without resolving its host. Raises Refused."""
+    """Parse and validate the URL of a webhook without resolving its host. Raises Refused."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -84,7 +84,7 @@ def place_of(parts: SplitResult) -> str:
 
 
 def is_public(place: str) -> bool:
-    """Return whether this is a public IP address, including IPv4 embedded in IPv6."""
+    """Return whether this is a public IP address, also checking IPv4 embedded in IPv6."""
     try:
         ip = ipaddress.ip_address(place.partition("%")[0])
     except ValueError:
@@ -114,7 +114,7 @@ def send_due() -> int:
     receiver therefore delays only its own deliveries.
     """
     deadline, arrived = time.monotonic() + RUN, 0
-    # Queues of due deliveries by webhook, with failing webhooks last.
+    # Queues of due deliveries by webhook, ending with failing webhooks.
     rows = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=database_now())
     queues = []
     for webhook in Webhook.objects.of_owners().filter(pk__in=rows.order_by().values("webhook")):
@@ -144,10 +144,10 @@ def _still_waits(delivery: Delivery) -> bool:
 
 
 def send(delivery: Delivery) -> bool:
-    """Try to send a delivery if no other process is sending it. Return whether it arrived.
+    """Try to send a delivery, unless another process is sending it. Return whether it arrived.
 
-    The attempt is counted and the next one scheduled before sending, so that the delivery is
-    retried with the same ID if the process is killed. The outcome is stored in the row.
+    The attempt is counted, and the next one scheduled, before sending, so that the delivery is
+    retried with the same ID if the process gets killed. The outcome is stored in the row.
     """
     now, attempts = database_now(), delivery.attempts
     gap = GAPS[min(attempts, len(GAPS) - 1)]
@@ -171,7 +171,7 @@ def send(delivery: Delivery) -> bool:
 
 
 def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
-    """Send the request. Return the response's status or None, and a description."""
+    """Send the request, and return the status of the response (or None) with a description."""
     webhook, identity = delivery.webhook, str(delivery.key)
     body = json.dumps({**delivery.body, "id": identity}, sort_keys=True).encode()
     try:
@@ -193,10 +193,10 @@ def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
 
 
 def post(url: str, body: bytes, headers: dict[str, str]) -> int:
-    """POST to a checked address, and return the response status. Raises Refused, OSError.
+    """POST to an address that has been checked, and return the status. Raises Refused, OSError.
 
-    The request ends within TIMEOUT, except that the system's resolver uses its own time limits.
-    Redirects are returned as a status, not followed.
+    The request ends within TIMEOUT, except that the system's resolver has its own time limits. A
+    redirect is not followed; its status is returned.
     """
     parts = check_address(url)
     place, deadline = place_of(parts), time.monotonic() + TIMEOUT
@@ -215,7 +215,7 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> int:
 
 
 def _connected(parts: SplitResult, place: str, deadline: float) -> socket.socket:
-    """Connect to an IP address. With TLS, the certificate must match the host."""
+    """Connect to an IP address. With TLS, the certificate must be for the host."""
     is_secure = parts.scheme == "https"
     port = parts.port or (443 if is_secure else 80)
     raw = socket.create_connection((place, port), _seconds_left(deadline))
@@ -230,7 +230,7 @@ def _connected(parts: SplitResult, place: str, deadline: float) -> socket.socket
 
 
 def _status(connection: socket.socket, deadline: float) -> int:
-    """Read only the response's first line, and return its status, even if it is 1xx."""
+    """Read only the first line of the response, and return its status, even if it is 1xx."""
     line = b""
     while b"\n" not in line and len(line) < LONGEST_LINE:
         connection.settimeout(_seconds_left(deadline))
@@ -245,7 +245,7 @@ def _status(connection: socket.socket, deadline: float) -> int:
 
 
 def _seconds_left(deadline: float) -> float:
-    """Return the seconds remaining. Raises TimeoutError if time has run out."""
+    """Return how many seconds remain, or raise TimeoutError if time has run out."""
     seconds = deadline - time.monotonic()
     if seconds <= 0:
         raise TimeoutError(f"no status line after {TIMEOUT} seconds")

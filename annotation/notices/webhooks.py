@@ -1,8 +1,8 @@
-"""Webhook events, read from stored rows.
+"""Webhook events, derived from stored rows.
 
-`collect` runs in `manage.py tick`, never during an annotator's request. A constraint allows
-one Delivery per event and webhook, so an event is never delivered twice under different
-IDs, and stopping a process does not lose any. sending.py sends the deliveries.
+`collect` runs in `manage.py tick`, never during an annotator's request. A constraint allows only
+one Delivery per event and webhook, so an event is never delivered twice under different IDs, and
+none is lost when a process is stopped. The deliveries are sent by sending.py.
 """
 
 import base64
@@ -31,10 +31,10 @@ from annotation.recruitment import identities
 from tasks.clock import database_now
 from tasks.models import Job
 
-MAX_WEBHOOKS = 20  # per study
-PREFIX = "whsec_"  # prefix of secrets in Standard Webhooks
+MAX_WEBHOOKS = 20  # for each study
+PREFIX = "whsec_"  # of secrets, as defined by Standard Webhooks
 FINISHED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN)
-# Maps the beginning of audit log entries to events.
+# Maps the start of an audit log entry to an event.
 LOGGED = {
     "paused": Event.STUDY_PAUSED,
     PAUSED: Event.STUDY_PAUSED,
@@ -43,11 +43,11 @@ LOGGED = {
 
 
 class WebhookError(ValueError):
-    """The webhook was not created. The message is shown to users."""
+    """The webhook was not created. Users see the message."""
 
 
 def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, str]:
-    """Create a webhook. Return it and its secret (shown only once). Raises WebhookError."""
+    """Create a webhook, and return it with its secret (shown only once). Raises WebhookError."""
     unknown = sorted(set(events) - set(Event.values))
     if unknown or not events:
         raise WebhookError(f"Choose from these events: {', '.join(Event.values)}.")
@@ -72,7 +72,7 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
 
 
 def collect_and_send() -> str:
-    """Store and send deliveries, for `manage.py tick`. Return a sentence with the result."""
+    """Store and send deliveries for `manage.py tick`. Return a sentence about the result."""
     for webhook in Webhook.objects.exclude(pk__in=Webhook.objects.of_owners().values("pk")):
         webhook.end(reason=WITH_MAKER)
     new = collect()
@@ -103,7 +103,7 @@ def collect() -> int:
 
 
 def events_of(webhook: Webhook) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield (event, subject, data) for all events since the webhook was created."""
+    """Yield (event, subject, data) for all events since the creation of the webhook."""
     study, since = webhook.study, webhook.created_at
     ended = study.participations.filter(status__in=FINISHED, finished_at__gte=since)
     for participation in ended.only("pseudonym", "status", "kind", "scenario_id", "finished_at"):
@@ -132,7 +132,7 @@ def _finished(participation: Participation) -> dict[str, Any]:
 
 
 def filled(study: Study) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield an event for each full scenario, and again if its number of seats changes."""
+    """Yield an event for each full scenario, and another if its number of seats changes."""
     holding = Participation.objects.holding_seats(database_now(), study).filter(kind=Kind.PERSON)
     counts = Counter(holding.order_by().values_list("scenario_id", flat=True))
     for row in study.scenarios.select_related("task"):
