@@ -1,5 +1,5 @@
 """Annotators' pages, the API for participants, and the study preview.
 
-Read pages.py first. state.py selects a participation's page, and turn.py renders a question or
-reveal. A question's context never contains gold answers.
+Start with pages.py. state.py selects the page to show for a participation, and turn.py renders a
+question or reveal. The context of a question never contains gold answers.
 """

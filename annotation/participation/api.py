@@ -1,8 +1,8 @@
-"""API for programs that participate: joining a study and working through its steps.
+"""API for programs that take part in a study: joining it, and working through its steps.
 
-Each view calls the same step function as the matching page, so both follow one protocol.
-GET returns the state without changing it. Each POST returns the new state, even if it is
-rejected (docs/researchers/api.md#participants).
+Each view calls the same step function as the corresponding page, so both follow one protocol. GET
+returns the state without changing it. Each POST returns the new state, even if it is rejected
+(docs/researchers/api.md#participants).
 """
 
 from collections.abc import Callable, Mapping
@@ -59,7 +59,7 @@ class Unfit(ValidationError):
 
 
 def parse(body: type[bodies.Body], request: Request) -> dict[str, Any]:
-    """Validate the request body and return it. Raises Unfit."""
+    """Validate the request body, and return its data. Raises Unfit."""
     serializer = body(data=request.data)
     if not serializer.is_valid():
         raise Unfit(_flat(serializer.errors))
@@ -67,7 +67,7 @@ def parse(body: type[bodies.Body], request: Request) -> dict[str, Any]:
 
 
 def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
-    """Flatten nested errors into a dict by path, such as "answer.spans.0.start"."""
+    """Flatten nested errors into a dict keyed by path, such as "answer.spans.0.start"."""
     if isinstance(errors, Mapping):
         parts = [_flat(inner, f"{path}.{name}" if path else str(name))
                  for name, inner in errors.items()]  # fmt: skip
@@ -137,13 +137,13 @@ def reply(
     message: str,
     fields: Mapping[str, list[str]] | None = None,
 ) -> Response:
-    """Return a problem response that also includes the unchanged state."""
+    """Return a problem response that includes the unchanged state."""
     members = problems.problem(status, code, message, fields)
     members["state"] = state_of(participation)
     return Response(members, status=status, content_type=problems.MEDIA_TYPE)
 
 
-# The state's format depends on `step`: docs/researchers/api.md#participants.
+# The format of the state depends on `step`: docs/researchers/api.md#participants.
 STATE = {200: OpenApiTypes.OBJECT}
 REFUSED = {409: OpenApiTypes.OBJECT, 422: OpenApiTypes.OBJECT}
 
@@ -212,7 +212,7 @@ class Comprehension(Work):
         totals = [len(question["options"]) for question in state["questions"]]
         if len(given) != len(totals):
             raise Unfit({"answers": [f"Expected {len(totals)} answers, one for each question."]})
-        # A page would not send such an answer either, so no attempt is used.
+        # A page would not send such an answer either, so it does not count as an attempt.
         if unfit := [number for number, total in enumerate(totals) if given[number] >= total]:
             odd = "This question has no such option. Use its index, from 0."
             raise Unfit({f"answers.{number}": [odd] for number in unfit})

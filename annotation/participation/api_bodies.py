@@ -1,6 +1,6 @@
-"""JSON bodies for participants' requests: serializers, and conversion to form fields.
+"""JSON bodies of participants' requests: serializers, and conversion to form fields.
 
-The answer kinds (tasks/answers/) read these fields in the same way as form fields.
+The answer types (tasks/answers/) read these fields in the same way as form fields.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from tasks.answers import KINDS
 from tasks.spans import QUESTION, payload_of
 
 MAX_KEY, MAX_INTEGER = 2**63 - 1, 2**31 - 1
-# The default message would repeat the input, even if it is not text.
+# The default message would repeat the input, even if that is not text.
 UNKNOWN = {"invalid_choice": "Expected one of the documented values."}
 
 
@@ -77,7 +77,7 @@ class AnswerFields(Body):
         return fields | super().get_fields()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse answers of several kinds, because all but the task's kind would be ignored."""
+        """Reject answers with several types, because all but the task's type would be ignored."""
         kinds = {"spans" if name == "typed" else name for name in attrs}
         if len(kinds - {"no_answer", "gives_up"}) > 1:
             several = "Expected one kind of answer, the kind of the task."
@@ -172,7 +172,7 @@ class JoinBody(Body):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Require `model` and `scenario` for models, and reject them for other kinds."""
+        """Require `model` and `scenario` for models, and reject them for all other kinds."""
         for name in ("model", "scenario"):
             if (name in attrs) != (attrs.get("kind") == Kind.MODEL):
                 raise serializers.ValidationError(
@@ -212,7 +212,7 @@ class RunBody(Body):
 
 
 def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
-    """Convert a validated answer (AnswerFields) to a page's form fields."""
+    """Convert a validated answer (AnswerFields) to the form fields of the page."""
     fields: dict[str, str] = {}
     for kind in KINDS.values():
         if kind.api_field[0] in answer:

@@ -1,8 +1,8 @@
 """API for joining a study: the content of its landing page, and taking a seat.
 
-Simulated annotators and models join with a researcher's token, and each kind has its own
-seats. Programs may take a human annotator's seat (through the open link or a personal link)
-only if the design allows this (protocol/answering.py).
+Simulated annotators and models join with a researcher's token, and each kind has its own seats.
+Programs may take the seat of a human annotator, through the open link or a personal link, only if
+the design allows this (protocol/answering.py).
 """
 
 from http import HTTPStatus
@@ -33,7 +33,7 @@ LANDING_FIELDS = (
 
 
 class PerResearcher(PerHolder):
-    """Limits requests with a researcher's token. Visitors are limited only when they start."""
+    """Limits requests made with a researcher's token. Visitors are only limited on starting."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
         return access.token_of(request) is None or super().allow_request(request, view)
@@ -43,7 +43,7 @@ class Join(InStudyLanguage):
     """A study's link, by the code in its URL."""
 
     authentication_classes = [TokenAuthentication]
-    permission_classes: list[type] = []  # public, like the landing page
+    permission_classes: list[type] = []  # public, like the landing page itself
     throttle_classes = [PerResearcher]
 
     @extend_schema(
@@ -88,7 +88,7 @@ class Join(InStudyLanguage):
             return Response(members, status=HTTPStatus.CONFLICT, content_type=MEDIA_TYPE)
         if model is not None:
             model.worker = participation.worker
-            ModelAnnotator.objects.bulk_create([model], ignore_conflicts=True)  # stored once
+            ModelAnnotator.objects.bulk_create([model], ignore_conflicts=True)  # stored only once
         is_returning = earlier is not None and earlier.pk == participation.pk
         return Response(
             holding(participation), status=HTTPStatus.OK if is_returning else HTTPStatus.CREATED
@@ -98,8 +98,8 @@ class Join(InStudyLanguage):
 def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arrival:
     """Return the arrival for an open or personal link. Raises Http404 for unknown links.
 
-    A platform link requires an ID on that platform, which programs do not have. For such a link,
-    this raises answering.PeopleUsePages, or Unfit if the design allows programs.
+    A platform link requires an ID on that platform, which programs do not have, so it raises
+    answering.PeopleUsePages, or Unfit if the design allows programs.
     """
     adapter = adapter_at(code)
     if adapter is not None and not isinstance(adapter, OpenLink):
@@ -111,7 +111,7 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arriv
 def _for_researcher(
     request: Request, arrival: visitors.Arrival, kind: str, data: dict[str, Any]
 ) -> tuple[visitors.Arrival, ModelAnnotator | None]:
-    """Return a simulated annotator's or model's arrival, using a researcher's token.
+    """Return the arrival of a simulated annotator or model, using a researcher's token.
 
     Raises NotAuthenticated, PermissionDenied, Unfit, or Http404 for another researcher's study.
     """
@@ -137,7 +137,7 @@ def _for_researcher(
 
 
 def _scenario(study: Study, cell: dict[str, Any]) -> Scenario:
-    """Return the scenario that the request describes. Raises Unfit if it does not exist."""
+    """Return the scenario described in the request. Raises Unfit if it does not exist."""
     scenario = study.scenarios.filter(
         task__name=cell["task"], shots=cell["shots"], split_number=cell.get("split"),
         arm=cell.get("arm", ""),

@@ -1,7 +1,7 @@
 """A participation's state as JSON, built by the same functions as its page.
 
-Only `_revealed` includes gold answers. It requires a page with a reveal, that is, an
-answered training turn (docs/protocol.md#invariants).
+Only `_revealed` includes gold answers. It requires a page with a reveal, which means that the
+training turn has been answered (docs/protocol.md#invariants).
 """
 
 from dataclasses import asdict
@@ -29,7 +29,7 @@ from tasks.cards import Card, Help
 from tasks.spans import GivenAnswer
 
 DECLINED = "declined"
-# Values of `step`. For "gone", `status` is the reason.
+# Values of `step`. For "gone", the reason is in `status`.
 STEPS = (
     "consent", "own_questions", "instructions", "comprehension", "question", "confidence", "reveal",
     "review", "waiting", "between", "finished", "gone", DECLINED,
@@ -37,7 +37,7 @@ STEPS = (
 
 
 def state_of(participation: Participation, turn: Turn | None = None) -> dict[str, Any]:
-    """Return the participation's state. `turn` is its latest, if loaded. Writes nothing."""
+    """Return the participation's state. Pass its latest `turn` if loaded. Writes nothing."""
     translation.activate(participation.scenario.design.interface_language)
     participant = {
         "participation": participation.pseudonym,
@@ -56,9 +56,9 @@ def state_of(participation: Participation, turn: Turn | None = None) -> dict[str
 
 
 def record_of(participation: Participation) -> dict[str, Any]:
-    """Return all answers in a participation in order, with any gold answers that were revealed.
+    """Return all answers of a participation in order, with any gold answers already revealed.
 
-    Programs can use this to continue after a crash. Earlier responses contained the same data.
+    Programs can use this to continue after a crash. It contains nothing beyond earlier responses.
     """
     translation.activate(participation.scenario.design.interface_language)
     scenario = participation.scenario
@@ -237,7 +237,7 @@ def _revealed(reveal: Reveal) -> dict[str, Any]:
     compared = reveal.comparison
     return {
         "gold": list(reveal.gold),
-        # Answers that are not judged have no score. The page shows both texts for comparison.
+        # Answers that are not judged have no score. The page shows both texts side by side instead.
         "s1": None if reveal.verdict == "compare" else compared.s1,
         "verdict": reveal.verdict,
         **{name: list(getattr(compared, name)) for name in ("right", "missed", "extra", "partial")},

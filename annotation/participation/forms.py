@@ -1,4 +1,4 @@
-"""Forms on annotators' pages, except the answer forms, which tasks/spans.py parses."""
+"""Forms on annotators' pages, except for answer forms, which are parsed by tasks/spans.py."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -80,7 +80,7 @@ def _text(label: "StrPromise", rows: int) -> TextField:
 
 
 class OwnForm(PageForm):
-    """Form with the study's custom questions. Field names are "own-" plus the question ID."""
+    """The form for the study's custom questions. Fields are named "own-" plus the question ID."""
 
     key = "own"
 

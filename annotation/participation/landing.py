@@ -1,4 +1,4 @@
-"""Context for a study's landing page, with a Start button or the reason for refusal."""
+"""Context for a study's landing page, which has a Start button or the reason for a refusal."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,7 +18,7 @@ from annotation.recruitment.visitors import Arrival
 from annotation.study import cross_task, minutes
 from tasks.answers import KINDS
 
-REFUSED = "refused"  # name and salt of the cookie
+REFUSED = "refused"  # both the name and the salt of the cookie
 
 
 def landing_page(
@@ -26,8 +26,8 @@ def landing_page(
 ) -> dict[str, Any]:
     """Return the context for participation/landing.html.
 
-    `live` is the visitor's participation, and `code` the reason for refusal, if known. A
-    participation found by an unverified ID is shown only in the browser that started it.
+    `live` is the visitor's participation, and `code` is the reason for a refusal, if known. A
+    participation found by an unverified ID is shown only in the browser in which it was started.
     """
     study, adapter = arrival.study, arrival.adapter
     state = code or arrival.refusal() or "open"
@@ -45,7 +45,7 @@ def landing_page(
         "title": study.title,
         **what_it_asks(study),
         "minutes": max(minutes),
-        # Set only if the duration depends on the seat.
+        # Only set if the duration depends on the seat.
         "minutes_range": range_text(minutes) if len(minutes) > 1 else "",
         "rate": promises.promise(study, minutes),
         "pay": [part for part in promises.parts(study, minutes) if part],
@@ -55,11 +55,11 @@ def landing_page(
         "state": "open" if live or may_start else state,
         "sentence": join_errors.NO_SEAT.get(state, ""),
         "resume_url": reverse("work", args=[live.token]) if live and not has_submission else "",
-        # Continue sends a POST, which stores another submission or starts the next part.
+        # Continue sends a POST, to store another submission or start the next part.
         "goes_on_by_post": bool(live and has_submission),
         "ended_url": reverse("work", args=[ended.token]) if ended else "",
         "exit": study_exit,
-        # The page sends this by POST to count the refusal, because GET does not write.
+        # The page sends this in a POST so that the refusal is counted, because GET never writes.
         "refused": state if is_refused and not arrival.is_preview else "",
         "refused_url": reverse("refused", args=[arrival.code]),
         "start_url": f"{start_url}?{arrival.query}" if arrival.query else start_url,
@@ -70,7 +70,7 @@ def landing_page(
 def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse) -> None:
     """Count the refusal shown on the landing page, once per reason and browser.
 
-    The cookie contains only reasons, and is sent only to this link's URLs.
+    The cookie contains only reasons, and is sent only to the URLs of this link.
     """
     state = landing_page(arrival, arrival.live())["refused"]
     if not state or arrival.kind != Kind.PERSON:
@@ -93,9 +93,9 @@ def count_refusal(request: HttpRequest, arrival: Arrival, response: HttpResponse
 
 
 def what_it_asks(study: Study) -> dict[str, Any]:
-    """Return the number and length of examples as ranges, since the task depends on the seat."""
+    """Return the number and length of examples as ranges, because the task depends on the seat."""
     loads = minutes.workloads(study, list(study.tasks.all()))
-    # In a cross-task study, neither the unseen task nor the arm may be revealed.
+    # In a cross-task study, neither the unseen task nor the arm may be given away.
     cards = [load.task.card for load in loads]
     cards += [task.card for task in cross_task.trained_first(study)]
     sizes = set(cross_task.lengths(study).values()) or {0}
@@ -119,7 +119,7 @@ def what_it_asks(study: Study) -> dict[str, Any]:
         "always_trains": all(trained),
         "by": [gettext(k.brief.text) % {"labels": labels} for k in KINDS.values() if k in by],
         **{name: range_text(numbers) for name, numbers in counts.items()},
-        # The plural form depends on the larger number: "10 to 30 examples".
+        # The plural form follows the larger number: "10 to 30 examples".
         "most": {name: max(numbers, default=0) for name, numbers in counts.items()},
     }
 
@@ -127,7 +127,7 @@ def what_it_asks(study: Study) -> dict[str, Any]:
 def _example(study: Study) -> dict[str, Any]:
     """Return a training example without its gold answer, or an invented example.
 
-    Cross-task studies, zero shots, and texts that need a content warning get an invented example.
+    The example is invented in cross-task studies, for zero-shot runs, and if texts need a warning.
     """
     task = study.tasks.order_by("name")[0]
     if 0 in study.shots or study.is_cross_task or study.audience.get("content_warning"):
@@ -137,7 +137,7 @@ def _example(study: Study) -> dict[str, Any]:
 
 
 def range_text(numbers: Iterable[int]) -> str:
-    """Return text such as "20" or "20 to 30", or "" if there are none."""
+    """Return text such as "20" or "20 to 30", or "" without numbers."""
     ordered = sorted(set(numbers))
     if len(ordered) < 2:
         return "".join(map(str, ordered))
@@ -145,6 +145,6 @@ def range_text(numbers: Iterable[int]) -> str:
 
 
 def roughly(number: int) -> int:
-    """Round a word count: 23 becomes 25, 187 becomes 200."""
+    """Round a word count: 23 becomes 25, and 187 becomes 200."""
     step = 5 if number < 50 else 10 if number < 100 else 50
     return max(step * round(number / step), 5)

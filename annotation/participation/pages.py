@@ -1,7 +1,7 @@
 """Annotators' pages: a study's landing page, and the pages of a participation.
 
-GET /work/<token>/ shows the participation's current state. Each POST performs one step and returns
-the new state, as a fragment for htmx or otherwise through a redirect.
+GET /work/<token>/ shows the current state of the participation. Each POST performs one step and
+returns the new state: as a fragment for htmx, otherwise through a redirect.
 """
 
 import re
@@ -56,8 +56,8 @@ from tasks.spans import AnswerError
 def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
     """Decorate an annotator's page: allow these methods, set the language, disable caching.
 
-    Pages aren't cached, because the Back button must not restore an answered question. After
-    declining, the Back button leads to a URL whose participation has been deleted.
+    Pages aren't cached, because the Back button must not restore a question that was answered.
+    After declining, the Back button leads to a URL whose participation has been deleted.
     """
 
     def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -72,7 +72,7 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
                     context = {"reason": refused}
                     return render(request, "participation/not_admitted.html", context, status=403)
                 except (Http404, Participation.DoesNotExist, Turn.DoesNotExist):
-                    # A withdrawal in another tab erases the turns. Scripts reload the page.
+                    # A withdrawal in another tab erases the turns. Scripts then reload the page.
                     gone = Participation.objects.filter(status=Status.WITHDRAWN)
                     if not request.htmx and gone.filter(token=kwargs.get("token")).exists():
                         participation = visitors.participation_of(kwargs["token"])
@@ -112,7 +112,7 @@ def start(request: access.PageRequest, code: str) -> HttpResponse:
             response = _landing(request, arrival, refused="busy", status=429)
             response["Retry-After"] = str(visitors.WINDOW)
             return response
-        # The page of a preview already has an explanation.
+        # The page of a preview already explains this.
         refused = "" if refusal.code == "preview" else refusal.code
         return _landing(request, arrival, refused=refused, status=409)
     response = redirect("work", participation.token)
@@ -122,7 +122,7 @@ def start(request: access.PageRequest, code: str) -> HttpResponse:
 
 @worker_page("POST")
 def refused(request: access.PageRequest, code: str) -> HttpResponse:
-    """Count a refusal shown on the landing page, once per reason and browser."""
+    """Count a refusal that was shown on the landing page, once per reason and browser."""
     arrival = visitors.arrival(request, code, request.POST.get("arrival", ""))
     response = HttpResponse(status=204)
     count_refusal(request, arrival, response)
@@ -157,7 +157,7 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
 @never_cache
 @require_GET
 def declined(request: access.PageRequest) -> HttpResponse:
-    """Show the page seen after declining. Nothing is stored about these visitors.
+    """Show the page that follows declining. Nothing is stored about these visitors.
 
     The link back to the platform is therefore signed and passed in the URL.
     """
@@ -186,7 +186,7 @@ def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def wait(request: access.PageRequest, token: str) -> HttpResponse:
-    """Continue if the decision has been made or is overdue; otherwise return 204 to htmx."""
+    """Continue if the decision has been made or is overdue; otherwise, return 204 to htmx."""
     participation = qualification.move_on(token)
     if request.htmx and participation.status == Status.WAITING:
         return HttpResponse(status=204)
@@ -196,7 +196,7 @@ def wait(request: access.PageRequest, token: str) -> HttpResponse:
 
 
 def turn_of(request: access.PageRequest) -> int:
-    """Return the turn's number from the form, or raise Http404."""
+    """Return the number of the turn from the form, or raise Http404."""
     number = request.POST.get("turn", "").strip()
     if not re.fullmatch(r"[0-9]{1,18}", number):
         raise Http404
@@ -222,7 +222,7 @@ def draft(request: access.PageRequest, token: str) -> HttpResponse:
 def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
     participation = visitors.participation_of(token)
     form = exit_form(participation, request.POST)
-    if form is None:  # already answered
+    if form is None:  # it has already been answered
         return redirect("work", token)
     if not form.is_valid():
         return _state(request, participation, form, status=422)
@@ -285,14 +285,14 @@ def problem(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("GET", "POST")
 def try_tool(request: access.PageRequest, token: str, number: int) -> HttpResponse:
-    """Show an invented sentence. POST shows whether the answer is right, without storing it."""
+    """Show an invented sentence. POST shows whether the answer is correct, without storing it."""
     participation = visitors.participation_of(token)
     page = try_out.page(participation, number) if try_out.is_offered(participation) else None
     if page is None:
         address = reverse("work", args=[token])
         return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
     status = 200
-    if "turn" in request.POST:  # otherwise, this is the Continue button of the previous sentence
+    if "turn" in request.POST:  # otherwise, Continue was pressed for the previous sentence
         page, status = tried(page, request.POST)
     return render_turn(request, page, status, participation=participation)
 
@@ -309,7 +309,7 @@ def begin(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def answer(request: access.PageRequest, token: str) -> HttpResponse:
-    """Store an answer. docs/protocol.md#replies lists the responses."""
+    """Store an answer. The possible responses are listed in docs/protocol.md#replies."""
     try:
         participation, turn = answering.submit(token, turn_of(request), request.POST)
     except answering.Conflict as conflict:
@@ -317,7 +317,7 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
     except AnswerError as error:
         if not answering.REPORTED.keys().isdisjoint(request.POST):
             answering.ping(token, turn_of(request), request.POST)
-        participation = visitors.participation_of(token)  # activates its language
+        participation = visitors.participation_of(token)  # this activates its language
         return _state(request, participation, error=translated(error.sentence), status=422)
     return _after_post(request, participation, turn)
 
@@ -389,7 +389,7 @@ def _state(
         return HttpResponseClientRedirect(address)
     content = next_instructions(participation, card) if card else page_outside_turns(participation)
     shared |= {"error": error, "notice": notice, "sentences": script_sentences()}
-    if participation.status == Status.COMPLETED:  # unseen tasks are shown only at the end
+    if participation.status == Status.COMPLETED:  # unseen tasks are not shown before the end
         shared["card"] = participation.scenario.task.card
     else:
         shared["card"] = content.get("card") or upstream_step.first_card(participation)

@@ -1,9 +1,9 @@
-"""Preview a scenario as annotators see it. Nothing is stored.
+"""Preview of a scenario as annotators see it. Nothing is stored.
 
 The preview includes every page: consent, instructions with their questions, training with reveals,
 the annotation step and the final questions. A bar on each page links to the next and previous pages
-and to the way out. Only the study's owners and analysts may open a preview, so it may show gold
-before annotators would see it. The step and position are in the URL, so no state is stored.
+and to the exit. Only the study's owners and analysts may open a preview, so it may show gold
+answers before annotators would see them. Step and position are in the URL, so no state is stored.
 """
 
 from collections.abc import Sequence
@@ -75,7 +75,7 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
     status = 200
     if request.method == "POST":
         if "turn" not in request.POST:
-            # This is the Continue button of the previous reveal.
+            # Continue was pressed on the previous reveal.
             return go_to(request, page.answer_url)
         page, status = tried(page, request.POST)
         if page.reveal and page.place.step != Step.TRAINING:
@@ -84,7 +84,7 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
 
 
 def _examples(scenario: Scenario, step: str) -> Sequence[Example]:
-    """Return a step's examples in file order. Raises Http404 for unknown steps."""
+    """Return the examples of a step in file order. Raises Http404 for unknown steps."""
     if step == Step.UPSTREAM:
         return cross_task.samples(scenario.study, scenario.arm)
     if step == Step.ANCHOR:
@@ -104,7 +104,7 @@ def _address(scenario: Scenario, step: str, position: int) -> str:
     return reverse("scenario_preview", args=[scenario.study.name, scenario.pk, step, position])
 
 
-# The page sequence -----------------------------------------------------------------------------
+# The sequence of pages -------------------------------------------------------------------------
 
 CONSENT, OWN, INSTRUCTIONS, END = "consent", "questions", "instructions", "end"
 OUTSIDE = (CONSENT, OWN, INSTRUCTIONS, END)
@@ -118,7 +118,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Bar:
-    """A preview's navigation. `parts` contains (name, URL, whether it is the current part)."""
+    """The navigation of a preview. `parts` contains (name, URL, whether it is the current one)."""
 
     scenario: str
     parts: list[tuple[str, str, bool]]
@@ -157,7 +157,7 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
     if step not in _sizes(scenario):
         raise Http404
     preview_bar = bar(scenario, step, 0)
-    if request.method == "POST":  # the button on the previous page
+    if request.method == "POST":  # the button on the previous page was pressed
         return go_to(request, _address(scenario, step, 0))
     study, on = scenario.study, preview_bar.next_url or preview_bar.out_url
     with translation.override(study.interface_language):
@@ -184,7 +184,7 @@ def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
     earned = max(ledger.for_time(study, worked), ledger.cents(study.base_reward))
     return {
         "stage": "finished",
-        # "arrived", because there is nothing to leave or withdraw in a preview.
+        # "arrived", because a preview offers nothing to leave or withdraw.
         "participation": {"worked_seconds": worked.total_seconds(), "status": "arrived"},
         "answered": sum(
             page[f"{step}_total"] for step in ("anchor", "training", "screening", "test")

@@ -1,8 +1,8 @@
 """A question as annotators see it: tokenised text, images, and a control for the answer.
 
-The kind asked for is coloured, and a placeholder is shown as a gap. The text itself is never
-changed, so screen readers and copying get it as stored. The page loads only what its answer kind
-needs (tasks/answers/kind.py). All controls work without scripts; static/js/ enhances them.
+The question type is coloured, and a placeholder is shown as a gap. The text itself is never
+changed, so screen readers and copying get it as stored. The page loads only what its answer type
+requires (tasks/answers/kind.py). All controls work without scripts, and are enhanced by static/js/.
 """
 
 import re
@@ -26,17 +26,17 @@ from tasks.models import Image as StoredImage
 from tasks.spans import AnswerError
 from tasks.tokens import tokens
 
-COLOURS = 3  # number of colours for a card's question types: --kind-1 to --kind-3
+COLOURS = 3  # number of colours for the question types of a card: --kind-1 to --kind-3
 PLACEHOLDER = "@placeholder"
-# CLUES wrote ReCoRD questions in this form. Its instructions say to ignore it.
+# CLUES phrased ReCoRD questions in this form. Its instructions say to ignore the frame.
 FRAME = re.compile(r"\AAccording to claims in the suit,|What is @placeholder\?\Z")
 
 
 def token_markup(text: str, granularity: str) -> SafeString:
-    """Return text as HTML, with an element for each token and plain text between them.
+    """Return text as HTML, with an element for each token and plain text in between.
 
-    Together they are the whole text, so the page can compute the token offsets. Sending
-    them would take up two thirds of the response. This function escapes each piece of text; nothing
+    Together, they contain the whole text, so the page can compute the tokens' offsets, which would
+    otherwise take up two thirds of the response. This function escapes each piece of text; nothing
     else may be marked safe.
     """
     parts: list[str] = []
@@ -54,7 +54,7 @@ def token_markup(text: str, granularity: str) -> SafeString:
 
 @dataclass(frozen=True)
 class Segment:
-    """A text box: its name on the card, its text, and its tokens as HTML; or an image."""
+    """A text box (its name on the card, its text, and its tokens as HTML), or an image."""
 
     index: int
     name: str
@@ -75,9 +75,9 @@ class Segment:
 
 
 def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "") -> SafeString:
-    """Return the escaped question with elements for the kind, the gaps and the frame.
+    """Return the escaped question, with elements for the question type, gaps and frame.
 
-    A reveal inserts the answer into the gap (`filling`), which keeps its size.
+    A reveal inserts the answer into the gap (`filling`), whose size stays the same.
     """
     marks = []
     if kind and (match := re.search(rf"\b{re.escape(kind)}\b", text, re.IGNORECASE)):
@@ -88,19 +88,19 @@ def question_markup(text: str, kind: str = "", number: int = 0, filling: str = "
     for start, end, opened, closed in sorted(marks):
         pieces += [escape(text[at:start]), opened, escape(text[start:end]), closed]
         at = end
-    # Long answers are shown in smaller letters, so that the words around them do not move.
+    # Long answers are shown in smaller type, so that the words around them do not move.
     steps = (len(filling) > 12) + (len(filling) > 17)
     filled = f' data-filling="{escape(filling)}" data-steps="{steps}"' if filling else ""
     gap = f'<span class="turn-gap"{filled}>{PLACEHOLDER}</span>'
-    # Gaps in the frame are marked too, so that "What is ...?" shows the placeholder.
+    # Gaps in the frame are also marked, so that "What is ...?" shows the placeholder.
     return mark_safe(gap.join("".join([*pieces, escape(text[at:])]).split(PLACEHOLDER)))
 
 
 @dataclass(frozen=True)
 class Question:
-    """The parts of an example and its card that a page may show.
+    """Those parts of an example and its card that a page may show.
 
-    It does not contain gold answers. Only a reveal sets `filling`, the answer in the gap.
+    Gold answers are not among them. Only a reveal sets `filling`, the answer in the gap.
     """
 
     card: Card
@@ -113,7 +113,7 @@ class Question:
 
     @property
     def missing(self) -> str:
-        """Return the error for an empty answer, which scripts show before the answer is sent."""
+        """Return the error for an empty answer, which scripts show before anything is sent."""
         try:
             self.card.kind.read(self.card, self.example, {})
         except AnswerError as error:
@@ -126,18 +126,18 @@ class Question:
 
     @cached_property
     def kind(self) -> QuestionType | None:
-        """Return the kind asked for, or None if the card does not distinguish kinds."""
+        """Return the question type, or None if the card does not distinguish types."""
         kinds = self.card.question_types
         return next((kind for kind in kinds if kind.match == self.example.question), None)
 
     @cached_property
     def kind_number(self) -> int:
-        """Return the number of the kind's colour, from 1, or 0 if there is no kind."""
+        """Return the number of the question type's colour (1-based), or 0 if it has none."""
         return self.card.question_types.index(self.kind) % COLOURS + 1 if self.kind else 0
 
     @cached_property
     def help_title(self) -> str:
-        """Return the help title for the kind asked for, or "" if there are no kinds."""
+        """Return the title of the help on this question type, or "" if it has none."""
         rule = self.card.rule_for(self.example.question, ())
         return rule.title if rule else ""
 
@@ -153,7 +153,7 @@ class Question:
 
     @cached_property
     def tokens(self) -> SafeString | str:
-        """Return the question's tokens for highlighting, or "" if the task does not allow this."""
+        """Return the question's tokens for highlighting, or "" if the task does not allow it."""
         card = self.card
         return token_markup(self.text, card.granularity) if card.question_selectable else ""
 
@@ -173,13 +173,13 @@ class Question:
 
     @cached_property
     def digits(self) -> range:
-        """Return the digits that select a label or option. Empty if there are too many."""
+        """Return the digits that select a label or option. Empty if there are too many choices."""
         choices = len(self.card.labels or self.example.options) if self.card.kind.is_chosen else 0
         return range(1, choices + 1 if choices <= MAX_DIGITS else 1)
 
     @property
     def has_no_answer_key(self) -> bool:
-        """Return whether the key 0 selects "no answer". It cannot if digits may be typed."""
+        """Return whether the 0 key selects "no answer". It does not where digits are typed."""
         return self.card.no_answer and self.card.kind.typing in ("", "letters")
 
     @property
@@ -193,7 +193,7 @@ YEAR = 365 * 24 * 3600  # seconds
 @cache_control(public=True, immutable=True, max_age=YEAR)
 @require_safe
 def image(request: HttpRequest, name: str) -> HttpResponse:
-    """Return an image. Its address is its SHA-256, which only people who see its example know."""
+    """Return an image. Its address is its SHA-256, known only to those who see its example."""
     stored = get_object_or_404(StoredImage, name=name)
     kind = "image/png" if name.endswith(".png") else "image/jpeg"
     return HttpResponse(bytes(stored.data), content_type=kind)

@@ -1,7 +1,7 @@
 """Context for a reveal, which compares an answer with the gold answer.
 
-Only this module adds gold answers to a page, and only for answered training turns, previews
-and researchers (docs/protocol.md#invariants).
+Only this module adds gold answers to a page, and only for answered training turns, previews and
+researchers (docs/protocol.md#invariants).
 """
 
 import re
@@ -17,13 +17,13 @@ from tasks.images import Image, image_in
 from tasks.models import Example
 from tasks.spans import QUESTION, GivenAnswer
 
-NEAR = 80  # characters shown around a mark in the review
-MAX_DIGITS = 9  # choices with one digit each; longer lists are searchable
+NEAR = 80  # characters to show around a mark in the review
+MAX_DIGITS = 9  # choices selected with one digit each; longer lists can be searched
 
 
 class RevealedPiece(NamedTuple):
     marks: Piece
-    # How an inexact highlight differs from the gold, otherwise "".
+    # How an inexact highlight differs from the gold answer, otherwise "".
     differs: str
 
     @property
@@ -31,12 +31,12 @@ class RevealedPiece(NamedTuple):
         return self.marks.text
 
     def cut(self, follows: bool, precedes: bool) -> "RevealedPiece":
-        """Shorten unmarked text. `follows`/`precedes`: whether it follows or precedes a mark."""
+        """Shorten unmarked text, which `follows` a mark, `precedes` one, or both."""
         most = 2 * NEAR if follows or precedes else 4 * NEAR
         if self.marks.verdict or self.marks.missed or len(self.text) <= most:
             return self
         head = self.text[: NEAR if follows else 0 if precedes else most]
-        # Drop incomplete words. Text without spaces is cut between characters.
+        # Drop partial words. Text without spaces is cut between characters.
         head = re.sub(r"\s\S{0,30}\Z", "", head)
         tail = re.sub(r"\A\S{0,30}\s", "", self.text[-NEAR:] * precedes)
         return self._replace(marks=self.marks._replace(text=f"{head} … {tail}"))
@@ -51,7 +51,7 @@ class RevealedSegment:
 
     @property
     def near(self) -> list[RevealedPiece]:
-        """Return the pieces, omitting words that are far from any mark."""
+        """Return the pieces, omitting words that are far away from any mark."""
         last = len(self.pieces) - 1
         return [piece.cut(place > 0, place < last) for place, piece in enumerate(self.pieces)]
 
@@ -66,7 +66,7 @@ class RevealedChoice:
 
 @dataclass(frozen=True)
 class Reveal:
-    """An answer compared with the gold answer, plus the text shown on the page."""
+    """An answer compared with the gold answer, and the text shown on the page."""
 
     comparison: Comparison
     answer: GivenAnswer
@@ -75,13 +75,13 @@ class Reveal:
     choices: list[RevealedChoice]
     findings: Sequence[Finding]
     gold: Sequence[str]
-    # Whether answers are right or wrong. Long texts are only compared (Kind.is_judged).
+    # Whether answers are right or wrong. Long texts are merely compared (Kind.is_judged).
     is_judged: bool = True
-    # The researcher's explanation of the gold, or "".
+    # The researcher's explanation of the gold answer, or "".
     explanation: str = ""
-    # After a wrong answer, the definition of the correct label or of the kind asked for.
+    # After a wrong answer, the definition of the correct label or of the question type.
     rule: Help | None = None
-    # After a boundary error, the card's rule about boundaries.
+    # After a boundary error, what the card says about boundaries.
     boundary_rule: str | None = None
 
     @property
@@ -90,7 +90,7 @@ class Reveal:
 
     @property
     def score(self) -> int:
-        """Return S1 x 100, rounded. 0 and 100 are reserved for exact values."""
+        """Return S1 x 100, rounded, where 0 and 100 are reserved for exact values."""
         percent = 100 * self.comparison.s1
         return int(percent) if percent in (0, 100) else min(99, max(1, round(percent)))
 
@@ -110,7 +110,7 @@ class Reveal:
 
     @property
     def answers(self) -> list[list[tuple[str, bool]]]:
-        """Return a list of (part, whether the annotator gave it) for each correct answer.
+        """Return, for each correct answer, a list of (part, whether the annotator gave it).
 
         Returns [] for options, which are whole strings, and for text that is only compared.
         """
@@ -140,9 +140,9 @@ def reveal_page(
     comparison: Comparison,
     other_kinds: Mapping[str, str] | None = None,
 ) -> Reveal:
-    """Build a reveal. Use only for answered training turns and previews.
+    """Build a reveal. Only call this for answered training turns and previews.
 
-    `other_kinds` is gold for related questions that may be named, as in tasks/findings.py.
+    `other_kinds` has gold answers to related questions that may be named (see tasks/findings.py).
     """
     names = [label.name for label in card.labels] or list(example.options)
     findings = findings_on(card, example, answer, comparison, example.gold, other_kinds)
@@ -174,7 +174,7 @@ def reveal_page(
 def _pieces(
     comparison: Comparison, segment: int, text: str, findings: Sequence[Finding]
 ) -> list[RevealedPiece]:
-    """Split text into pieces, and add findings to pieces whose highlight is inexact."""
+    """Split text into pieces, and add findings to those whose highlight is inexact."""
     kinds = {
         finding.start: finding.kind
         for finding in findings
@@ -189,7 +189,7 @@ def _pieces(
 def _choices(
     names: Sequence[str], answer: GivenAnswer, gold: Sequence[str]
 ) -> list[RevealedChoice]:
-    """Return all choices or, if the list is long, only the chosen and correct ones."""
+    """Return all choices or, if the list is long, only those chosen or correct."""
     choices = [
         RevealedChoice(number, name, name in answer.texts, name in gold)
         for number, name in enumerate(names, start=1)

@@ -1,4 +1,4 @@
-"""Context for a participation's page in each state: consent, instructions, turn, wait, end."""
+"""Context for the page of a participation in each state: consent, instructions, turn, wait, end."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -78,9 +78,9 @@ NOT_COMPREHENDED = gettext_lazy(
 )
 PAID = gettext_lazy("You are paid for the time you worked.")
 
-# The sizes of these steps are needed for Place.at.
+# Place.at requires the sizes of these steps.
 STEPS = (Step.ANCHOR, Step.UPSTREAM, Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
-# Number of first and last training answers that the end page compares, and minimum to do so.
+# How many of the first and last training answers the end page compares, and the minimum for this.
 TEN, FEWEST_TO_COMPARE = 10, 3
 
 
@@ -125,7 +125,7 @@ def _is_paid_for_time(participation: Participation) -> bool:
 
 
 def consent_page(study: Study, address: str) -> dict:
-    """Return the context for the consent page. Its form is submitted to `address`."""
+    """Return the context for the consent page, whose form is submitted to `address`."""
     return {
         "stage": "consent",
         "consent_html": as_html(study.consent_text),
@@ -209,7 +209,7 @@ def _finished(participation: Participation) -> dict:
 
 
 def exit_form(participation: Participation, *data: Any) -> ExitForm | None:
-    """Return a form with the unanswered final questions, or None if all are answered."""
+    """Return a form with the unanswered final questions, or None if all have been answered."""
     asks = participation.study.exit_questionnaire
     asks = asks and not ExitAnswers.objects.filter(participation=participation).exists()
     questions = own_questions.unanswered(participation, OwnAnswer.Moment.AFTER)
@@ -217,9 +217,9 @@ def exit_form(participation: Participation, *data: Any) -> ExitForm | None:
 
 
 def _learned(participation: Participation) -> dict[str, Any]:
-    """Return whether each training answer was right, in order, or {} without a training step.
+    """Return whether each training answer was correct, in order, or {} without a training step.
 
-    Training answers have already been revealed. Results from the annotation step are never shown.
+    Training answers have already been revealed. Results of the annotation step are never shown.
     """
     ticks = _ticks(participation)
     if not ticks or not participation.scenario.task.card.kind.is_judged:
@@ -241,7 +241,7 @@ def _of(ticks: list[bool]) -> str:
 
 
 def earned_in_words(participation: Participation) -> str:
-    """Return the earnings in the ledger, such as "12.34 USD", or "" if there are none."""
+    """Format the earnings in the ledger, for example as "12.34 USD", or "" if there are none."""
     total = sum(entry.cents for entry in participation.ledger.all())
     return pay_in_words(total, participation.study.currency)
 
@@ -301,7 +301,7 @@ def render_turn(
 ) -> HttpResponse:
     form = page.form(get_token(request))
     turn_context = {"turn": page, "form": form}
-    if request.htmx:  # type: ignore[attr-defined]  # by its middleware
+    if request.htmx:  # type: ignore[attr-defined]  # set by its middleware
         if html := page.reply(form):
             return HttpResponse(html, status=status)
         return render(request, page.template, turn_context, status=status)
@@ -323,7 +323,7 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
 def _progress(participation: Participation, turn: Turn, place: Place) -> Progress:
     scenario = participation.scenario
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
-    # The time of the current example counts only after it is answered.
+    # The time spent on the current example counts only after it has been answered.
     on_examples = worked if turn.given else turn.worked_before
     answered = place.answered + (turn.given is not None)
     if answered >= ENOUGH:

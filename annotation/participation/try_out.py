@@ -1,8 +1,8 @@
-"""Three invented sentences for trying out the tool, so that training teaches only the task.
+"""Three invented sentences for trying out the tool, so that training only has to teach the task.
 
-They are shown before the first example, and are the same in all of a task's scenarios. They are in
-the interface language, and never contain the task's labels, questions or text. Nothing is stored
-or scored, and the time counts as instruction time. Study.try_the_tool switches them on.
+They are shown before the first example, and are the same in all scenarios of a task. They are in
+the interface language, and never contain the task's labels, questions or text. Nothing is stored or
+scored, and the time counts as instruction time. Study.try_the_tool switches them on.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ from tasks.tokens import CHAR, WORD, has_no_spaces
 
 
 def is_offered(participation: Participation) -> bool:
-    """Return whether the try-out is offered: before the first example, if the design says so."""
+    """Return whether to offer the try-out: before the first example, if the design includes it."""
     return (
         participation.study.try_the_tool
         and participation.status == Status.WORKING
@@ -47,7 +47,7 @@ def examples(card: Card) -> list[Example]:
 
 
 def page(participation: Participation, number: int) -> TurnPage | None:
-    """Return the page for the sentence with this number (from 1), or None after the last."""
+    """Return the page for the sentence with this (1-based) number, or None after the last one."""
     scenario = participation.scenario
     sentences = examples(scenario.task.card)
     if not 1 <= number <= len(sentences):
@@ -79,7 +79,7 @@ def worked(card: Card) -> dict[str, Any]:
 
 
 def _card(card: Card) -> Card:
-    """Return a card with the same control but without the task's content."""
+    """Return a card with the same control, but without any content of the task."""
     language = get_language() or settings.LANGUAGE_CODE
     texts = " ".join(example.context[0] for example in examples(card))
     return Card(

@@ -1,10 +1,10 @@
-"""Context for a turn's page: progress, question (question.py) and reveal (reveal.py).
+"""Context for the page of a turn: progress, question (question.py) and reveal (reveal.py).
 
 It is shared by turns, previews and try-outs. A question is built only from context, question,
-options and card, never from gold (docs/protocol.md#invariants). Only reveal.py adds gold.
+options and card, never from gold answers (docs/protocol.md#invariants), which only reveal.py adds.
 
-After ENOUGH answers, the time left is based on the participant's own pace; before that, on the
-study's estimate. Progress is a pure function of existing counts, and is not stored.
+After ENOUGH answers, the time left is estimated from the participant's own pace; before that, from
+the study's estimate. Progress is a pure function of existing counts, and is not stored.
 """
 
 import secrets
@@ -29,7 +29,7 @@ from tasks.cards import Card
 from tasks.models import Example
 from tasks.spans import GivenAnswer
 
-ENOUGH = 5  # minimum number of answers for a pace
+ENOUGH = 5  # number of answers required for estimating a pace
 BREAK_EVERY = 50  # examples
 STEPS = {
     "try-out": gettext_lazy("Try-out"),
@@ -57,7 +57,7 @@ class Place:
     screening_total: int = 0
     test_total: int = 0
     anchor_total: int = 0
-    # Whether this is an invented sentence before the first example (try_out.py).
+    # Whether this is one of the invented sentences before the first example (try_out.py).
     trying: bool = False
 
     @classmethod
@@ -65,7 +65,7 @@ class Place:
         cls, step: str, position: int, anchor: int, upstream: int, training: int, screening: int,
         test: int,
     ) -> "Place":  # fmt: skip
-        """Return the position to show: upstream and training are one step. `position` is from 0."""
+        """Return the place to show, with upstream and training as one step. 0-based `position`."""
         totals = (upstream + training, screening, test, anchor)
         if step in ("upstream", "training"):
             number = position + 1 + (upstream if step == "training" else 0)
@@ -73,7 +73,7 @@ class Place:
         if step in ("screening", "anchor"):
             size = screening if step == "screening" else anchor
             return cls(step, position + 1, size, *totals)
-        return cls("annotation", position + 1, test, *totals)  # checks are unmarked
+        return cls("annotation", position + 1, test, *totals)  # checks look like other examples
 
     @property
     def name(self) -> Any:
@@ -114,7 +114,7 @@ class Place:
         """Return the progress bars before and during the test, as percentages of the width.
 
         `count` is the number of answered examples in the current step. The bar before the test is
-        at least 15% wide, so that it is visible.
+        at least 15% wide, so that it remains visible.
         """
         totals = [self.before_test, self.test_total]
         if self.is_before_test and not self.before_test:
@@ -136,14 +136,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Progress:
-    """Numbers of examples answered and in total, across all steps. Times are in seconds."""
+    """How many examples have been answered and exist, across all steps. Times are in seconds."""
 
     answered: int = 0
     total: int = 0
-    # Time worked so far, and the part of it that was spent on answered examples.
+    # Time worked so far, and how much of it was spent on answered examples.
     worked: float = 0.0
     on_examples: float = 0.0
-    # The study's estimate for all of the work, or None.
+    # The study's estimate for the entire work, or None.
     estimated: float | None = None
     hourly_rate: Decimal = Decimal(0)
     max_paid_seconds: int | None = None
@@ -151,7 +151,7 @@ class Progress:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Return time and pay as shown. Earnings are rounded down; the ledger has exact amounts."""
+        """Return time and pay as shown. Earnings are rounded down, but exact in the ledger."""
         seconds = int(self.worked)
         earned = self._pay(seconds).quantize(Decimal("0.01"), ROUND_DOWN)
         return {
@@ -164,7 +164,7 @@ class Progress:
 
     @cached_property
     def seconds_left(self) -> float | None:
-        """Return the time left, by pace or the study's estimate, or None if neither is known."""
+        """Return the time left, based on pace or the study's estimate, or None if unknown."""
         to_come = self.total - self.answered
         if self.answered >= ENOUGH:
             return self.on_examples / self.answered * to_come
@@ -174,13 +174,13 @@ class Progress:
 
     @cached_property
     def minutes_left(self) -> int | None:
-        """Return the minutes left, at least 1 while examples remain, or None."""
+        """Return the minutes left, which is at least 1 while examples remain, or None."""
         left = self.seconds_left
         return None if left is None else max(int(self.answered < self.total), round(left / 60))
 
     @cached_property
     def expected_pay(self) -> Decimal | None:
-        """Return the expected pay for all work, up to the cap, or None if it is unknown."""
+        """Return the expected pay for the entire work, up to the cap, or None if unknown."""
         if not self.hourly_rate or self.seconds_left is None:
             return None
         pay = self._pay(self.worked + self.seconds_left)
@@ -193,7 +193,7 @@ class Progress:
 
     @property
     def is_milestone(self) -> bool:
-        """Return whether to suggest a break: every 50 examples, unless few are left."""
+        """Return whether to suggest a break: every 50 examples, unless only a few are left."""
         return (
             self.answered > 0
             and self.answered % BREAK_EVERY == 0
@@ -201,7 +201,7 @@ class Progress:
         )
 
 
-# Titles of the window after an answer.
+# Window titles that follow an answer.
 VERDICTS = {
     "right": gettext_lazy("Right: %(where)s"),
     "partly": gettext_lazy("Partly right: %(where)s"),
@@ -210,12 +210,12 @@ VERDICTS = {
 }
 
 
-# Placeholders in cached HTML for the values that differ between annotators.
+# Placeholders in cached HTML for whatever differs between annotators.
 CSRF, KEY, ADDRESS, TOKEN, TIME, FORM = (secrets.token_hex(16) for _ in range(6))
-# Likewise for the values of Progress: those that change with each example, and the others.
+# Likewise, for the values of Progress: those that change with each example, and the others.
 TIMES = {name: secrets.token_hex(16) for name in Progress().texts}
 FIXED = ("minutes_left", "hourly_rate", "max_paid_seconds", "currency")
-PRACTISED = 10  # number of examples after which the keys below the button are less prominent
+PRACTISED = 10  # after this many examples, the keys below the button become less prominent
 
 
 @dataclass(frozen=True)
@@ -229,30 +229,30 @@ class TurnPage:
     shows_examples: bool = False
     progress: Progress = field(default_factory=Progress)
     reveal: Reveal | None = None
-    # The answer whose confidence is asked, and whether its reason is asked as well.
+    # The answer to be rated for confidence, and whether to ask for a reason as well.
     rated: GivenAnswer | None = None
     asks_reason: bool = False
     confidence_url: str = ""
-    # At the end of training: the most common mistakes, and the reveals of some of them.
+    # At the end of training: the most common mistakes, with the reveals of some of them.
     review: Sequence[Mistake] = ()
     reviewed: Sequence[tuple[Mistake, list[tuple[Reveal, Question]]]] = ()
-    # Whether each of the last ten training answers was right, including this one.
+    # Whether each of the last ten training answers was correct, including this one.
     tally: Sequence[bool] = ()
-    # Token for activity signals and drafts, or "" if nothing is stored.
+    # Token for activity signals and drafts, or "" if nothing is to be stored.
     token: str = ""
     cutoff_seconds: int = 60
     # The stored draft of the answer, and its age in seconds.
     draft: tuple[str, float] | None = None
-    # Whether a label is submitted as soon as it is chosen (only in the annotation step).
+    # Whether choosing a label submits it at once (only in the annotation step).
     advances: bool = False
-    # Whether the page refuses pasted text in typed answers.
+    # Whether the page rejects pasted text in typed answers.
     refuses_pastes: bool = False
     # What is wrong with the answer in `fields`, and a notice about what happened to it.
     error: str = ""
     notice: str = ""
     fields: dict[str, str] = field(default_factory=dict)
-    back_url: str = ""  # for the preview of an import
-    bar: object | None = None  # navigation of the preview of a study
+    back_url: str = ""  # for previews of an import
+    bar: object | None = None  # navigation in previews of a study
 
     @property
     def state(self) -> str:
@@ -274,7 +274,7 @@ class TurnPage:
         return Question(self.card, self.example, self.reveal.filling if self.reveal else "")
 
     def form(self, csrf_token: str) -> SafeString:
-        """Return the cached form shared by all, or "" if it has a message or an earlier answer."""
+        """Return the cached form shared by all annotators, or "" if this page's form differs."""
         place, card, example = self.place, self.card, self.example
         extras = self.error or self.notice or self.fields or self.back_url
         if extras or self.state != "question" or place.begins_test or self.progress.is_milestone:
@@ -300,7 +300,7 @@ class TurnPage:
 
     @property
     def title(self) -> str:
-        """Return the window title: step and position, and the verdict after an answer."""
+        """Return the title of the window: step and position, and the verdict on an answer."""
         title = self.place.title
         return VERDICTS[self.reveal.verdict] % {"where": title} if self.reveal else title
 
@@ -310,7 +310,7 @@ class TurnPage:
 
     @property
     def options(self) -> list[tuple[str, bool]]:
-        """Return (option, whether the submitted answer selects it) for each option."""
+        """Return (option, whether the submitted answer selects it) for each of the options."""
         fields = self.fields
         return [
             (text, fields.get("option") == str(place) or fields.get(f"option-{place}") == "1")
@@ -329,7 +329,7 @@ def _form(
     switches: tuple[bool, bool],
     _language: str | None,
 ) -> str:
-    """Render a question's form in the current language, with placeholders, for practised users."""
+    """Render a question's form with placeholders, for practised users, in the current language."""
     (question, *context), options = texts
     place = Place(Step.ANNOTATION, PRACTISED + 1, 0)
     page = TurnPage(
