@@ -1,5 +1,5 @@
-"""Earnings and budgets: what participants earn, what a seat can cost, what the budget covers.
+"""Earnings and budgets: what participants earn, what a seat can cost, and what the budget covers.
 
-Read ledger.py (insert-only entries) first. budget.py and holds.py build on it. This package must
+Start with ledger.py (insert-only entries), on which budget.py and holds.py build. This package must
 not import the study package, because study designs depend on what a seat can cost.
 """

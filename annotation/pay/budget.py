@@ -34,7 +34,7 @@ from annotation.pay import ledger
 from tasks.clock import database_now
 
 PERMISSION = "annotation.spend"
-# Audit log entries for opening a study (lifecycle.TRANSITIONS), and the beginning of entries for
+# Audit log entries for opening a study (lifecycle.TRANSITIONS), and the start of the entries for
 # automatic pauses.
 OPENINGS = ("opened", "reopened")
 PAUSED = "Paused automatically: "
@@ -42,7 +42,7 @@ BUDGET_REACHED = "the budget is reached"
 
 
 class BudgetError(ValueError):
-    """The amount cannot be spent. The message is shown to users."""
+    """The amount cannot be spent. Users see the message."""
 
 
 # Who may spend --------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def check_may_spend(user: User | None) -> None:
 
 
 def check_limit(study: Study, user: User | None) -> None:
-    """Raise PermissionDenied if the study's budget exceeds this user's limit."""
+    """Raise PermissionDenied if the study's budget is above this user's limit."""
     limit = settings.STUDY_BUDGET_LIMIT
     above = study.budget is not None and study.budget > limit
     if above and user is not None and not user.has_perm(PERMISSION):
@@ -77,7 +77,7 @@ def _people(study: Study) -> ParticipationQuerySet:
 
 
 def _idle(study: Study, now: datetime | None) -> list[int]:
-    """Return idle participations. They do not reserve pay: the next arrival frees their seats."""
+    """Return idle participations, which reserve no pay: the next arrival frees their seats."""
     idle = study.participations.idle(now or database_now(), study)
     return list(idle.values_list("pk", flat=True))
 
@@ -102,7 +102,7 @@ def settle_left_in_turn(study: Study) -> None:
 
 
 def spent(study: Study, returning: Participation | None = None, now: datetime | None = None) -> int:
-    """Return annotators' earnings and bonuses, in cents; for `returning`, only ledger entries."""
+    """Return what annotators earned, in cents, with bonuses; for `returning`, only entries."""
     entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
     entered = entries.aggregate(total=Sum("cents", default=0))["total"]
     unsettled = _left_unsettled(study, _idle(study, now))
@@ -114,7 +114,7 @@ def spent(study: Study, returning: Participation | None = None, now: datetime | 
 def reserved(
     study: Study, returning: Participation | None = None, now: datetime | None = None
 ) -> int:
-    """Return what seated annotators can still earn, each up to the cap, in cents."""
+    """Return what seated annotators can still earn in cents, each of them up to the cap."""
     cap = ledger.cap(study)
     if cap is None:
         return 0
@@ -125,7 +125,7 @@ def reserved(
 
 
 def _still_due(unsettled: ParticipationQuerySet) -> int:
-    """Return what annotators who left are owed, in cents, without bonuses. Runs two queries."""
+    """Return what annotators who left are owed in cents, without bonuses. Runs two queries."""
     entered = ledger.WITHOUT_BONUSES
     unpaid = unsettled.filter(is_paid=True).defer(*ORDERS).annotate(entered=entered)
     last = {turn.participation_id: turn for turn in Turn.objects.latest_of(unsettled)}
@@ -143,7 +143,7 @@ def has_room(
 ) -> bool:
     """Return whether the budget covers another annotator, or the one who is `returning`.
 
-    The result is binding only under the study's lock. Only human annotators incur costs.
+    The result is only binding while holding the study's lock. Only human annotators cost anything.
     """
     cap = ledger.cap(study)
     if study.budget is None or not cap or kind != Kind.PERSON:
@@ -156,7 +156,7 @@ def has_room(
 
 
 def _most_taken(study: Study, cap: int, returning: Participation | None) -> int:
-    """Return an upper bound in cents, assuming all unsettled annotators earn up to the cap."""
+    """Return an upper bound in cents, assuming that all unsettled annotators earn up to the cap."""
     live = Q(status__in=LIVE) | Q(pk=returning.pk if returning else None)
     unsettled = Q(pk__in=_left_unsettled(study).order_by().values("pk"))
     entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
@@ -198,7 +198,7 @@ def give_bonus(participation: Participation, amount: int, reason: str, by: User)
 
 
 def _promised(study: Study) -> int:
-    """Return the rewards for all places of drafted or published Prolific studies, in cents."""
+    """Return the rewards for all places in drafted or published Prolific studies, in cents."""
     rows = study.prolific_studies.values_list("reward_cents", "places")
     return sum(reward * places for reward, places in rows)
 
@@ -213,8 +213,8 @@ def within(study: Study, reward: int, places: int) -> int:
 def check_publication(study: Study, rewards: int) -> None:
     """Raise BudgetError if a platform's rewards exceed the cap or the budget.
 
-    `rewards` is what the platform pays for an entire participation, in cents. The budget must
-    cover all studies on Prolific before the first one is published.
+    `rewards` is what the platform pays for an entire participation, in cents. The budget must cover
+    all studies on Prolific before the first one is published.
     """
     cap = ledger.cap(study)
     if cap is not None and rewards > cap:
@@ -236,9 +236,9 @@ def check_publication(study: Study, rewards: int) -> None:
 
 
 def watch(study_id: int) -> None:
-    """Pause the study if necessary, after this transaction is committed.
+    """Pause the study if necessary, once this transaction is committed.
 
-    The study's lock must be taken before a participation's lock, which the caller already holds.
+    The study's lock must be taken before that of a participation, which the caller already holds.
     """
     transaction.on_commit(partial(pause_if_due, study_id), robust=True)
 
@@ -252,13 +252,13 @@ def pause_if_due(study_id: int) -> None:
         reason = BUDGET_REACHED if sums else _screened_out_in_a_row(study)
         if reason:
             study.store(status=StudyStatus.PAUSED)
-            if sums:  # only owners and payers may see amounts
+            if sums:  # amounts are only for owners and payers
                 study.events.record(f"Budget reached: {sums}", Topic.PAY, study=study)
             study.events.create(what=PAUSED + reason, by=None)
 
 
 def is_reached(study: Study) -> str:
-    """Return a sentence if the budget cannot cover another seat in any case, otherwise ""."""
+    """Return a sentence if the budget cannot cover even one more seat, otherwise ""."""
     cap = ledger.cap(study)
     if study.budget is None or not cap or not _has_free_seat(study):
         return ""
@@ -288,8 +288,8 @@ anonymous_platforms = Q()
 def _screened_out_in_a_row(study: Study) -> str:
     """Return a sentence if too many annotators in a row were screened out, otherwise "".
 
-    Counting restarts when the study is reopened. On an open link or a panel, annotators only count
-    once they have answered an example.
+    Reopening the study restarts the count. On an open link or a panel, annotators only count once
+    they have answered an example.
     """
     number = study.max_screen_outs_in_a_row
     if number is None:
@@ -313,7 +313,7 @@ def _screened_out_in_a_row(study: Study) -> str:
 
 
 def notice(study: Study) -> str:
-    """Return the reason for the study's current automatic pause, or ""."""
+    """Return the reason for the study's current automatic pause, or "" if it has none."""
     if study.status != StudyStatus.PAUSED:
         return ""
     latest = study.events.filter(Q(what__startswith=PAUSED) | Q(what__in=[*OPENINGS, "paused"]))

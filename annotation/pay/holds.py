@@ -1,8 +1,8 @@
 """Ledger entries held for review because they are far above the usual amount.
 
-Clients report the activity that time-based earnings depend on. A person reviews earnings
-above three times the scenario's usual amount before they are paid. A held entry is excluded
-from batches until a payer releases it with a reason, or decides not to pay the annotator.
+Earnings for time depend on the activity that clients report, so if they exceed three times the
+scenario's usual amount, a person reviews them before they are paid. A held entry is excluded from
+batches until a payer releases it with a reason, or decides not to pay the annotator.
 """
 
 import statistics
@@ -30,14 +30,14 @@ from annotation.pay import ledger
 from tasks.columns import grouped
 
 TIMES = 3  # entries above this multiple of the usual amount are held
-OTHERS_NEEDED = 3  # minimum number for a median; with fewer, the estimate is used
-# Time-based entries. For platform exits and bonuses, a person has already approved the amount.
+OTHERS_NEEDED = 3  # others required for a median; with fewer, the estimate is used
+# Entries that depend on time. Platform exits and bonuses have already been approved by a person.
 BY_TIME = (ledger.Kind.TOP_UP, ledger.Kind.PARTIAL, ledger.Kind.WAITING)
 
 
 @dataclass(frozen=True)
 class Hold:
-    """A participation's earnings, the usual amount, and the held entries. Amounts are in cents."""
+    """A participation's earnings, the usual amount, and the entries held. Amounts are in cents."""
 
     participation: Participation
     earned: int
@@ -50,7 +50,7 @@ class Hold:
 
 
 def holds(study: Study) -> list[Hold]:
-    """Return the holds currently awaiting review, in ledger order."""
+    """Return the holds that currently await review, in the order of the ledger."""
     entries = LedgerEntry.objects.filter(
         participation__study=study, participation__kind=Kind.PERSON, participation__is_paid=True,
         payment__isnull=True, kind__in=BY_TIME,

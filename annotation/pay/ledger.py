@@ -1,12 +1,12 @@
 """The ledger: active time, the hourly rate, and the resulting earnings.
 
-Annotators who complete a task earn either the base reward or the hourly rate times the
-active time, whichever is larger. Those who stop earlier (screened out, returned, expired,
-withdrawn) earn the rate for the time worked, and at least the study's minimum if they have
-seen an example. Before that, they do not earn anything, unless the comprehension questions
-screened them out. Waiting for a decision is paid at the same rate. Except for bonuses,
-earnings never exceed the study's cap (`cap`). Amounts are integer cents, rounded up.
-Entries are only ever added: `settle` adds whatever is due and missing.
+Annotators who complete a task earn either the base reward or the hourly rate times their active
+time, whichever is larger. Those who stop earlier (screened out, returned, expired, withdrawn) earn
+the rate for the time worked, and at least the study's minimum if they were shown an example. Before
+that, they do not earn anything, unless they were screened out by the comprehension questions.
+Waiting for a decision is paid at the same rate. Except for bonuses, earnings never exceed the
+study's cap (`cap`). Amounts are in whole cents, rounded up. Entries are only ever added: `settle`
+adds whatever is due and missing.
 """
 
 import statistics
@@ -37,14 +37,14 @@ from tasks.clock import database_now
 
 Kind = LedgerEntry.Kind
 
-MAX_BONUS = 10_000  # in currency units
+MAX_BONUS = 10_000  # in units of the currency
 SAME_BONUS_WITHIN = timedelta(minutes=1)
-# Annotation of participations: cents in the ledger, without bonuses.
+# Annotation for participations: cents in the ledger, without bonuses.
 WITHOUT_BONUSES = Sum("ledger__cents", filter=~Q(ledger__kind=Kind.BONUS), default=0)
 
 
 def cents(amount: Decimal) -> int:
-    """Convert an amount in currency units to cents, rounded up."""
+    """Convert an amount in currency units to cents, rounding up."""
     return int((amount * 100).to_integral_value(rounding=ROUND_CEILING))
 
 
@@ -57,13 +57,13 @@ def for_time(study: Study, time: timedelta) -> int:
 
 
 def for_completing(study: Study, minutes: int) -> int:
-    """Return the earnings in cents for completing in this number of minutes."""
+    """Return the earnings in cents for completing a task in this number of minutes."""
     by_time = for_time(study, timedelta(minutes=minutes))
     return max(by_time, cents(study.base_reward), cents(study.minimum_pay))
 
 
 def cap(study: Study) -> int | None:
-    """Return the maximum that a participation can earn, excluding bonuses, in cents, or None.
+    """Return the most that a participation can earn, excluding bonuses, in cents, or None.
 
     This includes time worked and waited, top-ups and the base reward. None means unlimited.
     """
@@ -77,9 +77,9 @@ def cap(study: Study) -> int | None:
 
 
 def active_time(participation: Participation) -> timedelta:
-    """Return the time worked from arrival to the last activity, under the study's rule.
+    """Return the time worked from arrival to the last activity, as the study counts it.
 
-    Time spent waiting for a decision and time after the end of a part are excluded.
+    Time spent waiting for a decision, and time after the end of a part, are excluded.
     """
     if participation.worked_seconds is not None and not participation.is_live:
         return timedelta(seconds=participation.worked_seconds)
@@ -100,7 +100,7 @@ def active_time_to(participation: Participation, last: Turn | None) -> timedelta
 
 
 def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
-    """Return when work on the latest turn ended, if no other example followed, or None."""
+    """Return when work on the latest turn ended if no other example followed, or None."""
     if last.given is not None and not last.is_revealed:
         return last.left_at
     since = participation.waiting_since
@@ -108,7 +108,7 @@ def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
 
 
 def waiting_time(participation: Participation) -> timedelta:
-    """Return the time spent waiting for a decision, made or not, up to the study's limit."""
+    """Return the time waited for a decision, made or not, up to the study's limit."""
     return _waited(participation, participation.study.decision_limit)
 
 
@@ -120,9 +120,9 @@ def _waited(participation: Any, limit: timedelta) -> timedelta:
 
 
 def amount_due(participation: Participation, worked: timedelta, has_begun: bool) -> int:
-    """Return earnings in cents without waiting and bonuses. `has_begun`: an example was shown."""
+    """Return the earnings in cents, without waiting or bonuses. `has_begun`: saw an example."""
     study = participation.study
-    # Consent can be repeated, so it is not paid as work. Failing the questions cannot be repeated.
+    # Consent can be repeated, so it is not paid as work. Failing the questions can't be repeated.
     if not has_begun and participation.status != Status.SCREENED_OUT:
         return 0
     minimum = cents(study.minimum_pay) if has_begun else 0
@@ -132,14 +132,14 @@ def amount_due(participation: Participation, worked: timedelta, has_begun: bool)
 
 
 def for_waiting(participation: Participation, other_pay: int) -> int:
-    """Return the pay for waiting, in cents. Other earnings also count towards the cap."""
+    """Return the pay for waiting in cents. All other earnings also count towards the cap."""
     waited = for_time(participation.study, waiting_time(participation))
     limit = cap(participation.study)
     return waited if limit is None else min(waited, max(limit - other_pay, 0))
 
 
 def settle(participation: Participation) -> list[LedgerEntry]:
-    """Add any missing ledger entries that are due for an ended participation.
+    """Add any missing ledger entries that are due for a participation that has ended.
 
     The caller must hold the participation's lock. This does nothing for live participations,
     simulated annotators, and participations that a researcher decided not to pay.
@@ -222,8 +222,8 @@ def settle_ended(study: Study) -> int:
 def decide(participation: Participation, is_paid: bool, reason: str, by: User | None) -> None:
     """Decide whether a participation is paid, and log the user and the reason.
 
-    If it isn't paid, no entries are added, and entries outside batches are held back. This doesn't
-    affect inclusion in the analysis.
+    If it isn't paid, no more entries are added, and those that are not in batches are held back.
+    This doesn't affect inclusion in the analysis.
     """
     with Participation.locking(participation.pk) as locked:
         if locked.is_paid == is_paid:
@@ -241,7 +241,7 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: User | 
 def add_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
     """Add a bonus in cents. budget.give_bonus also checks the study's budget.
 
-    Raises ValueError for simulated annotators, and for the same bonus twice.
+    Raises ValueError for simulated annotators, and if the same bonus is added twice.
     """
     if participation.kind != WorkerKind.PERSON:
         raise ValueError("Only human annotators are paid; this annotator is simulated.")
@@ -258,7 +258,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
 
 @dataclass(frozen=True)
 class Wage:
-    """Earnings and times for a participation. Amounts are in cents, wages in cents per hour."""
+    """Earnings and times of a participation. Amounts are in cents, wages in cents per hour."""
 
     participation: Participation
     active_seconds: float
@@ -293,22 +293,22 @@ def wages(participations: Iterable[Participation]) -> list[Wage]:
 
 
 def elapsed_seconds(participation: Participation) -> float | None:
-    """Return the time from arrival to the end, or None if the end is unknown."""
+    """Return the time from arrival to the end, or None if it is unknown when that was."""
     end = participation.finished_at or participation.decided_at
     return max((end - participation.arrived_at).total_seconds(), 0.0) if end else None
 
 
 def settled(study: Study) -> "QuerySet[Participation]":
-    """Return a study's settled human participations, with related rows for `wages`."""
+    """Return a study's settled human participations, with the related rows that `wages` uses."""
     people = study.participations.filter(kind="person", worked_seconds__isnull=False)
     paid = Sum("ledger__cents", filter=Q(ledger__payment__batch__state="paid"), default=0)
     people = people.annotate(earned=Sum("ledger__cents", default=0), paid=paid)
-    # Prefetched, so that a scenario and its task are read once, not once for each person.
+    # Prefetch, so that each scenario and its task are read once and not once per person.
     return people.defer(*ORDERS, "activity_summary").prefetch_related("scenario__task")
 
 
 def median_wage_of(study: Study) -> float | None:
-    """Return the `median_wage` of a study's settled annotators, without loading models."""
+    """Return the `median_wage` of a study's settled annotators without loading models."""
     times = "worked_seconds", "waiting_since", "decided_at", "finished_at"
     people = study.participations.filter(kind="person", worked_seconds__isnull=False).order_by()
     earned = people.values("pk", *times).annotate(earned=Sum("ledger__cents", default=0))
@@ -320,7 +320,7 @@ def median_wage_of(study: Study) -> float | None:
 
 
 def median_wage(wage_rows: Iterable[Wage]) -> float | None:
-    """Return the median wage per active hour in cents, or None if there was no work."""
+    """Return the median wage per active hour in cents, or None if no one did any work."""
     rates = [wage.per_active_hour for wage in wage_rows if wage.per_active_hour is not None]
     return statistics.median(rates) if rates else None
 
@@ -330,5 +330,5 @@ def amount(cents: float | None) -> Decimal | None:
 
 
 def in_currency(amount: int) -> str:
-    """Format cents as currency units: 1234 becomes "12.34"."""
+    """Format cents in units of the currency: 1234 becomes "12.34"."""
     return f"{amount // 100}.{amount % 100:02d}"

@@ -1,4 +1,4 @@
-"""The pay that a study promises, as sentences for annotators and researchers."""
+"""The pay promised by a study, in sentences for annotators and researchers."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -12,7 +12,7 @@ from annotation.web.wording import money
 
 
 def promise(study: Study, minutes: Iterable[int] = ()) -> str:
-    """Return the promises as text, after the expected amount if `minutes` are known."""
+    """Return the promises as text, starting with the expected amount if `minutes` are known."""
     expected, *promises = parts(study, minutes)
     if expected:
         terms = {"amount": expected, "terms": promises[0]}
