@@ -1,5 +1,5 @@
-"""Pay what is due: batches, bonuses on Prolific, and files for other platforms.
+"""Paying what is due: batches, bonuses on Prolific, and files for other platforms.
 
-Read batches.py (what is due) and payments.py (sends money) first. A bonus is never requested
-twice, because a batch is marked as paying before the request.
+Start with batches.py (what is due) and payments.py (which sends money). A bonus is never requested
+twice, because its batch is marked as paying before the request is sent.
 """

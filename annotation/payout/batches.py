@@ -1,7 +1,7 @@
-"""Put ledger entries that are due into batches by payment method, each in at most one batch.
+"""Group ledger entries that are due into batches by payment method, each in at most one batch.
 
-payments.py makes the payments. The only amounts this module records as paid are those Prolific paid
-for an exit.
+The payments themselves are made by payments.py. The only amounts that this module records as paid
+are those that Prolific paid for an exit.
 """
 
 from collections.abc import Collection
@@ -27,15 +27,15 @@ from tasks.columns import grouped
 
 Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
-MAX_BONUSES = 200  # people per batch, as Prolific recommends
+MAX_BONUSES = 200  # maximum number of people per batch, as recommended by Prolific
 
 
 class PaymentError(Exception):
-    """The payment is not possible now. The message is shown to users."""
+    """The payment is not possible at present. Users see the message."""
 
 
 def unpaid(study: Study) -> QuerySet[LedgerEntry]:
-    """Return human annotators' ledger entries that aren't in a batch, oldest first."""
+    """Return human annotators' ledger entries that aren't in a batch yet, oldest first."""
     entries = LedgerEntry.objects.filter(participation__study=study, payment__isnull=True)
     entries = entries.filter(participation__kind="person").order_by("pk")
     return entries.select_related("participation__worker", "submission__prolific_study")
@@ -49,13 +49,13 @@ def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
     came_by = submission or entry.participation.latest_submission()
     if came_by is not None and came_by.prolific_study_id is not None:
         if came_by.verified is None and came_by.reference:
-            return "", None  # Prolific has not confirmed it yet
+            return "", None  # Prolific has not yet confirmed it
         if not came_by.verified or not came_by.person:
-            return Method.HAND, None  # Prolific cannot pay unknown people
+            return Method.HAND, None  # Prolific can't pay people it doesn't know
     if entry.kind == Kind.SCREEN_OUT and submission is not None:
         if submission.status == "SCREENED_OUT":
             return Method.EXIT, submission.prolific_study_id
-        # They left without entering the code. A bonus pays them after the place was returned.
+        # They left without entering the code, so once the place is returned, they get a bonus.
         has_returned = submission.status in ("RETURNED", "TIMED_OUT")
         return _by_bonus(submission) if has_returned else ("", submission.prolific_study_id)
     if entry.kind == Kind.BASE and submission is not None and submission.status in APPROVABLE:
@@ -73,7 +73,7 @@ def _by_bonus(submission: Submission) -> tuple[str, int | None]:
 
 
 def payable(study: Study) -> list[LedgerEntry]:
-    """Return unpaid entries that are not held for review (annotation/pay/holds.py)."""
+    """Return unpaid entries that are not being held for review (annotation/pay/holds.py)."""
     pks = {entry.pk for hold in holds.holds(study) for entry in hold.entries}
     return [entry for entry in unpaid(study) if entry.pk not in pks]
 
@@ -85,7 +85,7 @@ def prepared_in_words(number: int) -> str:
 
 
 def _selected(entries: list[LedgerEntry], names: set[str], confirmed: str) -> list[LedgerEntry]:
-    """Return these annotators' entries. Raises CannotDecide or NotConfirmed."""
+    """Return the entries of these annotators. Raises CannotDecide or NotConfirmed."""
     due = [e for e in entries if e.participation.pseudonym in names and payout_route(e)[0]]
     if missing := names - {entry.participation.pseudonym for entry in due}:
         reason = "nothing can be paid now (no earnings, paid already, withheld or on hold)."
@@ -102,10 +102,10 @@ def _selected(entries: list[LedgerEntry], names: set[str], confirmed: str) -> li
 def prepare(
     study: Study, by: User | None, names: Collection[str] | None = None, confirmed: str = ""
 ) -> list[PaymentBatch]:
-    """Settle ended participations, and put entries that are not in a batch into batches.
+    """Settle ended participations, and put entries that are not in any batch into batches.
 
-    Amounts that Prolific paid for an exit are recorded as paid; nothing else is paid here. Held
-    entries are excluded. With `names`, all these annotators are paid or none: see _selected.
+    Amounts that Prolific paid for an exit are recorded as paid, but nothing else is paid here. Held
+    entries are excluded. With `names`, either all or none of them are paid: see _selected.
     """
     ledger.settle_ended(study)
     # If the button was clicked twice, the second request finds nothing to prepare.
@@ -147,7 +147,7 @@ def log(
 
 
 def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
-    """Split entries into groups of at most MAX_BONUSES people, each person in one group."""
+    """Split entries into groups of at most MAX_BONUSES people, keeping each person in one group."""
     people = list(grouped((entry.participation.worker_id, entry) for entry in entries).values())
     return [
         [entry for rows in people[first : first + MAX_BONUSES] for entry in rows]
@@ -166,5 +166,5 @@ def cancel(batch: PaymentBatch) -> None:
 
 
 def total(batch: PaymentBatch) -> int:
-    """Return a batch's total in cents."""
+    """Return the total of a batch in cents."""
     return batch.payments.aggregate(cents=Sum("entry__cents", default=0))["cents"]

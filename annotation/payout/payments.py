@@ -1,9 +1,9 @@
 """Pay batches of ledger entries (batches.py) so that a crash never causes a double payment.
 
-Approving a submission pays its reward and can safely be repeated. Paying a bonus batch can't,
+Approving a submission pays its reward and can safely be repeated. Paying a batch of bonuses can't,
 because Prolific would pay it again. A batch is therefore stored as "paying" before the request. If
-it is still in that state later (after a crash or a lost response), the bonuses that Prolific shows
-for its submissions determine whether the money arrived. Only an explicit refusal
+it is still in that state later (after a crash or a lost response), the bonuses that Prolific lists
+for its submissions show whether the money arrived. Only an explicit refusal
 (`ProlificError.refused`) means that no money was moved.
 """
 
@@ -29,21 +29,21 @@ from annotation.recruitment.links import PersonalLinkAdapter
 from tasks.clock import database_now
 from tasks.csv_files import csv_text, no_formula
 
-# Prolific pays bonuses with a delay. Before this time, a missing bonus means nothing.
+# Prolific pays bonuses with a delay. Until this time has passed, a missing bonus means nothing.
 SETTLING = timedelta(hours=1)
 LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # shown instead of an ID
 ALREADY_PAYING = "This batch is already being paid."
-# Submissions that can still be approved. Others were approved, returned or rejected, or timed out.
+# Submissions that can still be approved. All others were approved, returned, rejected or timed out.
 APPROVABLE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
 BATCH_COLUMNS = ["platform", "id", "annotator", "amount", "currency", "kind", "reason", "code"]
-MAX_APPROVALS = 1000  # per request, as Prolific recommends
+MAX_APPROVALS = 1000  # per request, as recommended by Prolific
 
 
 def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch:
-    """Pay a prepared batch through Prolific, or find out whether a started batch was paid.
+    """Pay a prepared batch through Prolific, or find out whether a batch in progress was paid.
 
-    Raises PaymentError or ProlificError. Progress is stored in the batch, so another call picks up
-    where this one stopped.
+    Raises PaymentError or ProlificError. Progress is stored in the batch, so calling this again
+    picks up where it stopped.
     """
     batch.refresh_from_db()
     if batch.state == State.PAID:
@@ -59,9 +59,9 @@ def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch
 
 
 def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
-    """Approve all submissions. Submissions that cannot be approved leave the batch and remain due.
+    """Approve all submissions. Those that cannot be approved leave the batch and remain due.
 
-    Prolific approves large numbers with a delay, so the status that it shows is decisive.
+    Prolific approves large numbers with a delay, so only the status that it reports counts.
     """
     submissions = {submission.pk: submission for submission, _cents in _by_submission(batch)}
     references = _references(list(submissions.values()), batch, client)
@@ -79,7 +79,7 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
         if status == "APPROVED":
             Submission.objects.filter(pk=submission.pk).update(status=status)
         elif reference in refused or (status and status not in APPROVABLE):
-            # Returned, timed out or refused, so no money was moved.
+            # It was returned, refused or timed out, so no money was moved.
             batch.payments.filter(entry__submission=submission).delete()
             reason = refused.get(reference) or status.lower().replace("_", " ")
             refusals.append(f"{submission.participation} ({reason})")
@@ -97,7 +97,7 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
 
 
 def _notify(refusals: list[str], waiting: list[Submission], lost: list[Submission]) -> None:
-    """Raise PaymentError if some of a batch's submissions weren't approved."""
+    """Raise PaymentError if any submissions of the batch were not approved."""
     sentences = []
     if refusals:
         sentences.append(
@@ -117,7 +117,7 @@ def _notify(refusals: list[str], waiting: list[Submission], lost: list[Submissio
 
 
 def _ask_for(references: list[str], client: Client) -> dict[str, str]:
-    """Approve submissions, and return Prolific's reasons for any it refused.
+    """Approve submissions, and map those that Prolific refused to its reasons.
 
     If a single request for all of them is refused, they are sent one by one, so that the rest are
     approved.
@@ -142,7 +142,7 @@ def _ask_for(references: list[str], client: Client) -> dict[str, str]:
 def _references(
     submissions: list[Submission], batch: PaymentBatch, client: Client
 ) -> dict[int, str]:
-    """Return IDs on Prolific by primary key. Lost IDs are found by hash, or omitted."""
+    """Map primary keys to IDs on Prolific. Lost IDs are found by their hash, or omitted."""
     references, lost = {}, []
     for submission in submissions:
         try:
@@ -174,7 +174,7 @@ def _study_there(batch: PaymentBatch) -> str:
 
 
 def _statuses(batch: PaymentBatch, client: Client) -> dict[str, str]:
-    """Return each submission's status on Prolific, by ID. Malformed rows are skipped."""
+    """Map IDs of submissions to their status on Prolific. Malformed rows are skipped."""
     statuses = {}
     for data in client.submissions(_study_there(batch)):
         with suppress(ProlificError):
@@ -187,23 +187,23 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
     if batch.state == State.PAYING:
         return _look_up(batch, client)
     if not batch.external_id:
-        # Setting up bonuses pays nothing. If the response is lost, they are set up again.
+        # Setting up bonuses does not pay anything. If the response is lost, they are set up again.
         study_id = _study_there(batch)
         batch.store(external_id=client.prepare_bonuses(study_id, bonus_lines(batch)))
     if not _claim(batch, State.PREPARED, State.PAYING):
         raise PaymentError(ALREADY_PAYING)
-    # From here on, the batch may have been paid. Look it up before any other request.
+    # From here on, the batch may have been paid, so look it up before any other request.
     try:
         client.pay_bonuses(batch.external_id)
     except ProlificError as error:
-        if error.refused:  # for example because of missing funds
+        if error.refused:  # for example for lack of funds
             _claim(batch, State.PAYING, State.PREPARED)
         raise
     return _paid(batch)
 
 
 def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
-    """Change a batch's state if it is still `source`. Only one process succeeds."""
+    """Change the state of a batch if it is still `source`. Only one process can succeed."""
     with transaction.atomic():
         moved = PaymentBatch.objects.filter(pk=batch.pk, state=source).update(
             state=target, paying_since=database_now()
@@ -215,7 +215,7 @@ def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
 
 
 def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
-    """Find out whether requested bonuses arrived. After a long time, request them again."""
+    """Find out whether the requested bonuses arrived. After a long time, request them again."""
     amounts = _by_submission(batch)
     references = _references([submission for submission, _cents in amounts], batch, client)
     if lost := [submission for submission, _cents in amounts if submission.pk not in references]:
@@ -237,8 +237,8 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
             f"The connection failed while batch {batch.pk} was being paid. Prolific does not show"
             " its bonuses yet. Try again in an hour; payments are never made twice."
         )
-    # Nothing arrived for so long that the request must have been lost. Set up the bonuses again
-    # with a new ID, unless another process has already done so and will pay them.
+    # After so long, the request must have been lost. Set up the bonuses again with a new ID, unless
+    # another process has already done so and will pay them.
     unchanged = PaymentBatch.objects.filter(
         pk=batch.pk, state=State.PAYING, paying_since=batch.paying_since
     )
@@ -251,7 +251,7 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
 def _has_arrived(
     submission: Submission, reference: str, cents: int, batch: PaymentBatch, client: Client
 ) -> bool:
-    """Return whether Prolific shows this bonus in addition to those paid earlier."""
+    """Return whether Prolific lists this bonus in addition to those paid earlier."""
     bonuses = client.submission(reference).get("bonus_payments") or []
     if not isinstance(bonuses, list) or not all(isinstance(each, int | float) for each in bonuses):
         raise undocumented(f"list of the bonuses of {submission}", bonuses)
@@ -323,9 +323,9 @@ def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
 def batch_csv(batch: PaymentBatch) -> str:
     """Return a batch as CSV for manual payment.
 
-    Bonuses use Prolific's format (participant,amount without a header); other batches have a
-    header (BATCH_COLUMNS). Cells that spreadsheets would treat as formulas are escaped. Cells
-    for lost IDs contain LOST. Raises PaymentError for a bonus without an ID.
+    Bonuses use Prolific's format (participant,amount without a header); other batches have a header
+    (BATCH_COLUMNS). Cells that spreadsheets would interpret as formulas are escaped. Cells for lost
+    IDs contain LOST. Raises PaymentError for a bonus without an ID.
     """
     header = [] if batch.method == Method.BONUS else BATCH_COLUMNS
     rows = bonus_lines(batch) if batch.method == Method.BONUS else _batch_rows(batch)
