@@ -1,5 +1,5 @@
 """Withdrawal, erasure, personal data on request, and retention.
 
-Read erasure.py first, which deletes answers and leaves a tombstone. withdrawal.py uses it. No
+Start with erasure.py, which deletes answers and leaves a tombstone; withdrawal.py builds on it. No
 other package deletes participants' rows.
 """

@@ -1,10 +1,10 @@
-"""Delete a study, including its answers and identities. A tombstone records the counts.
+"""Deleting a study, including its answers and identities. A tombstone records the counts.
 
-Answers are erased as in a withdrawal, one participation at a time (withdrawal.py), because that is
-all the database guards allow. Participations without an answer are included, because reasons may
-have been written about them. REMAINING lists what is kept: insert-only rows without answers (the
-ledger, the audit log, comments), and accounting data. Afterwards, the study can't be accessed
-(StudyQuerySet.visible_to).
+Answers are erased as in a withdrawal, one participation at a time (withdrawal.py), because the
+database guards allow nothing else. This includes participations without any answers, because
+reasons may have been written about them. REMAINING lists what is kept: insert-only rows without
+answers (the ledger, the audit log, comments), and accounting data. Afterwards, the study is no
+longer accessible (StudyQuerySet.visible_to).
 """
 
 from datetime import date
@@ -39,13 +39,13 @@ REMAINING = (
 
 
 class ErasureError(ValueError):
-    """The study was not deleted. The message is shown to users."""
+    """The study was not deleted. Users see the message."""
 
 
 def erase(study: Study, typed: str, by: User) -> StudyTombstone:
     """Delete a study's answers and identities permanently. `typed` must be the study's name.
 
-    Deletes either everything or nothing. Raises ErasureError if the name differs, or if the
+    Either everything is deleted, or nothing. Raises ErasureError if the name differs, or if the
     study is a draft or still running, and identities.PurgeError while money is owed.
     """
     if typed.strip() != study.name:
@@ -88,7 +88,7 @@ def _tombstone(study: Study, by: User) -> StudyTombstone:
 
 
 def _erase_study_data(study: Study) -> None:
-    # Some reasons may have been written after a withdrawal.
+    # Some reasons may have been written after the withdrawal.
     Decision.objects.filter(participation__study=study).exclude(reason=REASON).update(reason=REASON)
     study.notices.all().delete()
     study.notice_switches.all().delete()
@@ -116,10 +116,10 @@ def keep_until(study: Study, identities: date | None, answers: date | None, by: 
 
 
 def purge(study: Study, by: User | None, suffix: str = "") -> int:
-    """Delete and count a study's identities. Raises identities.PurgeError."""
+    """Delete a study's identities, and return their number. Raises identities.PurgeError."""
     with transaction.atomic():
         count = identities.purge(study)
-        # Before the date, identities of later annotators must still be deleted on it.
+        # Until that date, later annotators may add identities that must be deleted then, too.
         if by is None or study.status == StudyStatus.CLOSED:
             Study.objects.filter(pk=study.pk).update(identities_until=None)
         AuditEntry.objects.record(f"{count} identities deleted{suffix}", study=study, by=by)
@@ -129,9 +129,9 @@ def purge(study: Study, by: User | None, suffix: str = "") -> int:
 def delete_due(today: date | None = None) -> list[tuple[str, str]]:
     """Delete data whose deletion date has passed. Returns (study name, result) pairs.
 
-    Identities are deleted first, then whole studies. `manage.py tick` calls this. `today`
-    defaults to the database's date (UTC). Studies that have annotators at work, owe money or
-    are not closed are postponed, as their result shows.
+    Identities are deleted first, followed by entire studies. `manage.py tick` calls this. `today`
+    defaults to the database's date (UTC). Studies that have annotators at work, owe money or are
+    not closed are postponed, which is stated in their result.
     """
     today, results = today or database_now().date(), []
     for study in Study.objects.filter(identities_until__lt=today).order_by("pk"):

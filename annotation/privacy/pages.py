@@ -1,4 +1,4 @@
-"""Pages for retention, study deletion, and the list of deleted studies."""
+"""Pages for data retention, deleting studies, and listing deleted studies."""
 
 from datetime import date
 from typing import Any, ClassVar
@@ -42,7 +42,7 @@ class RetentionForm(PageForm):
         super().__init__(*args, subject=subject, initial=days)
 
     def clean_answers_until(self) -> date | None:
-        """Reject a date in the past, because the study would be deleted within the hour.
+        """Reject dates in the past, on which the study would be deleted within the hour.
 
         A stored date that has passed is accepted: the study is deleted once nothing prevents it.
         """
@@ -99,7 +99,7 @@ class Erase(StudyPost):
 
 @signed_in("GET")
 def deleted(request: ResearcherRequest) -> HttpResponse:
-    """List studies that this researcher owned or deleted, with the data that remains."""
+    """List studies that this researcher owned or deleted, with what remains of their data."""
     owned = StudyTombstone.objects.filter(study__owner=request.user)
     tombstones = owned | StudyTombstone.objects.filter(by=request.user)
     rows = [

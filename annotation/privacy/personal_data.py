@@ -1,8 +1,8 @@
-"""Data stored about an annotator's work on a task, as a file for that annotator.
+"""The data stored about an annotator's work on a task, as a file for that annotator.
 
-It contains only examples they were shown, and nothing derived from gold: no scores, correct
-answers, reasons for decisions (some contain scores) or marks for attention checks. It can
-therefore be provided at any time.
+It contains only examples that they were shown, and nothing derived from gold answers: no scores,
+correct answers, reasons for decisions (some contain scores) or marks for attention checks. It can
+therefore be handed out at any time.
 """
 
 from collections.abc import Collection
@@ -27,7 +27,7 @@ def personal_data(
 ) -> dict[str, Any]:
     """Return everything stored about a participation except LEFT_OUT. Times are in ISO 8601, UTC.
 
-    `code` is the completion code currently shown to the annotator. For researchers, answers
+    `code` is the completion code that the annotator currently sees. For researchers, answers
     require the right to read, and earnings and the code require the right to pay.
     """
     consent = participation.consent_text

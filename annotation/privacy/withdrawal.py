@@ -1,9 +1,9 @@
 """Withdrawal: erase the answers, free the seat, and leave a tombstone with the counts.
 
 Only this module deletes answers (docs/protocol.md#invariants): the database guards permit it only
-if the participation has a tombstone. Scores in decision reasons and job results are deleted too. A
-keyed hash records that this worker has seen the task, so that examples are never repeated. Earnings
-and decisions are also kept.
+if the participation has a tombstone. Scores in reasons for decisions and in job results are deleted
+too. A keyed hash records that this worker has seen the task, so that they never get an example
+twice. Earnings and decisions are also kept.
 """
 
 from collections.abc import Collection
@@ -34,7 +34,7 @@ from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job
 
-REASON = "withdrawn"  # replaces all reasons about a participation
+REASON = "withdrawn"  # replaces all reasons given about a participation
 
 
 def withdraw(token: str) -> Participation:
@@ -43,11 +43,11 @@ def withdraw(token: str) -> Participation:
         participation = Participation.objects.lock(token)
         if participation.status == Status.WITHDRAWN:
             return participation
-        # Earnings remain, but they could not be computed without the answers.
+        # Earnings are kept, but they could no longer be computed without the answers.
         worked = ledger.active_time(participation).total_seconds()
         now = database_now()
         _erase_answers(participation, now)
-        # Some reasons written about the participation contain scores.
+        # Some of the reasons written about the participation contain scores.
         participation.decisions.update(reason=REASON)
         action = expiry.freed(participation)
         entries = participation.study.events.filter(what__startswith=action)
@@ -56,11 +56,11 @@ def withdraw(token: str) -> Participation:
             status=Status.WITHDRAWN, seat_number=None, in_analysis=False, worked_seconds=worked,
             finished_at=participation.finished_at or now,
             activity_summary=None, qualified=None, comprehension_attempts_used=0,
-            browser="",  # links this participation to others from the same browser
+            browser="",  # it would link this participation to others in the same browser
             **{order: [] for order in ("upstream_order", *ORDERS)},
         )  # fmt: skip
-        # Jobs, finished or not, whose files or results include the answers: a release bundle has
-        # the whole study, and the `cells` of an analysis job list its participations.
+        # Find all jobs whose files or results include the answers: a release bundle contains the
+        # whole study, and the `cells` of an analysis job list its participations.
         job_ids = [
             job.pk
             for job in Job.objects.filter(parameters__study=participation.study_id).defer("result")
@@ -75,10 +75,10 @@ def withdraw(token: str) -> Participation:
 
 
 def withdraw_on_request(participation: Participation, reason: str, by: User) -> None:
-    """Withdraw a participant who asked the researchers for this. The reason is logged.
+    """Withdraw a participant who asked the researchers to do so. The reason is logged.
 
-    The answers are erased as if the participant had withdrawn on the page. Raises ValueError
-    if the participation was already withdrawn.
+    The answers are erased as if the participant had withdrawn on the page. Raises ValueError if
+    they have already withdrawn.
     """
     with transaction.atomic():
         if Participation.objects.lock(participation.token).status == Status.WITHDRAWN:
@@ -93,7 +93,7 @@ def withdraw_on_request(participation: Participation, reason: str, by: User) -> 
 def withdraw_in_bulk(
     study: Study, pseudonyms: Collection[str], reason: str, by: User, confirmed: str
 ) -> None:
-    """Withdraw all of these participants or none. Raises CannotDecide or NotConfirmed."""
+    """Withdraw either all of these participants or none. Raises CannotDecide or NotConfirmed."""
     people = study.participations.filter(pseudonym__in=pseudonyms)
     answers = Answer.objects.filter(turn__participation__in=people).count()
     cents = people.aggregate(total=Sum("ledger__cents", default=0))["total"]
@@ -106,7 +106,7 @@ def withdraw_in_bulk(
 
 
 def _erase_answers(participation: Participation, now: datetime) -> None:
-    """Delete turns and answers. The guards require that the tombstone is created first."""
+    """Delete turns and answers. The guards require the tombstone to exist first."""
     turns = participation.turns.all()
     Tombstone.objects.create(participation=participation, turns_erased=turns.count(), erased_at=now)
     AnswerSpan.objects.filter(answer__turn__participation=participation).delete()
