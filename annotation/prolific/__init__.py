@@ -1,5 +1,5 @@
 """Integration with Prolific: arrivals, API, studies and submissions.
 
-Read client.py and sync.py first. adapter.py receives participants. An annotator's request never
-waits for Prolific.
+Start with client.py and sync.py. Participants arrive through adapter.py. An annotator's request
+never waits for Prolific.
 """

@@ -1,6 +1,6 @@
-"""Prolific API tokens, from the account that drafted a study or from the server.
+"""API tokens for Prolific, which belong to the account that drafted a study or to the server.
 
-`client_of` returns a study's client. Only this module reads stored tokens.
+`client_of` returns the client for a study. Only this module reads stored tokens.
 """
 
 from typing import NamedTuple
@@ -45,17 +45,17 @@ def token_of(account: ProlificAccount | None) -> Token:
 
 @sensitive_variables("token")
 def set_token(owner: User, token: str, workspace: str, project: str) -> ProlificAccount:
-    """Store a token accepted by Prolific, with its workspace and project.
+    """Store a token once Prolific has accepted it, with its workspace and project.
 
-    Another Prolific account gets a new row, and earlier studies keep theirs. If this raises
-    ProlificError, nothing has been stored.
+    If it belongs to another Prolific account, a new row is created, and earlier studies keep
+    theirs. If this raises ProlificError, nothing has been stored.
     """
     client = Client(Access(token, workspace, project))
     external_id = client.me()[:40]
     workspace = client.workspace()
     project = client.project(workspace)
     with transaction.atomic():
-        # Lock the user, so that closing the account at the same time either waits or is noticed.
+        # Lock the user, so that a simultaneous closing of the account either waits or is noticed.
         if not User.objects.select_for_update(no_key=True).filter(pk=owner.pk, is_active=True):
             raise ProlificError("Your account was closed: the token was not stored.")
         account, _created = ProlificAccount.objects.update_or_create(

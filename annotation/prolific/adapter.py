@@ -1,7 +1,7 @@
-"""Arrivals from Prolific: the IDs in the URL, signed or not, and the exits.
+"""Arrivals from Prolific: the IDs in the URL, which may be signed, and the exits.
 
 SESSION_ID identifies a submission. Arriving again with the same submission resumes it. The same
-person with a different submission continues too, because a worker is the keyed hash of
+person may also continue with a different submission, because a worker is the keyed hash of
 PROLIFIC_PID. Unsigned IDs are accepted provisionally: `sync.verify` later asks Prolific whether the
 submission exists.
 """
@@ -35,7 +35,7 @@ class ProlificAdapter(PlatformAdapter):
     def __init__(self, prolific_study: ProlificStudy):
         self.prolific_study, self.study = prolific_study, prolific_study.study
         self.part = prolific_study.part
-        # Without a signature by the platform, visitors can invent IDs.
+        # Unless the platform signs IDs, visitors can make them up.
         self.anonymous = not prolific_study.signed
 
     @classmethod
@@ -50,11 +50,11 @@ class ProlificAdapter(PlatformAdapter):
 
     @classmethod
     def sources(cls, study: Study) -> list[Source]:
-        """Return Prolific, even before drafts exist, because lists may be made earlier."""
+        """Return Prolific even before there are drafts, because lists may be created earlier."""
         return [Source(cls.platform, cls.label)]
 
     def identity(self, request: HttpRequest) -> Identity | None:
-        # Normalise the IDs. Otherwise, another spelling would make the same person a new worker.
+        # Normalise the IDs, because another spelling would turn the same person into a new worker.
         ids = {name: request.GET.get(name, "").lower() for name in PARAMETERS}
         if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
             raise NotAdmitted(
@@ -70,12 +70,12 @@ class ProlificAdapter(PlatformAdapter):
         return Identity(ids["PROLIFIC_PID"], ids["SESSION_ID"], verified=self.prolific_study.signed)
 
     def _check_signature(self, request: HttpRequest, ids: dict[str, str]) -> None:
-        """Raise NotAdmitted unless Prolific has just signed exactly these IDs for this server."""
+        """Raise NotAdmitted unless Prolific recently signed exactly these IDs for this server."""
         token = request.GET.get("prolific_token", "")
         claims = verified(token, self.prolific_study.signing_keys, request)
         claim = claims["prolific"]
         for name, value in ids.items():
-            # Exactly one claim per name: an ambiguous value could create a new person.
+            # Require exactly one claim per name: an ambiguous value could create a new person.
             claimed = [claimed_id for key, claimed_id in claim.items() if key.upper() == name]
             if len(claimed) != 1 or str(claimed[0]).lower() != value:
                 raise NotAdmitted(
@@ -89,7 +89,7 @@ class ProlificAdapter(PlatformAdapter):
             )
 
     def is_preview(self, request: HttpRequest) -> bool:
-        # In a researcher's preview, Prolific does not replace its placeholders.
+        # In a researcher's preview, Prolific leaves its placeholders in the URL.
         return "{{%" in request.GET.get("PROLIFIC_PID", "")
 
     def scenarios(self) -> list[int] | None:
@@ -115,7 +115,7 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
             algorithms=["RS256"],
             issuer=ISSUER,
             leeway=LEEWAY,
-            # _is_for checks the audience, which is the whole URL of the study.
+            # _is_for checks the audience, which is the full URL of the study.
             options={"require": ["exp", "aud", "iss", "sub"], "verify_aud": False},
         )
     except jwt.ExpiredSignatureError:
@@ -144,7 +144,7 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
 
 
 def _is_for(audience: object, origin: str) -> bool:
-    """Return whether the audience (a URL or a list of URLs) contains this server."""
+    """Return whether the audience (a URL or a list of URLs) includes this server."""
     for value in audience if isinstance(audience, list) else [audience]:
         try:
             address = urlsplit(value) if isinstance(value, str) else None
@@ -156,7 +156,7 @@ def _is_for(audience: object, origin: str) -> bool:
 
 
 class UnknownKey(Exception):
-    """The token names a key that was missing when the keys were last fetched."""
+    """The token names a key that did not exist when the keys were last fetched."""
 
 
 def signing_key(token: str, published: dict[str, Any]) -> Any:

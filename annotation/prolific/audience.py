@@ -1,7 +1,7 @@
-"""Convert a design's audience to Prolific's filters.
+"""Conversion of a design's audience to Prolific's filters.
 
-study/audience.py validates the audience. Choice IDs can differ between workspaces, so they are
-looked up each time a study is created.
+The audience is validated by study/audience.py. IDs of choices can differ between workspaces, so
+they are looked up whenever a study is created.
 """
 
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ from annotation.models import Study
 from annotation.prolific.client import Client, Json
 from annotation.prolific.drafts import PlanError
 
-# Maps keys of the audience to the ID and the title of a filter. Either identifies it.
+# Maps each key of an audience to a filter's ID and title, either of which identifies it.
 CHOICES = {
     "countries": ("current-country-of-residence", "Current country of residence"),
     "languages": ("fluent-languages", "Fluent languages"),
@@ -54,7 +54,7 @@ def _filter(available: list[Json], names: tuple[str, str], key: str) -> Json:
 
 
 def _choice(match: Json, name: str, key: str) -> str:
-    """Return the ID of the filter's choice with this name. Raises PlanError."""
+    """Return the ID of the choice with this name in the filter. Raises PlanError."""
     choices = match.get("choices")
     titles = choices if isinstance(choices, dict) else {}
     for pk, title in titles.items():
@@ -89,6 +89,6 @@ def _near(name: str, titles: list[str]) -> str:
 
 
 def warning(study: Study) -> Json:
-    """Return the content warning's fields, or {} if there is no warning."""
+    """Return the fields for the content warning, or {} if the study has none."""
     text = study.audience.get("content_warning", "")
     return {"content_warnings": ["sensitive"], "content_warning_details": text} if text else {}

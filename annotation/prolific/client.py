@@ -1,8 +1,8 @@
 """Client for Prolific's API. No other module knows its URLs.
 
-docs/prolific.md#what-prolific-documents lists the documented facts. Rewards are in cents,
-but amounts in a bonus CSV are in currency units. Prolific spells statuses in several ways.
-This module uses only one spelling: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
+docs/prolific.md#what-prolific-documents lists the documented facts. Rewards are in cents, but
+amounts in a bonus CSV are in currency units. Prolific spells statuses in several ways, of which
+this module uses only one: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
 """
 
 import logging
@@ -33,17 +33,17 @@ logger = logging.getLogger(__name__)
 HURRIED = (3, 10)  # while a user waits for a page
 PATIENT = (10, 30)  # in server commands
 PAGE_SIZE = 100
-MAX_STATUS = 20  # the longest documented status has 18 characters
-# POST requests that change nothing.
+MAX_STATUS = 20  # the longest status in the documentation has 18 characters
+# POST requests that do not change anything.
 READ_ONLY = {"eligibility-count/", "study-cost-calculator/"}
-# Only one call at a time, so that a slow Prolific blocks one thread of this process, not all.
+# Allow only one call at a time, so that a slow Prolific blocks one thread and not all of them.
 _TURN = threading.Lock()
 
 Json = dict[str, Any]
 
 
 def status_of(text: object) -> str:
-    """Return a status in the uniform spelling, at most MAX_STATUS long. Raises ProlificError."""
+    """Return a status in a uniform spelling, at most MAX_STATUS long. Raises ProlificError."""
     if not isinstance(text, str) or not text.strip():
         raise undocumented("status", text)
     return text.strip().upper().replace(" ", "_").replace("-", "_")[:MAX_STATUS]
@@ -51,26 +51,26 @@ def status_of(text: object) -> str:
 
 @dataclass(frozen=True)
 class Access:
-    """An API token with its workspace and project, or "" to use the only one available."""
+    """An API token with its workspace and project, where "" means the only one available."""
 
     token: str = field(repr=False)
     workspace: str = ""
     project: str = ""
-    names: tuple[str, str] = ("Workspace", "Project")  # names of settings, for error messages
+    names: tuple[str, str] = ("Workspace", "Project")  # the settings as named in error messages
 
 
 class Client:
-    """Client for one API token. Failed reads are retried, but writes are not."""
+    """A client for one API token. Failed reads are retried, whereas writes are not."""
 
     def __init__(self, access: Access | None = None, patient: bool = False) -> None:
-        """Use `access` (by default, from the environment). accounts.py provides account tokens.
+        """Use `access`, by default the environment's. Account tokens come from accounts.py.
 
         Pages wait for the response, so only commands may be `patient`. Raises ProlificError.
         """
         self.access = access or environment()
         self.root = f"{settings.PROLIFIC_URL}/api/v1"
         self.timeout = PATIENT if patient else HURRIED
-        # Prolific may have acted for this client, or for an earlier client with the same work.
+        # Prolific may have acted for this client, or for an earlier one doing the same work.
         self.has_acted = False
         self.session = requests.Session()
         self.session.headers["Authorization"] = f"Token {self.access.token}"
@@ -88,7 +88,7 @@ class Client:
     def _call(
         self, method: str, path: str, json: Any = None, shape: type = dict, **parameters: Any
     ) -> Any:
-        """Return the response's JSON, which must be of type `shape`. Raises ProlificError."""
+        """Return the JSON of the response, which must be of type `shape`. Raises ProlificError."""
         reply = self._send(method, path, json, parameters)
         return _json(reply, shape, f"answer to {method} {path}")
 
@@ -134,12 +134,12 @@ class Client:
         return _text(self._call("GET", "users/me/"), "id")
 
     def workspace(self) -> str:
-        """Return the configured or the only workspace. Raises ProlificError."""
+        """Return the configured workspace, or else the only one. Raises ProlificError."""
         workspaces = self._listed("workspaces/")
         return _configured(self.access.names[0], self.access.workspace, workspaces)
 
     def project(self, workspace: str) -> str:
-        """Return the configured or the only project. Raises ProlificError."""
+        """Return the configured project, or else the only one. Raises ProlificError."""
         projects = self._listed(f"workspaces/{workspace}/projects/")
         return _configured(self.access.names[1], self.access.project, projects)
 
@@ -148,16 +148,16 @@ class Client:
         return {str(row["id"]): str(row.get("title", "")) for row in rows if row.get("id")}
 
     def currency(self, workspace: str) -> str:
-        """Return the payment currency, such as GBP. Raises ProlificError."""
+        """Return the currency of payments, for example GBP. Raises ProlificError."""
         body = self._call("GET", f"workspaces/{workspace}/balance/")
         return _text(body, "currency_code").upper()
 
     def minimum_hourly(self, workspace: str, currency: str) -> int | None:
-        """Return Prolific's minimum recommended hourly reward in cents, or None."""
+        """Return Prolific's recommended minimum reward per hour in cents, or None."""
         body = self._call(
             "GET", "reward-recommendations/", shape=list, workspace_id=workspace, currency=currency
         )
-        for row in body[:1]:  # the first row is the newest
+        for row in body[:1]:  # the newest row comes first
             amount = row.get("min_reward_per_hour") if isinstance(row, dict) else None
             if isinstance(amount, int) and not isinstance(amount, bool) and amount > 0:
                 return amount
@@ -172,12 +172,12 @@ class Client:
         return self._rows("filters/", workspace_id=workspace)
 
     def eligible(self, filters: list[Json], workspace: str) -> int:
-        """Return the number of people who match all filters, or 0 if there are fewer than 25."""
+        """Return how many people match all filters, or 0 if there are fewer than 25."""
         body = {"filters": filters, "workspace_id": workspace}
         return _number(self._call("POST", "eligibility-count/", body), "count")
 
     def cost(self, reward: int, places: int) -> int:
-        """Return the cost of these places at this reward, including fees and VAT, in cents."""
+        """Return the cost in cents of so many places at this reward, including fees and VAT."""
         body = {"reward": reward, "total_available_places": places}
         return _number(self._call("POST", "study-cost-calculator/", body), "total_cost")
 
@@ -198,7 +198,7 @@ class Client:
         return self._call("POST", f"studies/{study}/transition/", {"action": action})
 
     def set_places(self, study: str, places: int) -> None:
-        """Set the number of places. After publication, it can only increase."""
+        """Set the number of places, which can only increase after publication."""
         self._send("PATCH", f"studies/{study}/", {"total_available_places": places})
 
     # Submissions ---------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ class Client:
         return record
 
     def approve(self, submission: str) -> None:
-        """Approve a submission, which pays the reward. Approving it again has no effect."""
+        """Approve a submission, which pays its reward. Approving it again has no effect."""
         self._send("POST", f"submissions/{submission}/transition/", {"action": "APPROVE"})
 
     def approve_all(self, submissions: list[str]) -> None:
@@ -257,9 +257,9 @@ class Client:
         return _text(self._call("POST", "submissions/bonus-payments/", body), "id")
 
     def pay_bonuses(self, batch: str) -> None:
-        """Pay bonuses that were set up. NOT safe to repeat: a second call pays again.
+        """Pay bonuses that have been set up. NOT safe to repeat: a second call pays them again.
 
-        After a ProlificError without `refused`, it is unknown whether they were paid.
+        After a ProlificError without `refused`, it is unknown whether they have been paid.
         """
         self._call("POST", f"bulk-bonus-payments/{batch}/pay/", shape=object)
 
@@ -285,7 +285,7 @@ class Client:
         return ""
 
     def replace_secret(self, workspace: str) -> str:
-        """Replace the webhook secret shared by all programs in the workspace, and return it."""
+        """Replace the webhook secret, which all programs in the workspace share, and return it."""
         return _text(self._call("POST", "hooks/secrets/", {"workspace_id": workspace}), "value")
 
     def is_subscribed(self, workspace: str, event: str, target: str) -> bool:
@@ -305,7 +305,7 @@ class Client:
 
 
 def environment() -> Access:
-    """Return the access set in the server's environment. Raises ProlificError if unset."""
+    """Return the access configured in the environment. Raises ProlificError if there is none."""
     if not settings.PROLIFIC_TOKEN:
         raise ProlificError(NO_TOKEN)
     return Access(
@@ -317,7 +317,7 @@ def environment() -> Access:
 
 
 def _json(reply: requests.Response, shape: type, subject: str) -> Any:
-    """Return a response's JSON, which must be of type `shape`. Raises ProlificError."""
+    """Return the JSON of a response, which must be of type `shape`. Raises ProlificError."""
     try:
         body = reply.json()
     except (ValueError, RecursionError):
@@ -344,7 +344,7 @@ def _number(body: Json, name: str) -> int:
 
 
 def _next_page(page: Json) -> str:
-    """Return the next path, or "". Never returns another host's URL, which would get the token."""
+    """Return the next path, or "". It never leads to another host, which would get the token."""
     link: Any = page.get("_links")
     for name in ("next", "href"):
         link = link.get(name) if isinstance(link, dict) else None
@@ -356,7 +356,7 @@ def _next_page(page: Json) -> str:
 
 
 def _configured(setting: str, value: str, titles: dict[str, str]) -> str:
-    """Return the ID `value` if it is known, or the only known ID. Raises ProlificError."""
+    """Return `value` if it is a known ID, or else the only known ID. Raises ProlificError."""
     if value in titles:
         return value
     if not value and len(titles) == 1:

@@ -1,12 +1,12 @@
-"""Drafts of studies on Prolific, derived from the design within Prolific's limits.
+"""Drafts of studies on Prolific, derived from the design within the limits set by Prolific.
 
-By default, one Prolific study contains all scenarios. Each arrival is assigned to a scenario here,
-so the reward and times are the same for all, and the public name mentions neither tasks nor shots.
-If the design lets participants choose, each scenario has its own Prolific study. Each can be done
-in one session or in parts (docs/prolific.md#what-prolific-allows). In one session, the code "not
-qualified" pays a smaller fixed reward. In parts, the training step is one study whose code
-"completed" adds people to a participant group. The annotation step is then one or more studies
-that only this group may enter. Each part lasts less than a day.
+By default, one Prolific study contains all scenarios. Arrivals are assigned to a scenario here, so
+reward and times are the same for all, and the public name mentions neither tasks nor shots. If the
+design lets participants choose, each scenario has its own Prolific study. Each can be done in one
+session or in parts (docs/prolific.md#what-prolific-allows). In one session, the code "not
+qualified" pays a smaller fixed reward. In parts, the training step is one study, whose code
+"completed" adds people to a participant group. The annotation step is then one or more studies that
+only this group may enter. Each part lasts less than a day.
 """
 
 import math
@@ -43,17 +43,17 @@ from annotation.study.prolific_rewards import (
 )
 from tasks.models import Example
 
-LONGEST_SESSION = 24 * 60 - 1  # minutes, as "under a day"
+LONGEST_SESSION = 24 * 60 - 1  # in minutes: "under a day"
 MAX_PARTS = 10
 LEAST_SCREEN_OUT = {"GBP": 10, "USD": 14}
-# Neutral public name and description, so that participants cannot select themselves by task.
+# A neutral public name and description, so that participants can't choose by task.
 NEUTRAL_NAME = "Read short texts and answer questions about them"
 SHOTS = re.compile(r"\bshots?\b")
 NOT_CREATED, CREATING = "not created", "being created"
 
 
 class PlanError(ValueError):
-    """The studies can't be drafted. Shown to users, at the draft form's `field` if it is set."""
+    """The studies can't be drafted. Shown to users, at the `field` of the draft form if set."""
 
     def __init__(self, message: str, field: str | None = None):
         super().__init__(message)
@@ -61,11 +61,11 @@ class PlanError(ValueError):
 
 
 def shortest_maximum(minutes: int) -> int:
-    """Return the shortest maximum time that Prolific allows for this estimate, in minutes."""
+    """Return the shortest time limit that Prolific allows for this estimate, in minutes."""
     return math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes))
 
 
-# A longer estimate would need a maximum time of at least a day.
+# A longer estimate would require a time limit of at least a day.
 LONGEST_ESTIMATE = max(
     e for e in range(1, LONGEST_SESSION) if shortest_maximum(e) <= LONGEST_SESSION
 )
@@ -74,8 +74,8 @@ LONGEST_ESTIMATE = max(
 def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
     """Draft the studies: one for all scenarios or, if `annotation_parts` > 0, one per part.
 
-    If participants choose their scenario, this is done for each scenario. Earlier drafts are
-    replaced if none was created on Prolific. Nothing is created there. Raises PlanError.
+    If participants choose their scenario, each scenario gets its own drafts. Earlier drafts are
+    replaced unless any was created on Prolific. Nothing is created there. Raises PlanError.
     """
     if study.status != StudyStatus.OPEN:
         raise PlanError(f"The study is {study.status}. Open it first.")
@@ -85,7 +85,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
             f" {study.currency}. Design a new study in the currency of your workspace."
         )
     account = account_of(by)
-    # Without a token or a response, currencies are compared when the study is created.
+    # Without a token or a response, currencies are only compared when the study is created.
     with suppress(ProlificError):
         client = Client(access(account))
         check_currency(study, client.currency(client.workspace()))
@@ -106,7 +106,7 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
 
 
 def check_currency(study: Study, currency: str) -> None:
-    """Raise PlanError unless the account pays in the study's currency."""
+    """Raise PlanError unless the account pays in the currency of the study."""
     if study.currency != currency:
         raise PlanError(
             f"Your workspace on Prolific pays in {currency}, but this study pays in"
@@ -120,7 +120,7 @@ def check_currency(study: Study, currency: str) -> None:
 def planned(
     study: Study, annotation_parts: int, reward: str = ""
 ) -> list[tuple[ProlificStudy, list[Scenario]]]:
-    """Return unsaved drafts and scenarios. `reward` overrides the design. Raises PlanError."""
+    """Return unsaved drafts with scenarios. `reward` overrides the design. Raises PlanError."""
     if not 0 <= annotation_parts <= MAX_PARTS:
         raise PlanError(f"The annotation step can have 1 to {MAX_PARTS} parts.")
     if annotation_parts and study.is_cross_task and 0 in study.shots:
@@ -139,7 +139,7 @@ def planned(
 
 
 def public_name(study: Study) -> str:
-    """Return the study's title, or a neutral name if the title would reveal tasks or shots."""
+    """Return the study's title, or a neutral name if the title would give away tasks or shots."""
     title = study.title.casefold()
     names = {
         name.casefold()
@@ -155,10 +155,10 @@ def public_name(study: Study) -> str:
 def _drafts(
     study: Study, name: str, scenarios: list[Scenario], annotation_parts: int, reward: str
 ) -> Iterator[ProlificStudy]:
-    """Yield the drafts for a group of scenarios: a single one, or one per part."""
+    """Yield the drafts for a group of scenarios: a single draft, or one per part."""
     firsts = [before_annotation(scenario) for scenario in scenarios]
     if not any(firsts):
-        annotation_parts = 0  # without a judged step, there is nothing to separate
+        annotation_parts = 0  # without a judged step, nothing can be separated
     minutes = [
         _minutes_of_parts(scenario, first, annotation_parts)
         for scenario, first in zip(scenarios, firsts, strict=True)
@@ -205,7 +205,7 @@ def _share_of_first(scenario: Scenario) -> float:
 
 
 def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> list[int]:
-    """Return the minutes for each part of a scenario, or for all of it in a single session.
+    """Return the minutes for each part of a scenario, or of the whole if done in one session.
 
     A scenario that begins with the annotation step is split into equal parts.
     """
@@ -220,10 +220,10 @@ def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> 
 
 
 def costs(study: Study) -> list[Cost]:
-    """Return the costs of the stored Prolific studies and of each choice of reward.
+    """Return the costs of the stored Prolific studies, followed by those of each reward option.
 
-    Once a study has been created on Prolific, only the first is returned. If there are no
-    drafts, returns [].
+    Once a study has been created on Prolific, only the former are returned. Returns [] without
+    drafts.
     """
     stored = list(study.prolific_studies.prefetch_related("scenarios"))
     if not stored:
@@ -255,7 +255,7 @@ def _cost(
 
 
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
-    """Change a draft's values. Raises PlanError, also if it is already on Prolific."""
+    """Change the values of a draft. Raises PlanError, including if it is already on Prolific."""
     previous = {name: getattr(draft, name) for name in fields}
     for name, value in fields.items():
         setattr(draft, name, value)
@@ -274,7 +274,7 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
         )
     check_pay(draft, LEAST_HOURLY.get(draft.study.currency, 0))
     with transaction.atomic():
-        # Another request may be publishing it, or may have done so after the draft was read.
+        # Another request may be publishing it, or have published it since the draft was read.
         if not ProlificStudy.objects.filter(pk=draft.pk, status=NOT_CREATED).update(**fields):
             raise PlanError("The study already exists on Prolific. Change it there.")
         AuditEntry.objects.record(
@@ -284,7 +284,7 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
 
 
 def check_pay(draft: ProlificStudy, hourly: int) -> None:
-    """Raise PlanError if a draft pays less than `hourly` (cents), or wrongly for screen-outs."""
+    """Raise PlanError if a draft pays less than `hourly` (cents), or too little for screen-outs."""
     currency = draft.study.currency
     minimum = least_reward(hourly, draft.minutes)
     if draft.reward_cents < minimum:

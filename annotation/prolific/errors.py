@@ -1,7 +1,7 @@
-"""Prolific's errors in plain language. The server's log contains the details.
+"""Prolific's errors in plain language. Details are in the server's log.
 
-Refusals, timeouts and undocumented responses all raise ProlificError. Only a refusal guarantees
-that nothing was done.
+Refusals, timeouts and undocumented responses all raise ProlificError. Only after a refusal is it
+certain that nothing was done.
 """
 
 import logging
@@ -11,7 +11,7 @@ from urllib3.exceptions import NewConnectionError
 
 logger = logging.getLogger(__name__)
 
-# Prolific's documented refusals. After any other error, the action may have been carried out.
+# The refusals documented by Prolific. After any other error, the action may have taken place.
 REFUSALS = {400, 402, 403, 404, 422}
 NOT_REACHED = (
     "Prolific could not be reached. Nothing was published or paid. Try again in a few minutes."
@@ -32,9 +32,9 @@ UNKNOWN_TOKEN = (
 class ProlificError(Exception):
     """Prolific refused the request, did not respond, or sent an undocumented response.
 
-    `status` is the HTTP status, or 0 if there was no response. `refused` means that Prolific
-    gave a reason and did nothing. `unreachable` means that there was no response, so other
-    requests would fail as well.
+    `status` is the HTTP status, or 0 if there was no response. `refused` means that Prolific gave a
+    reason and did nothing. `unreachable` means that there was no response, so that further requests
+    would fail as well.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ProlificError(Exception):
 
 
 def undocumented(subject: str, received: object, status: int = 0) -> ProlificError:
-    """Log `received`, and return the error for a response with an undocumented `subject`."""
+    """Log `received`, and return the error for a response whose `subject` is undocumented."""
     logger.warning("Prolific's %s is undocumented (status %s): %.200r", subject, status, received)
     return ProlificError(
         f"Prolific's {subject} differs from its documentation. Try again in a few minutes.", status

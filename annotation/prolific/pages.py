@@ -72,7 +72,7 @@ class PanelForm(OnPage, forms.ModelForm):
         }
 
     def _post_clean(self) -> None:
-        super()._post_clean()  # type: ignore[misc]  # no public hook is called as late
+        super()._post_clean()  # type: ignore[misc]  # no public hook is called this late
         try:
             panel.check(self.instance)
         except forms.ValidationError as error:
@@ -82,7 +82,7 @@ class PanelForm(OnPage, forms.ModelForm):
 
 
 class NameTaken(ValueError):
-    """Raised if another platform in the study already uses this name."""
+    """Raised if another platform of the study already uses this name."""
 
 
 class NewPanel(StudyPost):
@@ -328,7 +328,7 @@ def receive(request: HttpRequest) -> HttpResponse:
 
 
 def _signature(request: HttpRequest) -> str:
-    """Return the signature if Prolific signed the request recently, or else ""."""
+    """Return the signature if Prolific signed the request recently, otherwise ""."""
     timestamp = request.headers.get("X-Prolific-Request-Timestamp", "")
     given = request.headers.get("X-Prolific-Request-Signature", "")
     secret = settings.PROLIFIC_WEBHOOK_SECRET

@@ -1,4 +1,4 @@
-"""Match places on Prolific to free seats here, and pause and restart studies."""
+"""Match the places on Prolific to the free seats here, and pause and restart studies."""
 
 from annotation.models import AuditEntry, ProlificStudy, Study, StudyStatus, Topic
 from annotation.pay import budget
@@ -18,8 +18,8 @@ def fit_places(
 ) -> None:
     """Set the number of places on Prolific to match the free seats here, within the budget.
 
-    All studies on Prolific share the budget. A person with a place on Prolific who is not yet
-    seated already needs a free seat and part of the budget.
+    All studies on Prolific share the budget. A person with a place on Prolific who has not been
+    seated yet already counts towards seats and budget.
     """
     study = Study.objects.get(pk=study.pk)
     room = budget.room(study)
@@ -37,7 +37,7 @@ def fit_places(
 
 
 def _share_out(needs: list[int], room: int | None) -> list[int]:
-    """Distribute `room` places one by one, each to the study that needs the most."""
+    """Distribute `room` places one at a time, each to the study that needs the most."""
     if room is None:
         return needs
     shares = [0] * len(needs)
@@ -50,9 +50,9 @@ def _share_out(needs: list[int], room: int | None) -> list[int]:
 def _fit(
     study: Study, counts: PlaceCounts, seats: int, if_none: str, client: Client, report: SyncReport
 ) -> None:
-    """Add places on Prolific, pause or restart, so that `seats` new people can arrive.
+    """Add places on Prolific, or pause or restart the study, so that `seats` new people can arrive.
 
-    Places whose return was requested are not replaced: they will be returned or approved.
+    Places whose return was requested are not replaced, as they will be returned or approved.
     """
     prolific_study, reason = counts.study, "" if seats else if_none
     needed = counts.staying + seats
@@ -62,14 +62,14 @@ def _fit(
             client.set_places(prolific_study.id_there, prolific_study.places + extra)
             report.places_added += extra
             prolific_study.store(places=prolific_study.places + extra)
-            # Adding a place also restarts a study that had ended.
+            # Adding a place also restarts a study that has ended.
             status = str(client.study(prolific_study.id_there)["status"])[:20]
             prolific_study.store(status=status)
         elif counts.open_places <= 0:
             reason = NO_ROOM
     status, has_open = status_of(prolific_study.status), counts.open_places > 0
     if status == "ACTIVE" and reason and has_open:
-        # People who arrived without a free seat would have to return it unpaid.
+        # Anyone who arrives without a free seat would have to return their place unpaid.
         client.transition(prolific_study.id_there, "PAUSE")
         prolific_study.store(status="PAUSED", pause_reason=reason, paused_here=True)
         report.paused += 1
@@ -87,7 +87,7 @@ def start(prolific_study: ProlificStudy, client: Client) -> None:
 
 
 def start_manually(prolific_study: ProlificStudy) -> None:
-    """Restart a paused study. Raises PlanError if it isn't paused, or ProlificError."""
+    """Restart a paused study. Raises PlanError if it isn't paused, and ProlificError."""
     if not prolific_study.external_id or prolific_study.status != "PAUSED":
         raise PlanError(f"{prolific_study.name} is not paused on Prolific.")
     start(prolific_study, client_of(prolific_study))
@@ -107,7 +107,7 @@ def note_pause(prolific_study: ProlificStudy, rows: list[Row], previous: str, re
             " completion code there, then start it"
         )
     elif previous == "AWAITING_REVIEW":
-        # Prolific pauses a study if a place becomes free after all had been filled.
+        # Prolific pauses a study if a place becomes free after all of them had been filled.
         reason, paused_here = "Prolific paused it: a place was freed", True
     else:
         reason = "It was paused on Prolific, not by Handful"
@@ -115,7 +115,7 @@ def note_pause(prolific_study: ProlificStudy, rows: list[Row], previous: str, re
 
 
 def _slots(record: dict) -> int | None:
-    """Return the number of paid screen-outs the study allows. None if unset or unclear."""
+    """Return how many paid screen-outs the study allows, or None if unset or unclear."""
     codes = record.get("completion_codes")
     for code in codes if isinstance(codes, list) else []:
         actions = code.get("actions") if isinstance(code, dict) else None

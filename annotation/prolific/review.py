@@ -1,9 +1,10 @@
-"""Requests from researchers about a submission: asking for its return, or rejecting it.
+"""Requests by researchers about a submission: to have it returned, or to reject it.
 
-This enforces Prolific's rules (docs/prolific.md#what-prolific-allows). Neither low accuracy nor a
-screen-out justifies a rejection. Valid reasons are failed attention checks (one in studies of less
-than five minutes, otherwise two), work that is far faster than others', no work at all, and clearly
-low effort. Rejected work isn't paid. Whether it is included in the analysis is a separate decision.
+This module enforces Prolific's rules (docs/prolific.md#what-prolific-allows). Neither low accuracy
+nor a screen-out justifies a rejection. Valid reasons are failed attention checks (one in studies of
+less than five minutes, otherwise two), work that is far faster than that of others, no work at all,
+and clearly low effort. Rejected work isn't paid. Whether the analysis includes it is a separate
+decision.
 """
 
 import statistics
@@ -25,25 +26,25 @@ CATEGORIES = {
 }
 SHORT_STUDY = 5  # minutes; in longer studies, one failed check is not enough
 SDS_TOO_FAST = 3
-OTHERS_NEEDED = 5  # minimum number for a mean and standard deviation of times
-# Statuses of submissions that Prolific has finished processing.
+OTHERS_NEEDED = 5  # others required for a mean and standard deviation of times
+# Statuses of submissions that Prolific no longer processes.
 OVER = {
     "APPROVED", "PARTIALLY_APPROVED", "REJECTED", "RETURNED", "TIMED_OUT", "SCREENED_OUT",
 }  # fmt: skip
 
 
 class ReviewError(ValueError):
-    """Raised if the request wasn't sent. The message is shown to users."""
+    """Raised if the request wasn't sent. Users see the message."""
 
 
 def reviewable(submission: Submission | None) -> Submission | None:
-    """Return the submission if it can still be rejected or returned, or else None."""
+    """Return the submission if it can still be rejected or returned, otherwise None."""
     open_yet = submission and submission.person and submission.status not in OVER
     return submission if open_yet else None
 
 
 def ask_to_return(participation: Participation, reason: str) -> None:
-    """Ask a participant to return the submission. Raises ReviewError or ProlificError."""
+    """Ask a participant to return their submission. Raises ReviewError or ProlificError."""
     submission = _open_submission(participation)
     if not reason.strip():
         raise ReviewError("Enter a reason. Prolific shows it to the participant.")
@@ -57,7 +58,7 @@ def ask_to_return(participation: Participation, reason: str) -> None:
 
 
 def reject(participation: Participation, message: str, category: str, by: User) -> None:
-    """Reject a submission, here and on Prolific. Raises ReviewError or ProlificError."""
+    """Reject a submission, both here and on Prolific. Raises ReviewError or ProlificError."""
     submission = _open_submission(participation)
     message = message.strip()
     if category not in CATEGORIES:
@@ -86,7 +87,7 @@ def reject(participation: Participation, message: str, category: str, by: User) 
 
 
 def _no_ground(participation: Participation, submission: Submission, category: str) -> str:
-    """Return why Prolific's rules don't allow this reason here, or "" if they do."""
+    """Return why Prolific's rules don't allow this reason, or "" if they do."""
     if category == "FAILED_CHECK":
         passed, answered = attention_checks.results(participation)
         assert submission.prolific_study is not None  # ensured by `reviewable`
@@ -105,7 +106,7 @@ def _no_ground(participation: Participation, submission: Submission, category: s
 
 
 def _not_too_fast(participation: Participation) -> str:
-    """Return why the work isn't exceptionally fast compared with others', or "" if it is."""
+    """Return why the work isn't exceptionally fast compared with that of others, or ""."""
     completed = participation.study.participations.filter(
         scenario=participation.scenario_id,
         kind=participation.kind,

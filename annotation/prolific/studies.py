@@ -1,6 +1,6 @@
 """Create and publish studies on Prolific from their drafts (drafts.py), each only once.
 
-Creating a study costs money, so only one of two simultaneous requests goes ahead.
+Creating a study costs money, so only one of two simultaneous requests may proceed.
 """
 
 import secrets
@@ -67,8 +67,8 @@ def create(
 ) -> None:
     """Create the study on Prolific and publish it. `root` is this server's base URL.
 
-    Another call continues where an earlier one stopped. Raises ProlificError, and PlanError if
-    Prolific doesn't allow the pay or currency, or while another request is creating the study.
+    Calling this again continues where it stopped. Raises ProlificError, and PlanError if Prolific
+    doesn't allow the pay or currency, or while another request is creating the study.
     """
     client = client or client_of(draft)
     if draft.external_id:
@@ -76,7 +76,7 @@ def create(
     else:
         creation = _claim(draft)
         try:
-            # The draft may have changed since it was read. From now on it cannot.
+            # The draft may have changed since it was read. From now on, it cannot change.
             draft.refresh_from_db(fields=VALUES)
             _check(draft, agreed)
             created = _create(draft, root, client)
@@ -109,13 +109,13 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
     check_pay(draft, _least_hourly(client, workspace, currency))
     if draft.signed:
         draft.signing_keys = client.signing_keys()
-    # Only participants who qualified in the first part may enter later parts.
+    # Later parts may only be entered by participants who qualified in the first part.
     filters = audience.filters(draft.study, client, workspace) if draft.part <= 1 else []
     _groups(draft, client, workspace)
     try:
         return client.create_study(payload(draft, root, project, filters))
     except ProlificError as error:
-        # Only certain workspaces have these two features. The error messages are undocumented.
+        # Only certain workspaces have these features, and the error messages are undocumented.
         advice = ""
         if error.refused and draft.screen_out_cents and draft.part == 0:
             advice += (
@@ -130,19 +130,19 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
 
 
 def _least_hourly(client: Client, workspace: str, currency: str) -> int:
-    """Return the minimum hourly rate in cents: Prolific's current or documented one, if larger."""
+    """Return the minimum rate per hour in cents: the current or documented one, if larger."""
     with suppress(ProlificError):
         return max(client.minimum_hourly(workspace, currency) or 0, LEAST_HOURLY[currency])
     return LEAST_HOURLY[currency]
 
 
 def _claim(draft: ProlificStudy) -> str:
-    """Claim a study's creation, so that only one of two simultaneous requests goes ahead.
+    """Claim the creation of a study, so that only one of two simultaneous requests proceeds.
 
     Returns a name for this creation, which is valid for LONGEST_CREATION. Raises PlanError.
     """
     now, creation = database_now(), secrets.token_hex(16)
-    # Of two requests, the second one's conditional update matches no row.
+    # Of two requests, the conditional update of the second one matches no row.
     free = ProlificStudy.objects.filter(free_to_create(now), pk=draft.pk, external_id=None)
     claimed = free.update(status=CREATING, creation=creation, creation_until=now + LONGEST_CREATION)
     if not claimed:
@@ -151,12 +151,12 @@ def _claim(draft: ProlificStudy) -> str:
 
 
 def free_to_create(now: datetime) -> Q:
-    """Return a filter for drafts that aren't being created, or whose creation has timed out."""
+    """Return a filter for drafts that aren't being created, or whose creation timed out."""
     return Q(creation_until=None) | Q(creation_until__lte=now)
 
 
 def _release(draft: ProlificStudy, creation: str, **fields: Any) -> bool:
-    """End this creation and store its result. Return False if another has started."""
+    """End this creation and store its result. Return False if another one has started."""
     ours = ProlificStudy.objects.filter(pk=draft.pk, creation=creation)
     return bool(ours.update(creation="", creation_until=None, **fields))
 
@@ -180,7 +180,7 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
 class Forecast:
     """Prolific's figures for a draft: eligible people, and the cost of its places in cents.
 
-    `eligible` ignores the blocklist; 0 means fewer than 25.
+    `eligible` ignores the blocklist, and is 0 if fewer than 25 people are eligible.
     """
 
     draft: ProlificStudy
@@ -193,7 +193,7 @@ class Forecast:
 
 
 def ask(study: Study, client: Client | None = None) -> list[Forecast]:
-    """Ask Prolific about drafts not created there yet. Raises ProlificError and PlanError."""
+    """Ask Prolific about drafts that don't exist there yet. Raises ProlificError and PlanError."""
     client = client or client_of(study.prolific_studies.first())
     workspace = client.workspace()
     eligible = client.eligible(audience.filters(study, client, workspace), workspace)
@@ -206,7 +206,7 @@ def ask(study: Study, client: Client | None = None) -> list[Forecast]:
 def payload(
     draft: ProlificStudy, root: str, project: str, audience_filters: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Return the JSON that creates the study in a project, for the people who pass the filters."""
+    """Return the JSON for creating the study in a project, for people who pass the filters."""
     address = root.rstrip("/") + reverse("landing", args=[draft.code])
     ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
     name, group = "participant_group_blocklist", draft.blocklist_id
@@ -242,8 +242,8 @@ def payload(
 def description(draft: ProlificStudy) -> str:
     """Return the description that people read on Prolific before they start.
 
-    If one study contains all scenarios, it mentions neither tasks nor shots, so that
-    self-selection is the same in all scenarios.
+    If one study contains all scenarios, it mentions neither tasks nor shots, so that self-selection
+    is the same in all of them.
     """
     scenarios = list(draft.scenarios.select_related("task"))
     if draft.study.participants_choose_scenario:
@@ -303,7 +303,7 @@ def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
 
 
 def sum_in_words(draft: ProlificStudy) -> str:
-    """Return the rewards for all of a draft's places as text, without Prolific's fees."""
+    """Format the rewards for all places of a draft, without Prolific's fees."""
     return f"{ledger.in_currency(draft.places * draft.reward_cents)} {draft.study.currency}"
 
 
@@ -320,7 +320,7 @@ def check_agreed(draft: ProlificStudy, agreed: str) -> None:
 
 
 def rewards(draft: ProlificStudy) -> int:
-    """Return what Prolific pays for a whole participation, over all parts, in cents."""
+    """Return what Prolific pays for an entire participation, over all its parts, in cents."""
     family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all()).distinct()
     return sum(part.reward_cents for part in family)
 

@@ -1,4 +1,4 @@
-"""Submissions on Prolific, and how they change seats, pay decisions and confirmations."""
+"""Submissions on Prolific, and how they affect seats, pay decisions and confirmations."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ from annotation.prolific.client import Client, status_of
 from annotation.prolific.errors import ProlificError, undocumented
 from annotation.recruitment import arrivals, expiry, identities
 
-# Submissions that occupy a place of the study on Prolific.
+# Submissions that take up a place in the study on Prolific.
 TAKE_A_PLACE = {
     "RESERVED", "ACTIVE", "AWAITING_REVIEW", "APPROVED", "PARTIALLY_APPROVED", "PROCESSING",
 }  # fmt: skip
@@ -59,7 +59,7 @@ class SyncReport:
 
     @contextmanager
     def noting(self, item: object) -> Iterator[None]:
-        """Collect errors about this item. Raises ProlificError only if Prolific is unreachable."""
+        """Collect errors about this item, raising ProlificError only if Prolific is unreachable."""
         try:
             yield
         except ProlificError as error:
@@ -109,7 +109,7 @@ def _moment(text: Any) -> datetime | None:
 @dataclass(frozen=True)
 class PlaceCounts:
     study: ProlificStudy
-    # Submissions in a place, those without a requested return, and those not yet arrived here.
+    # Submissions that take up a place, those not asked to be returned, and those yet to arrive.
     occupied: int
     staying: int
     coming: int
@@ -124,7 +124,7 @@ class PlaceCounts:
         return status_of(self.study.status) in RECRUITING and self.study.part <= 1 and is_ours
 
 
-# Prolific's API may show an arrival this much later.
+# An arrival may appear in Prolific's API with this much delay.
 MAY_BE_LATE = timedelta(hours=1)
 REJECTED = "rejected on Prolific"
 NOT_CONFIRMED = "Prolific does not confirm that this submission belongs to this person"
@@ -139,12 +139,12 @@ def sync_submission(session: str, client: Client | None = None) -> bool:
         return False
     client = client or client_of(submission.prolific_study, patient=True)
     record = client.submission(session)
-    # The ID that was requested, even if the response has another one.
+    # Use the ID that was requested, even if the response contains a different one.
     return take_over(Row.read({**record, "id": session}), SyncReport())
 
 
 def take_over(row: Row, report: SyncReport) -> bool:
-    """Store a submission's status and apply its effects, in one transaction and only once."""
+    """Store the status of a submission, and apply its effects once, in a single transaction."""
     with transaction.atomic():
         submission = Submission.objects.filter(key=row.key).first()
         if submission is None or not _is_news(submission, row):
@@ -176,9 +176,9 @@ def _follow(
 ) -> None:
     """Apply the effects of a new status. The caller must hold the locks."""
     if participation is None or participation.submissions.order_by("-pk").first() != submission:
-        return  # a later submission represents the work
+        return  # a later submission covers the work
     if previous == "REJECTED":
-        # Undo the effects, unless a user has since decided otherwise.
+        # Undo the effects, unless a user has decided otherwise in the meantime.
         reason = "the rejection on Prolific was reversed"
         if participation.status == Status.REJECTED:
             ended = submission.status_before_rejection
@@ -203,7 +203,7 @@ def _follow(
 
 def _was_ours(participation: Participation) -> bool:
     last = participation.decisions.filter(about=Decision.About.PAY).order_by("pk").last()
-    # A withdrawal in between replaces all reasons.
+    # A withdrawal in the meantime replaces all reasons.
     ours = (REJECTED, NOT_CONFIRMED, withdrawal.REASON)
     return last is not None and last.by_id is None and last.reason in ours
 
@@ -211,8 +211,8 @@ def _was_ours(participation: Participation) -> bool:
 def verify(study: Study, client: Client, report: SyncReport) -> None:
     """Ask Prolific whether each submission with unsigned IDs belongs to this person and study.
 
-    Unconfirmed people are listed on the study's pages, and aren't paid unless a payer decides to
-    pay them. They are checked again in later runs, because Prolific's data may lag.
+    Unconfirmed people are listed on the study's pages, and are paid only if a payer decides so.
+    They are checked again in later runs, because Prolific's data may lag behind.
     """
     unverified = study.submissions.filter(prolific_study__external_id__isnull=False)
     unverified = unverified.exclude(verified=True).exclude(reference="")
@@ -251,7 +251,7 @@ def _is_vouched_for(participation: Participation | None) -> bool:
 
 
 def _pay_again(participation: Participation, reason: str) -> None:
-    """Pay people who went unpaid solely because of a Prolific status that has since changed."""
+    """Pay people who were not paid only because of a Prolific status that has since changed."""
     latest = participation.submissions.order_by("-pk").first()
     holds = participation.submissions.filter(verified=False).exists() or (
         latest is not None and latest.status == "REJECTED"
@@ -261,7 +261,7 @@ def _pay_again(participation: Participation, reason: str) -> None:
 
 
 def _is_confirmed(submission: Submission, client: Client) -> bool | None:
-    """Return whether Prolific confirms the submission's person and study; None if too early."""
+    """Return whether Prolific confirms the submission's person and study. None if too early."""
     try:
         record = client.submission(identities.decrypt(submission.reference))
     except ProlificError as error:

@@ -1,10 +1,10 @@
-"""Sync with Prolific: statuses, freed seats, places, blocklists and confirmations.
+"""Syncing with Prolific: statuses, freed seats, places, blocklists and confirmations.
 
-Runs in `manage.py tick`, when a button is pressed, and for single submissions after a
-webhook event. The API is authoritative: an event only names what to look up, so events may
-be late, repeated or out of order. The request that delivers an event only stores it. It is
-processed here, so that threads serving annotators never wait for Prolific. A malformed row
-does not block other rows: `SyncReport.problems` reports it.
+This runs in `manage.py tick`, when a button is pressed, and for single submissions after a webhook
+event. The API is authoritative: an event only says what to look up, so events may be late, repeated
+or out of order. The request that delivers an event merely stores it. It is processed here, so that
+threads serving annotators never wait for Prolific. A malformed row does not block any others; it is
+reported in `SyncReport.problems`.
 """
 
 import base64
@@ -45,15 +45,15 @@ from annotation.prolific.submissions import (
 from annotation.protocol import qualification
 from annotation.recruitment import eligibility, expiry, identities
 
-# Prolific approves submissions automatically, in full, if they were not reviewed for this long.
+# How long a submission can go unreviewed before Prolific approves it automatically, in full.
 AUTO_APPROVAL = timedelta(days=21)
 
 
 def sync(study: Study, client: Client | None = None, patient: bool = False) -> SyncReport:
-    """Sync a study with Prolific. All its Prolific studies belong to one account.
+    """Sync a study with Prolific, where all of its studies belong to the same account.
 
-    Problems are collected in `problems`. Raises ProlificError if Prolific is unreachable; anything
-    already synced remains.
+    Problems are collected in `problems`. Raises ProlificError if Prolific is unreachable, in which
+    case anything synced until then remains.
     """
     client, report = client or client_of(study.prolific_studies.first(), patient), SyncReport()
     expiry.expire_idle(study)
@@ -77,7 +77,7 @@ def _sync_one(prolific_study: ProlificStudy, client: Client, report: SyncReport)
         with report.noting(f"{prolific_study}, a submission"):
             rows.append(Row.read(data))
             take_over(rows[-1], report)
-    # Payments that Prolific may make without any work done here.
+    # Submissions that Prolific may pay although no work was done here.
     open_yet = [row for row in rows if row.return_is_open]
     ends = [row.completed_at or row.return_requested_at for row in open_yet]
     since = [end for end in ends if end is not None]
@@ -147,8 +147,8 @@ def handle_waiting_events() -> str:
 
 
 def sync_all() -> str:
-    """Sync all studies on Prolific, each separately. Raises NotSynced at the end."""
-    # Skip studies without a token. Their pages say that it was removed.
+    """Sync all studies on Prolific one by one. Raises NotSynced at the end."""
+    # Skip studies without a token. Their pages say that it has been removed.
     active = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
     studies = Study.objects.filter(prolific_studies__in=active).distinct()
     return _summary([(study.name, partial(sync, study, patient=True)) for study in studies])
@@ -166,7 +166,7 @@ def _summary(works: list[tuple[str, Callable[[], Any]]]) -> str:
     return f"{len(works)} synced"
 
 
-# Prolific retries for a day. An older request is a replay.
+# Prolific retries for a day. Any older request is a replay.
 OLDEST = 25 * 3600  # seconds
 
 
@@ -177,9 +177,9 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def handle_events() -> SyncReport:
-    """Process stored events, and delete events that are too old to be replayed.
+    """Process stored events, and delete those that are too old to be replayed.
 
-    Raises ProlificError if Prolific is unreachable. The remaining events wait for the next run.
+    Raises ProlificError if Prolific is unreachable, in which case the rest wait for the next run.
     """
     report = SyncReport()
     waiting = WebhookEvent.objects.filter(handled_at=None).order_by("pk")
@@ -188,7 +188,7 @@ def handle_events() -> SyncReport:
         with report.noting("an event"):
             report.submissions += 1
             report.changed += sync_submission(resource)
-            # Events that have arrived since then may report newer changes.
+            # Events that arrived in the meantime may report newer changes.
             WebhookEvent.objects.filter(pk__in=events).update(handled_at=timezone.now())
     old = timezone.now() - timedelta(seconds=2 * OLDEST)
     WebhookEvent.objects.filter(received_at__lt=old).delete()
