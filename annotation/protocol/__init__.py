@@ -1,5 +1,5 @@
-"""The steps of the protocol, each in its own module: training, screening, annotation, checks.
+"""The steps of the protocol, one per module: training, screening, annotation, checks and more.
 
-Read answering.py first, which stores an answer and decides what comes next. The steps use
-recruitment, pay and the study, but not pages.
+Start with answering.py, which stores an answer and decides what comes next. The steps build on
+recruitment, pay and the study, but not on pages.
 """

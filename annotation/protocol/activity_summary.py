@@ -1,7 +1,7 @@
-"""Summarise a participation's behaviour: times, runs, and the browser's reports on its answers.
+"""Summary of behaviour in a participation: times, runs, and the browser's reports on its answers.
 
-This module does not judge; monitoring/flags.py defines when a quality flag is raised. All values
-can be recomputed from the exported CSV files.
+This module makes no judgements; monitoring/flags.py defines when a quality flag is raised. All
+values can be recomputed from the exported CSV files.
 """
 
 import math
@@ -18,8 +18,8 @@ from tasks.columns import grouped
 from tasks.models import Example
 
 READ_AT_MOST = 12  # words per second, which no reader exceeds
-REPORTS = ("copies", "left_after_copy", "automated", "no_input", "narrow", "jumps")  # of Activity
-BATCH = 20  # participations whose answers are in memory at once
+REPORTS = ("copies", "left_after_copy", "automated", "no_input", "narrow", "jumps")  # in Activity
+BATCH = 20  # participations whose answers are in memory at the same time
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Answered:
 
 
 class Summary(NamedTuple):
-    """A summary of all answers in a participation, stored when it is completed."""
+    """A summary of all answers of a participation, stored when it is completed."""
 
     n: int
     seconds: float
@@ -57,19 +57,19 @@ class Summary(NamedTuple):
     pastes: int
     checks: int
     checks_passed: int
-    # Reports of the browser (REPORTS).
+    # Reports by the browser (REPORTS).
     copies: int = 0
     left_after_copy: int = 0
     automated: int = 0
     no_input: int = 0
     narrow: int = 0
     jumps: int = 0
-    # By step: mean, SD (ddof 1; None for one answer) and number of S1.
+    # Maps steps to the mean, SD (ddof 1; None for one answer) and number of S1 scores.
     s1: dict[str, list[Any]] | None = None
 
 
 def summary(s1: Collection[float]) -> list[Any]:
-    """Return the mean, SD and number of these scores. The order does not change the result."""
+    """Return the mean, SD and number of these scores, which do not depend on their order."""
     n, mean = len(s1), math.fsum(s1) / len(s1)
     squares = math.fsum((score - mean) ** 2 for score in s1)
     return [mean, math.sqrt(squares / (n - 1)) if n > 1 else None, n]
@@ -78,8 +78,8 @@ def summary(s1: Collection[float]) -> list[Any]:
 def summarise(answers: Sequence[Answered]) -> Summary:
     """Summarise a participation's answers, given in display order.
 
-    An answer is too fast if it takes less than max(1 s, 0.3 x the annotator's median) or its
-    reading time.
+    An answer counts as too fast if it took less than max(1 s, 0.3 x the annotator's median) or less
+    than its reading time.
     """
     times = [answer.seconds for answer in answers]
     median = statistics.median(times) if times else None
@@ -117,7 +117,7 @@ def for_participation(participation: Participation) -> Summary:
 
 
 def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[Answered]]]:
-    """Yield (participation, answers in order), in batches, without upstream answers."""
+    """Yield (participation, answers in order), in batches, omitting upstream answers."""
     counts = {}
     examples = Turn.objects.filter(participation__in=people).values("example")
     texts = Example.objects.filter(pk__in=examples)

@@ -1,7 +1,7 @@
 """The annotation step: the test examples in order, without reveals or scores.
 
 If a platform limits the length of sessions, the step is split into parts (recruitment/seats.py). It
-stops at the end of a part, and continues when the worker returns for the next part.
+stops at the end of a part, and continues when the worker comes back for the next part.
 """
 
 from datetime import datetime
@@ -16,7 +16,7 @@ from tasks.clock import database_now
 def following(answered: Turn, rated: Confidence | None = None) -> Turn | None:
     """Return the unsaved next turn, or None after the last example or at the end of a part.
 
-    It is shown with the response to the answer or, if the annotator was asked, to `rated`.
+    It is shown in the response to the answer or, if confidence was asked for, to `rated`.
     """
     participation, given, position = answered.participation, answered.answer, answered.position + 1
     step = Step.ANNOTATION if answered.step == Step.CHECK else answered.step
@@ -55,7 +55,7 @@ def end(participation: Participation, answered: Turn) -> None:
 def begin(
     participation: Participation, previous: Turn, channel: str, until: datetime | None = None
 ) -> Turn | None:
-    """Show the first test example. Return None if the part ends. The caller must hold the lock."""
+    """Show the first test example, or return None if the part ends. The caller holds the lock."""
     if participation.part and seats.ends_before(participation, 0):
         seats.end_part(participation)
         return None

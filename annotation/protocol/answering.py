@@ -1,16 +1,16 @@
-"""Process submitted answers, as described in docs/protocol.md#replies.
+"""Processing of submitted answers, as described in docs/protocol.md#replies.
 
-The first stored answer counts. Repeating it returns the current state, a different answer is a
+Only the first stored answer counts. Repeating it returns the current state, a different answer is a
 conflict, and an invalid payload isn't stored. The response is built from committed rows, so if the
 process is killed between commit and response, reloading shows the same state.
 
 Active time: a page sends pings while it is visible and has been used recently. Each ping adds the
 time since the last activity by the server's clock, up to the study's cut-off
-(docs/statistics.md#active-time). The wait for a decision and breaks between two parts do not count:
+(docs/statistics.md#active-time). Waiting for a decision and breaks between two parts do not count:
 waiting is paid separately (annotation/pay/ledger.py), and a break is not work. The page's other
-reports (REPORTED) come with a ping or with the answer and are stored only as unverified counts.
+reports (REPORTED) come with a ping or an answer, and are only stored as unverified counts.
 
-The page also sends the draft of an answer after a pause in typing (static/js/drafts.js), so that
+The page also sends a draft of the answer after a pause in typing (static/js/drafts.js), so that
 another tab or device can continue it. The last write wins. A draft is never an answer: only its
 size and format are checked, it is never scored, and it is deleted when the answer is stored.
 """
@@ -62,7 +62,7 @@ class Conflict(Exception):
         "Your last answer was not saved, because your place was released before it arrived."
         " Continue to see that example again."
     )
-    ENDED = gettext_lazy("Your last answer was not saved.")  # the page says why
+    ENDED = gettext_lazy("Your last answer was not saved.")  # the page explains why
 
 
 def submit(
@@ -70,9 +70,9 @@ def submit(
 ) -> tuple[Participation, Turn | None]:
     """Store the answer to a turn if it is the current question.
 
-    Returns the participation and its latest turn, or None instead of the turn if it has just
+    Returns the participation and its latest turn, which is None if the participation has just
     finished. Raises Participation.DoesNotExist or Turn.DoesNotExist (404), PeopleUsePages (403),
-    Conflict (409) and AnswerError (422). Nothing is stored in these cases.
+    Conflict (409) and AnswerError (422), in which case nothing is stored.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -101,7 +101,7 @@ def submit(
 
 
 def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
-    """Parse the answer. If a model gives up, return the empty answer for any task.
+    """Parse the answer. If a model gives up, return an empty answer, whatever the task.
 
     A human can correct an invalid answer, but a model whose output remains invalid would block its
     run (docs/researchers/models.md). Raises AnswerError.
@@ -127,9 +127,9 @@ def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
 
 
 def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
-    """Store an answer, and the next turn if it is unrevealed. The caller must hold the lock."""
+    """Store an answer and, unless it is revealed, the next turn. The caller must hold the lock."""
     result = score(given.texts, turn.example.gold, turn.card.gold_rule)
-    # The clock may have been set back, but an answer is never submitted before it was shown.
+    # Clocks may be set back, but an answer is never submitted before its turn was shown.
     now = max(database_now(), turn.shown_at)
     active = turn.active_until(now, turn.participation.scenario.idle_cutoff)
     turn.answer = Answer(
@@ -153,7 +153,7 @@ def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
 
 
 class PeopleUsePages(Exception):
-    """Raised if a program acts as a human annotator and the design does not allow this."""
+    """Raised if a program acts as a human annotator and the design does not allow it."""
 
     SENTENCE = (
         "Human annotators take part in this study in a browser: open its link or a personal link."
@@ -172,10 +172,10 @@ def check_channel(channel: str, kind: str, design: Study) -> None:
 
 
 def report_problem(token: str, turn_id: int, text: str, channel: str) -> Participation:
-    """Store an annotator's report about a problem with a shown example. The first report counts.
+    """Store an annotator's report of a problem with an example. Only the first report counts.
 
-    It changes neither the state nor a score. Raises Participation.DoesNotExist,
-    Turn.DoesNotExist (including after the last step), and PeopleUsePages.
+    It affects neither the state nor any score. Raises Participation.DoesNotExist, Turn.DoesNotExist
+    (including after the last step), and PeopleUsePages.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -197,7 +197,7 @@ class RunError(ValueError):
 
 
 def note(token: str, report: Mapping[str, Any]) -> bool:
-    """Store a run's report if it has none yet. Raises Participation.DoesNotExist, RunError."""
+    """Store the report on a run, unless it has one. Raises Participation.DoesNotExist, RunError."""
     with transaction.atomic():
         participation = Participation.objects.lock(token)
         if participation.kind != Kind.MODEL:
@@ -212,7 +212,7 @@ def note(token: str, report: Mapping[str, Any]) -> bool:
         return is_new
 
 
-# What the page reports about one example, and the highest value that is stored.
+# What the page reports about an example, and the highest value to be stored.
 REPORTED = {
     "blurs": 100_000, "away_seconds": 10_000_000, "pastes": 100_000, "copies": 100_000,
     "left_after_copy": 100_000, "automated": 1, "no_input": 1, "narrow": 1, "jumps": 100_000,
@@ -222,7 +222,7 @@ REPORTED = {
 def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
     """Store an activity signal for a turn. Return False if it isn't the current turn.
 
-    Also returns False while the worker is waiting for a decision or is between two parts. Raises
+    Also returns False while the worker is waiting for a decision or between two parts. Raises
     Participation.DoesNotExist.
     """
     with transaction.atomic():
@@ -239,7 +239,7 @@ def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
 
 
 def _current(token: str, turn_id: int) -> Turn | None:
-    """Lock a participation. Return the turn if it is current and the worker is working."""
+    """Lock a participation, and return the turn if it is current and the worker is working."""
     participation = Participation.objects.lock(token)
     turn = participation.latest_turn()
     is_current = turn is not None and turn.pk == turn_id
@@ -247,7 +247,7 @@ def _current(token: str, turn_id: int) -> Turn | None:
 
 
 def store_reports(turn: Turn, fields: Mapping[str, str]) -> None:
-    """Store any reports that the page sent with the answer that was just stored."""
+    """Store any reports sent by the page with the answer that was just stored."""
     if not REPORTED.keys().isdisjoint(fields):
         given = {"seconds": turn.answer.active_seconds, "last_at": turn.answer.submitted_at}
         Activity.objects.update_or_create(turn=turn, defaults=given | _reported(turn, fields))

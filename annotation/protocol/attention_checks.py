@@ -1,8 +1,8 @@
-"""Attention checks: marked examples among the test examples that are never included in S1.
+"""Attention checks: marked examples among the test examples, which never count towards S1.
 
-They are read from a separate file in the published layout, which is attached to a task version.
-Each check gives its correct answer in its text (in its question, if that cannot be copied), so it
-tests attention, not knowledge (docs/prolific.md#what-prolific-allows).
+They are read from a separate file in the published format, which is attached to a task version.
+Each check states its correct answer in its text (or in its question, if that cannot be copied), so
+it tests attention rather than knowledge (docs/prolific.md#what-prolific-allows).
 """
 
 import random
@@ -32,7 +32,7 @@ def import_checks(task: Task, path: Path) -> Split:
         raise FormatError(path.name, str(error)) from None
     if "error" in reply:
         raise FormatError(*reply["error"])
-    records = [Record(**item) for item in reply["records"]]  # with lists for tuples
+    records = [Record(**item) for item in reply["records"]]  # with lists instead of tuples
     if task.splits.filter(kind=Split.Kind.CHECK).exists():
         raise FormatError(path.name, f"{task} already has attention checks")
     for number, record in enumerate(records, start=1):
@@ -56,10 +56,10 @@ def import_upload(task: Task, filename: str, content: bytes, by: User) -> Split:
 
 
 def mix_in(participation: Participation, seed: str) -> None:
-    """Insert the study's number of checks into the annotation order, evenly spread.
+    """Insert the study's number of checks into the annotation order, spread evenly.
 
-    Each check gets a random place in its own section, never the first, so none are adjacent.
-    The context of a check gives the answer, so checks are not asked without contexts.
+    Each check gets a random position in its own section, except the first, so no two are adjacent.
+    The context of a check contains the answer, so annotators without contexts get no checks.
     """
     is_alone = participation.scenario.hides_context
     number = 0 if is_alone else participation.study.attention_checks

@@ -1,9 +1,9 @@
-"""Hide scores, so that they can't influence decisions about the analysis or when to stop.
+"""Hiding scores, so that they can't influence decisions about the analysis or when to stop.
 
 Excluding an annotator frees the seat for someone else. A user who saw scores first could repeat
-this until the result fits. Therefore, a human annotator's score stays hidden until a decision about
-them is stored with a reason. A user may look at the score first, but the decision records this.
-Rehearsals do not involve such decisions, so they do not hide anything.
+this until the result is as desired. Therefore, a human annotator's score stays hidden until a
+decision about them is stored with a reason. A user may look at the score first, but this is
+recorded with the decision. Rehearsals involve no such decisions, so nothing is hidden in them.
 
 If the design hides test scores, human annotators' scores stay hidden until the study is closed, on
 annotators' pages and in tables, files and exports, to prevent optional stopping.
@@ -46,13 +46,13 @@ def are_covered(study: Study) -> bool:
 
 
 def check_uncovered(study: Study) -> None:
-    """Raise ScoresHidden if human test scores are hidden. Call this before using them."""
+    """Raise ScoresHidden if human test scores are hidden. Call this before using any."""
     if are_covered(study):
         raise ScoresHidden(study)
 
 
 def undecided(study: Study) -> set[int]:
-    """Return the keys of human participations without a manual decision or a shown score."""
+    """Return the keys of human participations with neither a manual decision nor a shown score."""
     if study.rehearsal:
         return set()
     decided = Decision.objects.filter(_BY_RESEARCHER, participation=OuterRef("pk"))
@@ -87,17 +87,17 @@ def is_covered(participation: Participation) -> bool:
 
 
 def is_seen(participation: Participation, by: User | None) -> bool | None:
-    """Return whether the score was visible for a decision on the analysis; None if automatic."""
+    """Return whether the score was visible for a decision on the analysis. None if automatic."""
     return None if by is None else not is_hidden(participation)
 
 
 def hides_training(participation: Participation, is_undecided: bool) -> bool:
-    """Return whether training gold is hidden too. It is shown while a decision is pending."""
+    """Return whether training gold is hidden, too. It is visible while a decision is pending."""
     return is_undecided and participation.status != Status.WAITING
 
 
 def show(participation: Participation, by: User | None) -> None:
-    """Show the score from now on. Raises ScoresHidden if hidden until the study is closed."""
+    """Show the score from now on. Raises ScoresHidden if it is hidden until the study closes."""
     check_uncovered(participation.study)
     with transaction.atomic():
         _row, is_new = ScoreShown.objects.get_or_create(

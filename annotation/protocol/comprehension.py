@@ -27,9 +27,9 @@ def is_open(participation: Participation) -> bool:
 
 
 def answer(token: str, given: Mapping[str, str]) -> list[int]:
-    """Store an attempt. Return the numbers, from 1, of the questions answered incorrectly.
+    """Store an attempt. Return the 1-based numbers of the questions answered incorrectly.
 
-    `given` contains an option number for each question. Raises Participation.DoesNotExist.
+    `given` contains the number of an option for each question. Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)

@@ -1,7 +1,7 @@
-"""The question about confidence, after an answer and before its reveal or the next example.
+"""The confidence question, which comes after an answer and before its reveal or the next example.
 
-The design determines which answers it follows (Turn.asks_confidence). The answer is already
-stored and final, and the gold answer is not shown yet. Only the first reply counts.
+The design determines after which answers it is asked (Turn.asks_confidence). By then, the answer is
+stored and final, but the gold answer has not been shown. Only the first reply counts.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from annotation.protocol import annotation_step, answering
 from tasks.clock import database_now
 from tasks.spans import AnswerError
 
-# Points and their meaning. The page shows the probability of being right next to the words.
+# Points and their meaning. The page shows the probability of being correct next to the words.
 POINTS = {
     1: gettext_lazy("Not sure at all"),
     2: gettext_lazy("A little sure"),
@@ -33,10 +33,10 @@ def percent(point: int) -> int:
 def give(
     token: str, turn_id: int, fields: Mapping[str, str], channel: str
 ) -> tuple[Participation, Turn | None]:
-    """Store a reply, and in the annotation step show the next example or end the step.
+    """Store a reply; in the annotation step, also show the next example or end the step.
 
-    Repeating a request, or sending it at another time, does not change anything. Returns the
-    participation and its latest turn, or None if it has just finished. Raises
+    Repeating a request, or sending it at another time, has no effect. Returns the participation and
+    its latest turn, which is None if the participation has just finished. Raises
     Participation.DoesNotExist, answering.PeopleUsePages and AnswerError.
     """
     with transaction.atomic():
@@ -69,7 +69,7 @@ def give(
 
 
 def _read(fields: Mapping[str, str]) -> tuple[int | None, str]:
-    """Return the point, or None if the question was skipped, and the reason. Raises AnswerError."""
+    """Return the point (None if the question was skipped) and the reason. Raises AnswerError."""
     if fields.get("skip"):
         return None, ""
     point, reason = fields.get("confidence", ""), " ".join(fields.get("reason", "").split())

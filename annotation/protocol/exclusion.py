@@ -1,8 +1,8 @@
-"""Exclude participations from the analysis manually, or include them again, with a reason.
+"""Excluding participations from the analysis manually, or including them again, with a reason.
 
-Inclusion in the analysis is independent of payment, so this module never changes pay.
-Exclusion frees the seat, so the scenario still gets as many analysed annotators as it has
-seats. Each manual decision records whether the score could be seen (blinding.py).
+Inclusion in the analysis is independent of payment, so this module never changes pay. An exclusion
+frees the seat, so that the scenario still gets as many analysed annotators as it has seats. Each
+manual decision records whether the score was visible (blinding.py).
 """
 
 from collections.abc import Iterable
@@ -28,13 +28,13 @@ from annotation.recruitment.seats import free_seat
 
 
 class ExclusionError(Exception):
-    """Raised if the decision isn't possible. The message is shown to users."""
+    """Raised if the decision isn't possible. Users see the message."""
 
 
 def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
-    """Return analysed annotators who were rejected on the platform but are undecided here.
+    """Return analysed annotators whom the platform rejected, but who are undecided here.
 
-    A rejection doesn't end a completed participation: a researcher excludes or keeps it.
+    A rejection doesn't end a completed participation: a researcher excludes it or keeps it.
     """
     latest = Submission.objects.filter(participation=OuterRef("pk")).order_by("-pk")
     decided = Decision.objects.filter(
@@ -49,19 +49,19 @@ def rejected_elsewhere(study: Study) -> ParticipationQuerySet:
 def decide_in_bulk(
     study: Study, pseudonyms: Iterable[str], in_analysis: bool, reason: str, by: User | None
 ) -> None:
-    """Decide on all annotators or none, each with its own decision. Raises CannotDecide."""
+    """Decide on all annotators or none, storing a decision for each. Raises CannotDecide."""
     for_each(study, pseudonyms, lambda p: decide(p, in_analysis, reason, by), ExclusionError)
 
 
 def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:
     """Exclude a completed participation from the analysis, or include it again.
 
-    The decision is logged. Keeping a participation that is already included is only a decision
-    for `rejected_elsewhere`. Raises ExclusionError, without changing anything, if the participation
-    is not completed or its seat was reassigned.
+    The decision is logged. Keeping a participation that is already included only counts as a
+    decision for `rejected_elsewhere`. If the participation is not completed or its seat was
+    reassigned, raises ExclusionError without changing anything.
     """
     with transaction.atomic():
-        # Seats are assigned under the study's lock, so taking one back needs the lock too.
+        # Seats are assigned while holding the study's lock, so taking one back requires it, too.
         Study.objects.locked().get(pk=participation.study_id)
         locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if locked.status != Status.COMPLETED:

@@ -1,8 +1,8 @@
 """A study's custom questions, before the instructions and at the end.
 
-Only human annotators are asked, as simulated annotators and models have no demographics. The
-questions for one moment are answered together and only once. Skipped questions have empty answers.
-EXIT_QUESTIONS are optional questions at the end that every study can ask.
+Only human annotators are asked, as simulated annotators and models have no demographics. All
+questions for one moment are answered together, and only once. Skipped questions are stored with
+empty answers. EXIT_QUESTIONS are optional questions at the end that every study can ask.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ WHILE = {BEFORE: Status.WORKING, AFTER: Status.COMPLETED}
 
 
 def unanswered(participation: Participation, moment: str) -> list[OwnQuestion]:
-    """Return the questions for this moment, unless the worker has already answered them."""
+    """Return the questions for this moment, or [] if the worker has already answered them."""
     declared = participation.study.own_questions
     if not declared.strip() or participation.kind != Kind.PERSON:
         return []

@@ -1,10 +1,10 @@
-"""Admission to the annotation step, by the design's rule.
+"""Admission to the annotation step, according to the design's rule.
 
 "Filter annotators whose performance is very low compared to average annotators in the group"
-(CLUES, section 4). The rule judges the training step or, at zero shots, the screening step if the
-design has one. The group contains all participations of the same kind that finished this step in
-this study with the same task, shots and training file, including those screened out, but not
-withdrawals. Screening out is an exit with pay, not a rejection, and frees the seat.
+(CLUES, section 4). The rule judges the training step or, for zero-shot annotators, the screening
+step if the design has one. The group contains all participations of the same kind that finished
+this step in this study with the same task, shots and training file, including those screened out,
+but not withdrawals. Screening out is an exit with pay, not a rejection, and frees the seat.
 """
 
 import statistics
@@ -35,13 +35,13 @@ from annotation.recruitment import seats
 from annotation.study.screening import OTHERS_NEEDED
 from tasks.clock import database_now
 
-# Tolerance for rounding errors in sums of fractions, which must not screen out anyone.
+# Tolerance for rounding errors in sums of fractions, which must not screen anyone out.
 ROUNDING = 1e-6  # points
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The rule's result. It is provisional while the group is too small."""
+    """The outcome of the rule, which is provisional while the group is too small."""
 
     passes: bool
     reason: str
@@ -53,7 +53,7 @@ def verdict(
 ) -> Verdict:
     """Apply a rule to a mean S1 in `step`, compared with the rest of the group (x 100).
 
-    The threshold is in points, or in standard deviations (ddof 1) across the others.
+    The threshold is in points, or in standard deviations (ddof 1) between the others.
     """
     if rule == Qualification.MINIMUM:
         reason = f"{step} S1 {score:.1f}, at least {threshold:g} is required"
@@ -76,7 +76,7 @@ def verdict(
 
 
 def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
-    """Return (scenario, kind, mean S1 x 100) by participation that finished the judged step."""
+    """Map each participation that finished the judged step to (scenario, kind, mean S1 x 100)."""
     answers = Answer.objects.filter(turn__participation__study=study, turn__step__in=JUDGED_STEPS)
     names = ("id", "scenario_id", "kind", "training_order", "screening_order")
     grouped = answers.values_list(*(f"turn__participation__{name}" for name in names))
@@ -125,7 +125,7 @@ def after_judged_step(participation: Participation, turn: Turn, channel: str) ->
 
 
 def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Participation:
-    """Admit or screen out a waiting worker. None: time limit. Raises Participation.DoesNotExist."""
+    """Admit or screen out a waiting worker. `by` is None at the deadline. Raises DoesNotExist."""
     with transaction.atomic():
         participation = Participation.objects.lock(token)
         if participation.status != Status.WAITING:
@@ -143,13 +143,13 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
         participation.save(update_fields=["status", "decided_at"])
         _note(participation, True, reason, by)
         last = participation.latest_turn()
-        assert last is not None  # they wait after the judged step
+        assert last is not None  # waiting starts after the judged step
         annotation_step.begin(participation, last, last.channel, until=participation.waiting_since)
         return participation
 
 
 class CannotDecide(Exception):
-    """Raised if some annotators rule out a joint decision. `problems`: message by pseudonym."""
+    """Raised if some annotators prevent a joint decision. `problems` has messages by pseudonym."""
 
     def __init__(self, problems: dict[str, str]):
         super().__init__(" ".join(problems.values()))
@@ -157,7 +157,7 @@ class CannotDecide(Exception):
 
 
 class NotConfirmed(Exception):
-    """Raised unless a joint step's consequence, which is the message, was confirmed."""
+    """Raised unless the consequence of a joint step was confirmed. The message states it."""
 
     @classmethod
     def check(cls, consequence: str, confirmed: str) -> None:
@@ -193,7 +193,7 @@ def for_each(
 def decide_in_bulk(
     study: Study, pseudonyms: Iterable[str], passes: bool, reason: str, by: User
 ) -> None:
-    """Apply a decision to all of these waiting workers or to none. Raises CannotDecide."""
+    """Apply a decision to either all of these waiting workers or none. Raises CannotDecide."""
 
     def step(person: Participation) -> None:
         if person.status != Status.WAITING:
@@ -242,7 +242,7 @@ def _note(participation: Participation, passes: bool, reason: str, by: User | No
 
 
 def flagged_again(study: Study) -> dict[int, str]:
-    """Return the reasons why provisionally admitted annotators would now be screened out."""
+    """Return the reasons why provisionally admitted annotators would be screened out by now."""
     if study.qualification not in OTHERS_NEEDED:
         return {}
     means = judged_means(study)

@@ -1,8 +1,8 @@
-"""The review at the end of the training step: the most common mistakes and their rules.
+"""The review at the end of the training step: the most common mistakes, with their rules.
 
-It is shown once between the last reveal and the annotation step, if there were mistakes, and only
-repeats what was revealed. Stored rows (when the last reveal was read) determine whether it is
-shown, so a reload or a second device shows the same page.
+If there were any mistakes, it is shown once, between the last reveal and the annotation step, and
+only repeats what was revealed. Whether it is shown follows from stored rows (when the last reveal
+was read), so reloading or using a second device shows the same page.
 """
 
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ from tasks.cards import Card, Help
 from tasks.comparison import compare_answer
 from tasks.findings import Finding, findings_on
 
-SHOWN = 3  # most common kinds of mistakes
-EXAMPLES = 2  # latest examples of each kind
+SHOWN = 3  # number of kinds of mistakes, starting with the most common
+EXAMPLES = 2  # number of examples of each kind, starting with the latest
 
 
 @dataclass
 class Mistake:
-    """A kind of mistake: how many times it was made, its latest instances, and the rules."""
+    """A kind of mistake: how often it was made, its latest instances, and the rules."""
 
     kind: str
-    # In label tasks, the chosen and the correct label.
+    # In label tasks, the chosen label and the correct one.
     given: str = ""
     gold: str = ""
     count: int = 0
@@ -56,7 +56,7 @@ def commonest(participation: Participation) -> list[Mistake]:
     mistakes = sorted(groups.values(), key=lambda mistake: -mistake.count)[:SHOWN]
     used = set[Turn]()
     for place, mistake in enumerate(mistakes):
-        # Choose SHOWN turns in total. A turn is used twice only if a mistake has no other turn.
+        # Choose SHOWN turns in total, using one twice only if a mistake has no other turn.
         unused = [turn for turn in mistake.turns if turn not in used] or mistake.turns
         mistake.turns = unused[: 1 if place else SHOWN - len(mistakes) + 1]
         used.update(mistake.turns)
@@ -73,12 +73,12 @@ def _mistakes(turn: Turn, card: Card) -> Iterator[Finding]:
 
 
 def is_due(participation: Participation, turn: Turn) -> bool:
-    """Return whether the review follows this reveal: the last reveal, after a mistake."""
+    """Return whether the review follows this reveal, which must be the last, after a mistake."""
     return _is_last(participation, turn) and bool(commonest(participation))
 
 
 def shown_after(participation: Participation, turn: Turn) -> list[Mistake]:
-    """Return the mistakes if the review should be shown now, or else []."""
+    """Return the mistakes if the review should be shown now, otherwise []."""
     is_read = _is_last(participation, turn) and Reading.objects.filter(turn=turn).exists()
     return commonest(participation) if is_read else []
 

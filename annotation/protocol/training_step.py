@@ -1,10 +1,9 @@
-"""The training step: k examples, each revealed after its answer is stored, without revision.
+"""The training step: k examples, each of which is revealed once its answer is stored and final.
 
-The design's anchor examples come first, without reveals (annotation_step.py).
-
-At zero shots, workers start with the annotation step, or with the screening step if the
-design includes it (qualification.py). In a cross-task study, the upstream step comes first,
-with the same rules (upstream_step.py).
+The design's anchor examples come first, without reveals (annotation_step.py). Zero-shot workers
+start with the annotation step, or with the screening step if the design includes it
+(qualification.py). In a cross-task study, the upstream step comes first, and follows the same rules
+(upstream_step.py).
 """
 
 import random
@@ -46,12 +45,12 @@ from tasks.models import Example, Split
 
 
 def order_examples(examples: Sequence[tuple[int, Hashable]], order: str, seed: str) -> list[int]:
-    """Order example IDs without using gold, because the order would reveal it.
+    """Order example IDs without using the gold answers, because the order would reveal them.
 
     The published NER files ask three questions in a row about each sentence, and at most two of
-    their answers are empty, so neighbours reveal each other (docs/protocol.md#orders). The
-    default order separates them. `examples` are (ID, context) in file order; examples with
-    equal contexts belong together. `order` is one of Study.Order. `seed` determines the shuffle.
+    their answers are empty, so neighbours reveal each other (docs/protocol.md#orders). The default
+    order separates them. `examples` are (ID, context) in file order; examples with equal contexts
+    belong together. `order` is one of Study.Order. `seed` determines the shuffle.
     """
     if order == Study.Order.FILE_ORDER:
         return [example for example, _context in examples]
@@ -65,10 +64,10 @@ def order_examples(examples: Sequence[tuple[int, Hashable]], order: str, seed: s
 
 
 def _spread(groups: list[list[int]], rng: random.Random) -> list[int]:
-    """Shuffle, with the m examples of a context at least half of 1/m of the step apart.
+    """Shuffle so that the m examples of a context are at least half of 1/m of the step apart.
 
     Each group gets a random offset in [0, 1/m). Its examples are placed from there at intervals of
-    1/m, and moved by at most a quarter of that, so that the groups differ in order.
+    1/m, and then moved by at most a quarter of that, so that the groups differ in order.
     """
     places = []
     for group in groups:
@@ -89,9 +88,9 @@ ALREADY_DONE = gettext_lazy(
 def begin(token: str, channel: str = Channel.PAGE) -> None:
     """Show the first example. From then on, the worker is recorded as having seen the task.
 
-    A second call has no effect. If the worker has seen the task elsewhere in the meantime, the
-    seat is freed and the participation is marked as refused. Raises Participation.DoesNotExist,
-    answering.PeopleUsePages, and Conflict before consent or while questions are open.
+    A second call has no effect. If the worker has seen the task elsewhere in the meantime, the seat
+    is freed and the participation is marked as refused. Raises Participation.DoesNotExist,
+    answering.PeopleUsePages, and Conflict before consent or while questions are unanswered.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -115,7 +114,7 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
 
 def _set_orders(participation: Participation) -> None:
     scenario, study = participation.scenario, participation.study
-    # The seed contains the pseudonym instead of the secret token, so that the draw can be
+    # The seed contains the pseudonym rather than the secret token, so that the draw can be
     # reproduced from the design.
     seed = f"{study.seed}:{scenario.shots}:{scenario.task.name}:{participation.pseudonym}"
     participation.anchor_order = _draw(
@@ -149,11 +148,11 @@ def _draw(examples: Iterable[Example], order: str, seed: str) -> list[int]:
 def go_on(
     token: str, leaving: str = "", channel: str = Channel.PAGE
 ) -> tuple[Participation, Turn | None]:
-    """Continue from a reveal to the next example; after the last, to the review, then the test.
+    """Continue from a reveal to the next example; after the last, to the review and then the test.
 
-    Repeating a request (second click or tab) has no effect. `leaving` is the state of the page
-    that sent it, so that a second click on a reveal can't skip the review. Returns the
-    participation and its turn. Raises Participation.DoesNotExist and answering.PeopleUsePages.
+    Repeating a request (second click or tab) has no effect. `leaving` is the state of the page that
+    sent it, so that a second click on a reveal can't skip the review. Returns the participation and
+    its turn. Raises Participation.DoesNotExist and answering.PeopleUsePages.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)
@@ -169,7 +168,7 @@ def go_on(
             return participation, turn
         is_read = _note_reading(turn, participation.scenario.idle_cutoff)
         if turn.step == Step.UPSTREAM:
-            # The instructions of another task come first.
+            # Another task starts with its instructions.
             if upstream_step.ends_a_task(participation, turn) and (is_read or leaving == "reveal"):
                 return participation, turn
             return participation, upstream_step.following(participation, turn, channel)
@@ -197,8 +196,8 @@ def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
 def reveal(turn: Turn) -> Comparison:
     """Compare a training answer with the gold answer.
 
-    Raises ValueError for any other turn, and while the confidence question is open: gold
-    answers leave the server only through this function.
+    Raises ValueError for any other turn, and while the confidence question is open: this is the
+    only function through which gold answers leave the server.
     """
     if not turn.is_revealed or turn.given is None or turn.awaits_confidence:
         raise ValueError("only an answered turn of a training step is revealed")
@@ -215,11 +214,11 @@ def tally(participation: Participation, step: str = Step.TRAINING) -> list[bool]
 
 
 def other_kinds(turn: Turn) -> dict[str, str]:
-    """Return the kinds of gold answers to other questions on this text, or {} while any is open.
+    """Return the types of gold answers to other questions on this text, or {} if any is open.
 
     In named entity recognition, questions about the same text ask for people, organisations and
-    places. If a marked name is of another kind, this is another question's gold. It may only be
-    revealed in training, after this participation has answered all questions about the text.
+    places. If a marked name is of another type, it is the gold answer to another question. It may
+    only be revealed in training, after this participation has answered all questions on the text.
     """
     participation = turn.participation
     card = participation.scenario.task.card

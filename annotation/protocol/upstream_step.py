@@ -1,8 +1,8 @@
 """The upstream step in a cross-task study: training on other tasks before the unseen task.
 
 Its turns are answered, stored and revealed like training turns. Before each new task, a page shows
-the instructions. Stored rows (when the last reveal was read) determine when, so a reload or a
-second device shows the same page.
+the instructions. When it is shown follows from stored rows (when the last reveal was read), so
+reloading or using a second device shows the same page.
 """
 
 from annotation.models import ArmTaken, Exposure, Participation, Reading, Status, Step, Turn
@@ -13,7 +13,7 @@ from tasks.models import Example, Split
 
 
 def may_begin(participation: Participation) -> bool:
-    """Record that the worker sees the scenario's tasks and arm. Return False if already seen.
+    """Record that the worker has seen the scenario's tasks and arm. Return False if seen before.
 
     An upstream task counts as seen in all studies. The caller must hold the participation's lock.
     """
@@ -36,7 +36,7 @@ def may_begin(participation: Participation) -> bool:
 
 
 def _has_met_a_text(participation: Participation) -> bool:
-    """Return whether the worker has already seen text from the study in any task (by hash)."""
+    """Return whether the worker has seen any text of the study in another task (by hash)."""
     turns = Turn.objects.filter(participation__worker=participation.worker_id)
     contexts = turns.values_list("example__context", flat=True)
     met = {text for context in contexts for text in cross_task.texts_of(context)}
@@ -55,7 +55,7 @@ def _has_met_a_text(participation: Participation) -> bool:
 
 
 def first_card(participation: Participation) -> Card:
-    """Return the card for the participation's first task (an upstream task, if any)."""
+    """Return the card of the participation's first task, which may be an upstream task."""
     order = cross_task.draw(participation) if participation.scenario.arm else []
     card = frozen.card_of_example(order[0]) if order else participation.scenario.task.card
     return participation.shown_card(card)
@@ -72,7 +72,7 @@ def ends_a_task(participation: Participation, turn: Turn) -> bool:
 
 
 def card_shown_after(participation: Participation, turn: Turn | None) -> Card | None:
-    """Return the next task's card if its instructions should be shown now, or else None."""
+    """Return the next task's card if its instructions should be shown now, otherwise None."""
     if turn is None or turn.step != Step.UPSTREAM or participation.status != Status.WORKING:
         return None
     if not ends_a_task(participation, turn) or not Reading.objects.filter(turn=turn).exists():
