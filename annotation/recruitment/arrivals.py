@@ -1,4 +1,4 @@
-"""Assign seats to arrivals, and store the platform's record of their work."""
+"""Assign seats to arrivals, and store platforms' records of their work."""
 
 from django.db import transaction
 
@@ -12,7 +12,7 @@ from annotation.recruitment.platform_adapters import Identity, PlatformAdapter
 
 def arrive(adapter: PlatformAdapter, identity: Identity, browser: str) -> Participation:
     """Assign a seat. `browser` is the value of the browser's cookie. Raises RecruitmentError."""
-    # Done even if this arrival is refused afterwards.
+    # This is done even if the arrival is refused afterwards.
     expiry.expire_idle(adapter.study)
     budget.settle_left_in_turn(adapter.study)
     with transaction.atomic():
@@ -28,7 +28,7 @@ def arrive(adapter: PlatformAdapter, identity: Identity, browser: str) -> Partic
             verified=identity.verified,
             refused=adapter.refusal(),
         )
-        # Panels such as SONA have no submission ID. They identify and pay people by their ID.
+        # Panels such as SONA have no submission ID: people are identified and paid by their own ID.
         if identity.submission or adapter.submission_fields():
             _note_submission(adapter, identity, participation.worker, participation)
         return participation
@@ -37,8 +37,8 @@ def arrive(adapter: PlatformAdapter, identity: Identity, browser: str) -> Partic
 def note_elsewhere(adapter: PlatformAdapter, identity: Identity) -> None:
     """Store that an unverified ID arrived in another browser, for the platform to confirm.
 
-    This is not shown to the visitor. If Prolific confirms that the new submission belongs to
-    that person, `attach` lets them continue through their personal link.
+    The visitor does not see this. If Prolific confirms that the new submission belongs to that
+    person, `attach` lets them continue through their personal link.
     """
     worker = Worker.objects.filter(key=worker_key(adapter.platform, identity.person)).first()
     if worker is not None and adapter.confirms:
@@ -69,7 +69,7 @@ def _note_submission(
     """Store the platform's record of this work once, even before there is a participation."""
     submission = ids.submission
     if not submission:
-        assert participation is not None  # without an ID, it is set
+        assert participation is not None  # it is always set if there is no ID
         submission = f"participation {participation.pk}"
     stored, created = Submission.objects.get_or_create(
         key=submission_key(adapter.platform, submission),
@@ -88,7 +88,7 @@ def _note_submission(
         return
     if stored.worker_id != worker.pk:  # otherwise, the platform would never be asked about them
         raise RecruitmentError("elsewhere")
-    # The person arrived again with the same submission, after an unused seat had expired.
+    # The same submission arrived again, after an unused seat had expired.
     earlier = stored.participation
     is_used = earlier is not None and (earlier.is_live or earlier.has_seen_an_example())
     if not (stored.outcome or is_used):

@@ -1,4 +1,4 @@
-"""Store consent, or delete everything except a count."""
+"""Storing consent, or deleting everything except a count."""
 
 from django.db import transaction
 from django.db.models import F, ProtectedError
@@ -16,7 +16,7 @@ from annotation.models import (
 )
 from tasks.clock import database_now
 
-# Participations before consent, including expired ones.
+# Participations that have not consented, including expired ones.
 UNDECIDED = (Status.ARRIVED, *MAY_RESUME)
 
 
@@ -42,7 +42,7 @@ def _decline(participation: Participation) -> None:
     with Study.locking(participation.study_id):
         worker = Worker.objects.select_for_update().filter(pk=participation.worker_id)
         list(worker)
-        # Ignore the "no" if consent was given in another tab, where work could be lost.
+        # Ignore the "no" if consent was given in another tab, whose work could otherwise be lost.
         undecided = Participation.objects.select_for_update().filter(
             pk=participation.pk, status__in=UNDECIDED, consented_at=None
         )
@@ -54,7 +54,7 @@ def _decline(participation: Participation) -> None:
                 Submission.objects.filter(participation=locked).delete()
                 Participation.objects.filter(pk=locked.pk).delete()
         except ProtectedError:
-            # A bonus may be due, so keep earnings and decisions, and delete the rest.
+            # A bonus may be due, so keep earnings and decisions, and delete everything else.
             Tombstone.objects.create(participation=locked, turns_erased=0)
             locked.store(
                 status=Status.WITHDRAWN, seat_number=None, in_analysis=False, browser="",

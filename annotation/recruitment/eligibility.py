@@ -1,8 +1,8 @@
 """A study's allow and deny lists, which apply in addition to its design.
 
-The lists aren't part of the frozen design: they can change while the study is open, and all changes
-are stored. A worker is admitted if no deny entry applies and, if there are allow entries, at least
-one of them applies.
+The lists aren't part of the frozen design: they can be changed while the study is open, and all
+changes are stored. A worker is admitted if no deny entry applies and, if there are allow entries,
+at least one of those applies.
 """
 
 from django.contrib.auth.models import User
@@ -20,7 +20,7 @@ MAX_PEOPLE = 10_000
 
 
 class RuleError(ValueError):
-    """Raised if the entry can't be created. The message is shown to users."""
+    """Raised if the entry can't be created. Users see the message."""
 
 
 def admits(study: Study, key: str) -> bool:
@@ -43,7 +43,7 @@ def _meets(rule: AccessRule, key: str) -> bool:
 
 
 def sources(study: Study) -> dict[str, Source]:
-    """Return ID sources by the platform name used in hashes, with Handful's links last."""
+    """Map platform names, as used in hashes, to sources of IDs. Handful's links come last."""
     return {
         source.platform: source
         for adapter in reversed(ADAPTERS)
@@ -56,8 +56,8 @@ def add_rule(
 ) -> AccessRule:
     """Create an entry. For a list of people, `value` contains their IDs, one per line.
 
-    `platform` is one of `sources(study)`. If it is empty, each line starts with the platform
-    name. Personal links are identified by their names. Raises RuleError, for example if the
+    `platform` is one of `sources(study)`. If it is empty, each line starts with the name of a
+    platform. Personal links are identified by their names. Raises RuleError, for example if the
     entry would exclude everyone (study/consequences.py).
     """
     value, keys = value.strip(), []
@@ -93,7 +93,7 @@ def _keys(study: Study, text: str, selected: str) -> list[str]:
     names = sources(study)
     keys: dict[str, None] = {}
     for number, line in enumerate(lines, start=1):
-        # The name of a platform may contain spaces, and may begin with the name of another.
+        # A platform's name may contain spaces, and one name may be the start of another.
         prefixes = [name for name in names if line.startswith(f"{name} ")]
         platform = selected if selected in names else max(prefixes, key=len, default="")
         if not platform:
@@ -108,7 +108,7 @@ def _keys(study: Study, text: str, selected: str) -> list[str]:
 
 
 def in_words(rule: AccessRule) -> str:
-    """Return how many people are on a list, and how many took part in studies its maker can see."""
+    """Return how many people are on a list, and how many of them were in its maker's studies."""
     seats = Participation.objects.filter(study__in=Study.objects.visible_to(rule.made_by))
     known = seats.filter(worker__key__in=rule.listed.values("key"))
     matches = known.aggregate(n=Count("worker", distinct=True))["n"]

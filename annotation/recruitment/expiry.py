@@ -1,6 +1,6 @@
 """Free seats that were idle for too long, returned on the platform, or freed by a researcher.
 
-Other steps free seats too: consent.py (declined), training_step.py (task already done),
+Other steps free seats, too: consent.py (declined), training_step.py (task already done),
 qualification.py (screened out), withdrawal.py, exclusion.py, prolific/submissions.py (rejected).
 """
 
@@ -17,8 +17,8 @@ from tasks.clock import database_now
 def free_seat(participation: Participation, reason: str, by: User) -> None:
     """Free the seat of an annotator who has not returned, at a researcher's request.
 
-    The reason is logged. An annotator who returns later can continue if a seat is free. Raises
-    ValueError if no seat can be freed.
+    The reason is logged. An annotator who returns later can continue as long as a seat is free.
+    Raises ValueError if there is no seat to be freed.
     """
     with Study.locking(participation.study_id):
         if not release_seat(participation, Status.EXPIRED):
@@ -29,12 +29,12 @@ def free_seat(participation: Participation, reason: str, by: User) -> None:
 
 
 def freed(participation: Participation) -> str:
-    """Return the start of the log entry for a manually freed seat, up to the reason."""
+    """Return the log entry for a manually freed seat, up to the reason."""
     return f"seat of {participation.pseudonym} freed: "
 
 
 def release_seat(participation: Participation, status: str) -> bool:
-    """Free the seat of a live participation that the platform or a researcher has ended.
+    """Free the seat of a live participation that was ended by the platform or a researcher.
 
     `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
     """
@@ -46,7 +46,7 @@ def release_seat(participation: Participation, status: str) -> bool:
 
 
 def sweep() -> int:
-    """Free idle seats, settle abandoned work, delete old offers. Return the number freed."""
+    """Free idle seats, settle abandoned work, delete old offers. Return the number of seats."""
     now, freed = database_now(), 0
     at_work = Participation.objects.live().values("study")
     for study in Study.objects.filter(pk__in=at_work):
@@ -58,7 +58,7 @@ def sweep() -> int:
 
 
 def expire_idle(study: Study, now: datetime | None = None) -> int:
-    """Free seats beyond the idle limit, which `holding_seats` counts as free. Return the number."""
+    """Free all seats beyond the idle limit, as counted by `holding_seats`. Return their number."""
     idle = study.participations.idle(now or database_now(), study).values_list("pk", flat=True)
     if not (found := list(idle)):
         return 0

@@ -24,8 +24,8 @@ from annotation.recruitment.platform_adapters import ADAPTERS
 def worker_key(platform: str, identity: str) -> str:
     """Return the keyed hash that prevents a person from repeating a task, even after a purge.
 
-    IDs are typed, pasted or inserted by programs, so spelling variants (surrounding spaces,
-    case, full-width digits) produce the same hash.
+    IDs are typed, pasted or inserted by programs, so variants in spelling (surrounding spaces,
+    case, full-width digits) result in the same hash.
     """
     raw = platform == "browser" or any(d.own_codes and d.platform == platform for d in ADAPTERS)
     if not raw:
@@ -45,11 +45,11 @@ def encrypt(text: str) -> str:
 
 
 class LostKey(ValueError):
-    """Raised if an ID was stored with another IDENTITY_KEY. The message is shown to users."""
+    """Raised if an ID was stored with a different IDENTITY_KEY. Users see the message."""
 
 
 def decrypt(ciphertext: str) -> str:
-    """Return the ID, or "" if it was purged. Raises LostKey if IDENTITY_KEY differs."""
+    """Return the ID, or "" if it was purged. Raises LostKey if IDENTITY_KEY is different."""
     if not ciphertext:
         return ""
     try:
@@ -74,8 +74,8 @@ SHORTEST_SOUGHT = 6  # characters; shorter IDs could match text by chance
 def without_ids(study: Study) -> Callable[[str], str]:
     """Return a function that replaces the study's IDs and personal link names with "[id]".
 
-    Use it for text written by people. It cannot find purged IDs, and skips very short IDs.
-    Raises LostKey if IDENTITY_KEY differs.
+    Apply it to text written by people. It can't find purged IDs, and skips very short ones. Raises
+    LostKey if IDENTITY_KEY is different.
     """
     links = set(study.personal_links.values_list("name", "code").iterator())
     ids = {text for pair in links for text in pair}
@@ -89,7 +89,7 @@ def without_ids(study: Study) -> Callable[[str], str]:
 
 
 class PurgeError(Exception):
-    """Raised if the study's identities are still needed. The message is shown to users."""
+    """Raised if the study's identities are still needed. Users see the message."""
 
 
 def purge(study: Study) -> int:

@@ -26,7 +26,7 @@ from tasks.clock import database_now
 
 
 class RecruitmentError(Exception):
-    """Raised if a visitor can't get a seat. `code` is a key in NO_SEAT. Users see the message."""
+    """Raised if a visitor can't get a seat. `code` is a key of NO_SEAT. Users see the message."""
 
     def __init__(self, code: str, message: str | Promise = ""):
         super().__init__(message or NO_SEAT[code])
@@ -94,8 +94,8 @@ def joinable(
     """Return scenarios with a free seat of this kind and a task that is new to the worker.
 
     They are ordered by primary key, and restricted to the keys in `among` if given. `taken` is set
-    to the number of seats of this kind taken at `now`. For a day after declining a scenario, a
-    worker is offered only that scenario, so that they can't search for the shortest.
+    to the number of seats of this kind taken at `now`. For a day after declining a scenario,
+    workers are offered only that one, so that they can't search for the shortest.
     """
     seen = Exposure.objects.filter(worker_key=key).values("task_name")
     seated = Participation.objects.holding_seats(now or database_now(), study).filter(kind=kind)
@@ -120,8 +120,8 @@ def refusal(
 ) -> str:
     """Return why the worker wouldn't get a seat now (a code in NO_SEAT), or "".
 
-    `browser` is the keyed hash of the browser's cookie, or "" if it is irrelevant. `scenarios`
-    contains the joinable scenarios, if the caller knows them.
+    `browser` is the keyed hash of the browser's cookie, or "" if it is irrelevant. Pass the
+    joinable `scenarios` if they are already known.
     """
     if study.status != StudyStatus.OPEN:
         return study.status
@@ -134,7 +134,7 @@ def refusal(
     # Workers who withdrew or were screened out can't do another task.
     endings = (Status.WITHDRAWN, Status.SCREENED_OUT)
     has_left = study.participations.filter(worker__key=key, status__in=endings).exists()
-    # A model is another worker in each scenario, and joins the one that it names.
+    # A model is a different worker in each scenario, and joins the one that it names.
     has_left = has_left or (kind == Kind.MODEL and among is None)
     if has_left or tasks_begun(study, key) >= study.tasks_per_worker:
         return "done"
@@ -155,7 +155,7 @@ def _took_part(study: Study, key: str, browser: str) -> bool:
 def _knows_the_training(study: Study, key: str) -> bool:
     """Return whether the worker has seen a training task of any arm, outside this study.
 
-    Such workers are excluded from all arms. Otherwise, the arms wouldn't be randomised.
+    Such workers are excluded from all arms, because the arms would not be randomised otherwise.
     """
     if ArmTaken.objects.filter(study=study, worker_key=key).exists():
         return False  # the study's own rules apply to them
@@ -168,9 +168,9 @@ def is_rejected(study: Study, key: str) -> bool:
 
 
 def tasks_begun(study: Study, key: str) -> int:
-    """Return the number of tasks in the study that the worker has begun.
+    """Return how many of the study's tasks the worker has begun.
 
-    A task begins when an example is shown. Tasks that ended earlier are included, because the
+    A task begins when an example is shown. Tasks that ended even earlier are included, because the
     comprehension questions cannot be repeated.
     """
     participations = Participation.objects.filter(study=study, worker__key=key)
@@ -186,7 +186,7 @@ def next_task_is_offered(participation: Participation) -> bool:
 def counted_reason(study: Study, key: str, code: str, among: list[int] | None = None) -> str:
     """Return the Reason for a refusal with this code, or "" if it isn't counted.
 
-    "full" becomes MET if seats are free, but only for tasks that the worker has already done.
+    "full" becomes MET if seats are free, but only in tasks that the worker has already done.
     """
     if code == Reason.FULL:
         met = Exposure.objects.filter(worker_key=key, task_name__in=study.tasks.values("name"))

@@ -1,9 +1,9 @@
 """Handful's links: the open link, personal links, and links for simulated annotators and models.
 
-Personal links are created in bulk, with names chosen by the researcher. The name is stored with
-the link and never exported. The worker is identified by the keyed hash of the link's code. A model
-with another training file is a different annotator, because its context is different. Another run
-of the same model on the same file is a numbered replicate (docs/protocol.md#invariants).
+Personal links are created in bulk, with names chosen by the researcher. The name is stored with the
+link and never exported. The worker is identified by the keyed hash of the link code. A model with
+another training file is a different annotator, because it has a different context. Another run of
+the same model on the same file is a numbered replicate (docs/protocol.md#invariants).
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from annotation.recruitment.identities import worker_key
 from annotation.recruitment.platform_adapters import Exit, Identity, PlatformAdapter, Source
 
 COOKIE_SALT = "annotation.worker"
-COOKIE_AGE = 400 * 24 * 3600  # seconds; browsers allow no more
+COOKIE_AGE = 400 * 24 * 3600  # in seconds; browsers don't allow more
 
 
 def browser(request: HttpRequest) -> str:
@@ -30,7 +30,7 @@ def browser(request: HttpRequest) -> str:
 
 
 class OpenLink(PlatformAdapter):
-    """A link for everyone. Each browser is treated as a worker and may participate once."""
+    """A link for everyone. Each browser is treated as a worker, and may participate once."""
 
     platform, label = "link", "an open link"
     anonymous = own_codes = True
@@ -59,13 +59,13 @@ class OpenLink(PlatformAdapter):
 
 
 class SimulatedLink(OpenLink):
-    """The link for simulated annotators, kept separate so that they are never counted as human."""
+    """The link for simulated annotators, which is separate so that they never count as human."""
 
     platform, kind, anonymous = "simulated", Kind.SIMULATED, False
 
     @classmethod
     def at(cls, code: str) -> PlatformAdapter | None:
-        # Simulated annotators exist only in rehearsals. Other studies have no such link.
+        # Simulated annotators exist only in rehearsals, so other studies have no such link.
         try:
             link_code = Study.simulated_links.unsign(code)
         except BadSignature:
@@ -75,7 +75,7 @@ class SimulatedLink(OpenLink):
 
 
 class ModelAdapter(OpenLink):
-    """Adapter for a researcher's model in a scenario. `ModelAnnotator.identity` identifies it."""
+    """The adapter for a researcher's model in a scenario (see `ModelAnnotator.identity`)."""
 
     platform, kind, anonymous = "model", Kind.MODEL, False
 
@@ -139,11 +139,11 @@ STATES = {
 
 
 class LinkError(ValueError):
-    """Raised if the links weren't created. The message contains the name's number."""
+    """Raised if the links weren't created. The message contains the number of the name."""
 
 
 def make_links(study: Study, text: str) -> list[PersonalLink]:
-    """Create links for all names (one per line) or for none of them. Raises LinkError."""
+    """Create links either for all names (one per line) or for none. Raises LinkError."""
     names = [line.strip() for line in text.splitlines() if line.strip()]
     if len(names) > MOST:
         raise LinkError(f"At most {MOST} links can be created at once; you entered {len(names)}.")

@@ -1,4 +1,4 @@
-"""Settings outside the frozen design: lists, switches, seats, budget, personal links.
+"""Settings outside the frozen design: lists, switches, seats, budget and personal links.
 
 Except for personal links, their forms are sections of the Recruit page (monitoring/pages.py).
 """

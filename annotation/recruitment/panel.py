@@ -25,7 +25,7 @@ CODES = ("completed_code", "other_code", "turned_away_code")
 URLS = ("completed_url", "other_url", "turned_away_url")
 PLACEHOLDERS = ("{id}", "{submission}", "{code}")
 HOST_OF_THEIRS = re.compile(r"https?://[^/?#]*[{}@\\]")
-# Characters allowed in IDs. None of them is interpreted by URLs, spreadsheets or logs.
+# Characters allowed in IDs, none of which has a meaning in URLs, spreadsheets or logs.
 SAFE_ID = r"[A-Za-z0-9_.:@-]{0,200}"
 
 PRESET_FIELDS = ("id_parameter", "submission_parameter", "completed_url")
@@ -33,7 +33,7 @@ PRESET_FIELDS = ("id_parameter", "submission_parameter", "completed_url")
 
 @dataclass(frozen=True)
 class Preset:
-    """What a platform sends and expects (docs/platforms.md#panels)."""
+    """What a platform sends and what it expects (docs/platforms.md#panels)."""
 
     title: str
     id_parameter: str
@@ -95,11 +95,11 @@ def check(panel: Panel) -> None:
 
 
 class PanelAdapter(PlatformAdapter):
-    platform, anonymous = "panel:", True  # followed by the name
+    platform, anonymous = "panel:", True  # followed by the panel's name
 
     def __init__(self, panel: Panel):
         self.panel, self.study = panel, panel.study
-        # The same ID on another platform is another person, so the name is part of `platform`.
+        # The same ID on another platform is a different person, so the name is part of `platform`.
         self.platform, self.label = self.platform + panel.name, panel.name
 
     @classmethod
@@ -123,7 +123,7 @@ class PanelAdapter(PlatformAdapter):
         return self.read(request.GET)
 
     def read(self, parameters: QueryDict) -> Identity:
-        """Return the identity in a URL's parameters. Raises NotAdmitted."""
+        """Return the identity in the parameters of a URL. Raises NotAdmitted."""
         person = parameters.get(self.panel.id_parameter, "").strip()
         submission = parameters.get(self.panel.submission_parameter, "").strip()
         if not person:
@@ -145,7 +145,7 @@ class PanelAdapter(PlatformAdapter):
         return self.is_placeholder(request.GET)
 
     def is_placeholder(self, parameters: QueryDict) -> bool:
-        """Return whether the ID is a placeholder, as in previews of Connect and other platforms."""
+        """Return whether the ID is a placeholder, as in previews by Connect and other platforms."""
         return bool(re.match(r"[%{\[$]", parameters.get(self.panel.id_parameter, "")))
 
     def submission_fields(self) -> dict[str, Any]:
@@ -169,9 +169,9 @@ class PanelAdapter(PlatformAdapter):
 
 
 def visit(panel: Panel, query: str | None) -> dict[str, Any]:
-    """Return what opening a panel's URL gives: the identity and the exits, or a problem.
+    """Return what a panel's URL leads to: the identity and the exits, or a problem.
 
-    Without a query string, use an example.
+    If `query` is None, an example is used.
     """
     if query is None:
         query = f"{panel.id_parameter}=TEST-PERSON"

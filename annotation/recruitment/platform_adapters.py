@@ -1,6 +1,6 @@
 """Base types of platform adapters, which describe what a platform knows about an arrival.
 
-An adapter handles a URL under /join/. It determines the arrival's identity, whether it is a
+An adapter handles a URL under /join/. It determines the identity behind an arrival, whether it is a
 preview, its scenarios, and the exit. ADAPTERS contains the registered classes.
 """
 
@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 
 from annotation.models import Kind, Study, Submission
 
-# Outcomes that platforms distinguish. Each has its own completion code.
+# Outcomes distinguished by platforms. Each has its own completion code.
 OUTCOMES = {
     "completed": "completed",
     "not_qualified": "not qualified after training (paid)",
@@ -30,8 +30,8 @@ OUTCOMES = {
 class Identity:
     """A person's ID on a platform, and the ID of their work on it.
 
-    `verified` means that it can't be another person, either because the platform has confirmed the
-    ID or because the ID is one of our secrets. Plain IDs in a URL don't verify anything.
+    `verified` means that it can't be someone else, either because the platform has confirmed the ID
+    or because the ID is one of our secrets. Plain IDs in a URL don't prove anything.
     """
 
     person: str
@@ -58,24 +58,24 @@ class Source:
 
 
 class NotAdmitted(Exception):
-    """Raised if the arrival may be forged or stale. The message is translated for users."""
+    """Raised if the arrival may be forged or stale. Users see the translated message."""
 
     def __init__(self, message: str, /, **values: str):
         super().__init__(gettext(message) % values)
 
 
 class PlatformAdapter:
-    """Adapter for a URL under /join/. Each platform has a subclass in ADAPTERS."""
+    """An adapter for a URL under /join/. Each platform has a subclass in ADAPTERS."""
 
-    platform: str  # part of every worker's key, so never rename it
-    label: str = ""  # the source of participants, in documents
+    platform: str  # part of every worker's key, so it must never change
+    label: str = ""  # where participants came from, as named in documents
     study: Study
     kind: str = Kind.PERSON
     part: int = 0
     anonymous: bool = False  # visitors can arrive repeatedly under any name
-    invited: bool = False  # researchers gave the URL to known people
+    invited: bool = False  # researchers gave the URL to people they know
     confirms: bool = False  # the platform can later confirm whose submission it is
-    own_codes: bool = False  # IDs are Handful's codes or model names, so case-sensitive
+    own_codes: bool = False  # IDs are case-sensitive: Handful's codes or model names
 
     @classmethod
     def query(cls, field: str) -> Q:
@@ -89,7 +89,7 @@ class PlatformAdapter:
 
     @classmethod
     def at(cls, code: str) -> "PlatformAdapter | None":
-        """Return the adapter for a code, or None if another class handles that code."""
+        """Return the adapter for a code, or None if it is handled by another class."""
         return None
 
     @classmethod
@@ -99,11 +99,11 @@ class PlatformAdapter:
 
     @classmethod
     def of(cls, submission: Submission) -> "PlatformAdapter | None":
-        """Return a submission's adapter, or None if another class handles it."""
+        """Return the adapter of a submission, or None if it is handled by another class."""
         return None
 
     def identity(self, request: HttpRequest) -> Identity | None:
-        """Return the arrival's identity, or None if it is unknown. Raises NotAdmitted."""
+        """Return the identity of the arrival, or None if it is unknown. Raises NotAdmitted."""
         raise NotImplementedError
 
     def is_preview(self, request: HttpRequest) -> bool:
@@ -114,18 +114,18 @@ class PlatformAdapter:
         return None
 
     def refusal(self) -> str:
-        """Return why the adapter is not assigning seats (a code in join_errors.NO_SEAT), or ""."""
+        """Return why the adapter assigns no seats (a code in join_errors.NO_SEAT), or ""."""
         return ""
 
     def submission_fields(self) -> dict[str, Any]:
         return {}
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
-        """Return the exit for an outcome, or None if it does not exist."""
+        """Return the exit for an outcome, or None if it does not have one."""
         raise NotImplementedError
 
 
-# Tried in this order. Each platform adds its classes (apps.py).
+# Tried in this order. Each platform adds its own classes (apps.py).
 ADAPTERS: list[type[PlatformAdapter]] = []
 
 
@@ -134,7 +134,7 @@ def adapter_at(code: str) -> PlatformAdapter | None:
 
 
 def source_of(platform: str) -> str:
-    """Return the platform's display name. For a panel, this is its name without the prefix."""
+    """Return the display name of a platform. For a panel, this is its name without the prefix."""
     labels = {adapter.platform: adapter.label for adapter in ADAPTERS}
     return labels.get(platform) or platform[platform.find(":") + 1 :]
 

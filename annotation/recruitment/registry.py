@@ -1,4 +1,4 @@
-"""Find the exit for a participation: the code and URL of its platform."""
+"""Find the exit of a participation: the code and URL of its platform."""
 
 import logging
 
@@ -24,13 +24,13 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
     try:
         identity = Identity(identities.decrypt(latest.person), identities.decrypt(latest.reference))
     except ValueError as error:
-        # A worker's last page must not fail: show the code, and log the error for the operator.
+        # A worker's last page must not fail, so show the code and log the error for the operator.
         logger.error("%s", error)
         identity = None
     return adapter_of(latest).exit(outcome, identity, participation.completion_code)
 
 
-# Maps the status of a participation to the outcome (a key in platform_adapters.OUTCOMES).
+# Maps the status of a participation to its outcome (a key of platform_adapters.OUTCOMES).
 OUTCOMES = {
     Status.BETWEEN: "completed", Status.COMPLETED: "completed", Status.REFUSED: "study_full",
     Status.SCREENED_OUT: "not_qualified",
@@ -38,7 +38,7 @@ OUTCOMES = {
 
 
 def current_exit(participation: Participation) -> Exit | None:
-    """Return the exit in the current state, or None before the end, to hide codes until then."""
+    """Return the exit in the current state, or None before the end, so codes stay secret."""
     status, finished_at = participation.status, participation.finished_at
     if status != Status.BETWEEN and is_rejected(participation):
         return None
@@ -57,11 +57,11 @@ def is_rejected(participation: Participation) -> bool:
 
 
 class Agreed(Exception):
-    """Raised if the worker has meanwhile consented in another tab, which takes precedence."""
+    """Raised if the worker has consented in another tab in the meantime, which takes precedence."""
 
 
 def decline(token: str) -> Exit | None:
-    """Delete a declining worker's participation, and return its exit. Raises Agreed."""
+    """Delete the participation of a worker who declines, and return its exit. Raises Agreed."""
     study_exit = None
     for participation in Participation.objects.filter(token=token).select_related("study"):
         study_exit = exit_of(participation, "no_consent")

@@ -1,14 +1,14 @@
-"""Assign seats at Start, and resume them later, without ever overfilling a scenario.
+"""Assigning seats at Start, and resuming them later, without ever overfilling a scenario.
 
-A seat is taken at Start, before consent. It is held for ten minutes until consent, and after that
-for the study's idle limit. Allocation is balanced: a worker gets the least full scenario that
-they may join, with ties broken by the study's seed. Each choice is logged with its candidates. The
-schema makes overfilling impossible, because a seat number is unique per scenario and kind. The
-lock here turns a race for the last seat into a clear "full" instead of an error.
+A seat is taken at Start, before consent. It is held for ten minutes until consent is given, and for
+the study's idle limit after that. Allocation is balanced: a worker gets the least full of the
+scenarios that they may join, with ties broken by the study's seed. Each choice is logged with its
+candidates. The schema makes overfilling impossible, because a seat number is unique per scenario
+and kind. The lock here turns a race for the last seat into a clear "full" rather than an error.
 
 A study can be done in parts, because Prolific limits a submission to less than a day and has no
 qualifications. The training (or screening) step is then one study on Prolific, and the annotation
-step one or more others (docs/prolific.md#what-prolific-allows). `Participation.part` is 0 for
+step is one or more others (docs/prolific.md#what-prolific-allows). `Participation.part` is 0 for
 workers who came by a link, whose work has no parts.
 """
 
@@ -52,10 +52,10 @@ def join(
 ) -> Participation:
     """Assign a seat to a worker, or return the worker's live participation.
 
-    On `anonymous` links, people who have not consented hold at most a third of the seats. If
-    the ID is not `verified`, a participation is returned only to the browser that started it.
-    `refused` is a code in join_errors.NO_SEAT if the adapter does not assign new seats. Raises
-    RecruitmentError if the worker does not get a seat.
+    On `anonymous` links, people who have not consented hold at most a third of the seats. If the ID
+    is not `verified`, a participation is returned only to the browser that started it. `refused` is
+    a code in join_errors.NO_SEAT if the adapter does not assign new seats. Raises RecruitmentError
+    if the worker does not get a seat.
     """
     now = database_now()
     # Otherwise, concurrent requests could both count the last seat as free.
@@ -79,14 +79,14 @@ def join(
 
 
 def _existing(study: Study, worker: Worker, browser: str, verified: bool) -> Participation | None:
-    """Return the live or resumed participation. Needs the study's lock. Raises RecruitmentError."""
+    """Return the live or resumed participation, under the study's lock. Raises RecruitmentError."""
     participations = study.participations.filter(worker=worker)
     if not verified and participations.live().exclude(browser=browser).exists():
         raise RecruitmentError("elsewhere")
     live = participations.live().first()
     if live is not None:
         return live
-    # Workers who return late continue their participation before they get a new one.
+    # Workers who return late continue their participation rather than getting a new one.
     expired = participations.expired_at_work().order_by("-pk").first()
     if expired is None or study.status != StudyStatus.OPEN:
         return None
@@ -110,7 +110,7 @@ def _worker(key: str, platform: str, kind: str) -> tuple[Worker, bool]:
         defaults = {"platform": platform, "kind": kind}
         worker, is_new = Worker.objects.get_or_create(key=key, defaults=defaults)
         if is_new:
-            return worker, True  # no other transaction sees the row yet
+            return worker, True  # no other transaction can see the row yet
         row = Worker.objects.select_for_update(no_key=True).filter(key=key).first()
         if row is not None:
             return row, False
@@ -119,8 +119,8 @@ def _worker(key: str, platform: str, kind: str) -> tuple[Worker, bool]:
 def _too_many_unconsented(study: Study) -> bool:
     """Return whether people who have not consented hold a third of all seats, and at least three.
 
-    The caller must hold the study's lock and have expired idle participations. Personal links
-    are not counted, because researchers gave them to people they know.
+    The caller must hold the study's lock and have expired idle participations. Personal links do
+    not count, because researchers gave them to people they know.
     """
     waiting = study.participations.filter(kind=Kind.PERSON, status=Status.ARRIVED)
     waiting = waiting.exclude(platform_adapters.adapters_with("invited", "worker__platform"))
@@ -129,7 +129,7 @@ def _too_many_unconsented(study: Study) -> bool:
 
 
 def _choose(study: Study, kind: str, joinable: list[Scenario]) -> tuple[Scenario, list[list[int]]]:
-    """Choose a scenario. Return it with the candidates, in the format of Allocation."""
+    """Choose a scenario, and return it with the candidates, in the format of Allocation."""
     scenarios = {scenario.pk: scenario for scenario in joinable}
     candidates = [
         [pk, scenario.taken, scenario.seats_for(kind)]  # type: ignore[attr-defined]  # annotated
@@ -150,10 +150,10 @@ def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
 
 
 def resume(participation: Participation) -> Participation:
-    """Assign an expired or returned participation a seat again, in its scenario.
+    """Give an expired or returned participation a seat in its scenario again.
 
     The worker continues where they stopped. Raises RecruitmentError if no seats are free or the
-    study isn't currently assigning any. Does nothing for other participations.
+    study isn't assigning any at present. Does nothing for other participations.
     """
     with Study.locking(participation.study_id) as study:
         expiry.expire_idle(study)
@@ -179,7 +179,7 @@ def _reseat(participation: Participation) -> Participation:
     """Assign a seat again. The caller must hold the study's lock and have expired idle ones."""
     participation = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
     if participation.status not in MAY_RESUME:
-        return participation  # withdrawn in the meantime
+        return participation  # it was withdrawn in the meantime
     if join_errors.is_rejected(participation.study, participation.worker.key):
         raise RecruitmentError("rejected")
     seat = free_seat(participation.scenario, participation.kind)
@@ -210,7 +210,7 @@ def _state_to_go_on_in(participation: Participation) -> str:
 
 
 def free_seat(scenario: Scenario, kind: str) -> int | None:
-    """Return the lowest free seat number for this kind of annotator, or None."""
+    """Return the lowest free seat number for this kind of annotators, or None."""
     seated = scenario.participations.seated().filter(kind=kind)
     numbers = set(seated.values_list("seat_number", flat=True))
     seats = range(1, scenario.seats_for(kind) + 1)
@@ -249,14 +249,14 @@ def take_seat(
 
 
 def _new_name(study: Study) -> str:
-    """Return a new pseudonym for the study that reveals neither identity nor time."""
+    """Return a pseudonym that is new in the study and reveals neither identity nor time."""
     while True:
         name = "A-" + new_code(5)
         if not study.participations.filter(pseudonym=name).exists():
             return name
 
 
-LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without characters that look alike: I and 1, O and 0
+LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # omits characters that look alike: I and 1, O and 0
 
 
 def new_code(length: int = 8) -> str:
@@ -267,7 +267,7 @@ BEFORE_ANNOTATION = (Step.ANCHOR, Step.UPSTREAM, *JUDGED_STEPS)
 
 
 def ends_before(participation: Participation, position: int) -> bool:
-    """Return whether the position in the annotation step comes after the worker's part."""
+    """Return whether a position in the annotation step is beyond the end of the worker's part."""
     parts = ProlificStudy.objects.filter(scenarios=participation.scenario_id, part__gt=0)
     ends = dict(parts.order_by("part").values_list("part", "until"))
     if participation.part not in ends:
@@ -279,7 +279,7 @@ def ends_before(participation: Participation, position: int) -> bool:
 def _end(participation: Participation, last: int) -> int:
     """Return the number of annotation examples up to the end of the worker's part.
 
-    Part 1 comes before the step. If no examples come before it, all parts have equal shares.
+    Part 1 comes before the step. If there are no examples before it, all parts are equally long.
     """
     begins_before = any(participation.order_of(step) for step in BEFORE_ANNOTATION)
     parts, count = (
@@ -297,7 +297,7 @@ def enter_part(participation: Participation, part: int) -> Participation:
     if locked.status != Status.BETWEEN:
         return locked
     last = locked.latest_turn()
-    assert last is not None  # an example was shown before the end of a part
+    assert last is not None  # an example was shown before the part ended
     position = 0 if last.step in BEFORE_ANNOTATION else last.position + 1
     if not ends_before(locked, position):
         locked.store(status=Status.WORKING)
@@ -306,13 +306,13 @@ def enter_part(participation: Participation, part: int) -> Participation:
 
 
 def end_part(participation: Participation) -> None:
-    """End the part. The worker keeps the seat and leaves with the part's code."""
+    """End the part. The worker keeps the seat, and leaves with the code of the part."""
     participation.store(status=Status.BETWEEN)
     note_outcome(participation, "completed")
 
 
 def note_outcome(participation: Participation, outcome: str) -> None:
-    """Store the outcome of the work (a key in OUTCOMES) in the latest submission."""
+    """Store the outcome of the work (a key of OUTCOMES) in the latest submission."""
     latest = participation.submissions.order_by("-pk").first()
     if latest is not None and not latest.outcome:
         latest.store(outcome=outcome)

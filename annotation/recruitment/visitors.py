@@ -1,6 +1,6 @@
-"""Access checks for visitors: return the study or participation that a link opens.
+"""Access checks for visitors, which return the study or participation behind a link.
 
-They activate the study's language. Callers must reset it, because threads are reused.
+They activate the study's language, which callers must reset, because threads are reused.
 """
 
 import ipaddress
@@ -25,7 +25,7 @@ from annotation.recruitment.platform_adapters import Identity
 
 TICKET_SALT = "annotation.arrival"
 # Long enough to read the landing page and be interrupted. A copied URL expires within hours, and
-# platforms reserve a place only for a similar time before the work starts.
+# platforms do not hold a place for much longer before the work starts.
 TICKET_AGE = 2 * 3600  # seconds
 WINDOW, HOUR = 60, 3600  # seconds
 ENDED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTED)
@@ -44,8 +44,8 @@ class Arrival:
         self.adapter, self.study, self.kind, self.code = adapter, adapter.study, adapter.kind, code
         self.is_preview = adapter.is_preview(request)
         content = self._of_ticket(ticket)
-        # At a second click on the first Start, the cookie is not set yet, so the form contains the
-        # ID.
+        # If Start is clicked twice on the first visit, the cookie is not set yet, so the form
+        # contains the ID.
         self.new_browser = content.get("browser") or secrets.token_urlsafe(24)
         self.browser = browser(request) or self.new_browser
         self.identity = None
@@ -54,13 +54,13 @@ class Arrival:
             self.identity = Identity(**identity) if identity else adapter.identity(request)
         self.query = request.META.get("QUERY_STRING", "")
         hint, agent = (request.headers.get(n, "") for n in ("Sec-CH-UA-Mobile", "User-Agent"))
-        is_phone = hint == "?1" or (not hint and "Mobi" in agent)  # the result is not stored
+        is_phone = hint == "?1" or (not hint and "Mobi" in agent)  # this is not stored
         self.lacks_computer = self.study.computer_only and is_phone
         self.address = client_address(request) or ""
 
     @property
     def ticket(self) -> str:
-        """Return a signed form field with the identity and, without a cookie, the browser ID.
+        """Return a signed form field with the identity and, if there is no cookie, the browser ID.
 
         A platform's signature is valid for only two minutes. It is checked once, when the page is
         shown, and Start relies on this field.
@@ -75,7 +75,7 @@ class Arrival:
         return signing.dumps(content, salt=TICKET_SALT)
 
     def _of_ticket(self, ticket: str) -> dict[str, Any]:
-        """Return a ticket's content, or {} if it is missing, stale or for another study."""
+        """Return the content of a ticket, or {} if it is missing, stale or for another study."""
         try:
             content = signing.loads(ticket, salt=TICKET_SALT, max_age=TICKET_AGE)
         except signing.BadSignature:
@@ -84,7 +84,7 @@ class Arrival:
 
     @property
     def key(self) -> str:
-        """Return the worker's key, or "" for an unknown browser."""
+        """Return the worker's key, or "" if the browser is unknown."""
         return worker_key(self.adapter.platform, self.identity.person) if self.identity else ""
 
     def refusal(self) -> str:
@@ -97,7 +97,7 @@ class Arrival:
         )
 
     def live(self) -> Participation | None:
-        """Return this ID's live or resumable participation, without checking ownership."""
+        """Return the live or resumable participation with this ID, without checking ownership."""
         rows = self.study.participations.filter(worker__key=self.key).order_by("-pk")
         return rows.live().first() or rows.expired_at_work().first()
 
@@ -115,14 +115,14 @@ class Arrival:
     def owns(self, participation: Participation) -> bool:
         """Return whether the arrival may see this participation's personal link.
 
-        Other people may know an unverified ID, so it is accepted only in the original browser.
+        Others may know an unverified ID, so it is accepted only in the original browser.
         """
         if self.identity is None or self.identity.verified:
             return self.identity is not None
         return participation.browser == worker_key("browser", self.browser)
 
     def start(self, in_browser: bool = True) -> Participation:
-        """Assign a seat. An unknown browser gets the identity drawn for it.
+        """Assign a seat. An unknown browser gets the identity that was drawn for it.
 
         The page and the API share these checks. The browser is stored only if `in_browser` is true.
         Raises join_errors.RecruitmentError.
@@ -164,7 +164,7 @@ class Arrival:
 
 
 def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:
-    """Return the arrival at a link's study. Raises Http404 for unknown codes.
+    """Return the arrival at the study behind a link. Raises Http404 for unknown codes.
 
     `ticket` comes from the form on the landing page (Arrival.ticket). Raises NotAdmitted for a
     forged or stale URL.
@@ -189,7 +189,7 @@ def participation_of(token: str) -> Participation:
 
 
 def language_of(request: HttpRequest) -> str:
-    """Return the language of the URL's study, or of the browser if a link leads to none."""
+    """Return the language of the study behind the URL, or else that of the browser."""
     captured = request.resolver_match.kwargs if request.resolver_match else {}
     is_link = not {"token", "code"}.isdisjoint(captured)
     fallback = translation.get_language_from_request(request) if is_link else "en"
