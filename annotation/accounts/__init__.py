@@ -1,4 +1,4 @@
 """Researchers' accounts: invitations, API tokens, a first study, and closing an account.
 
-Read closing.py first. Sign-in is handled by config/ and django-allauth.
+Start with closing.py. Signing in is handled by config/ and django-allauth.
 """

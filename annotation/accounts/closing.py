@@ -1,4 +1,4 @@
-"""Close and erase accounts, along with their invitations, tokens and webhooks.
+"""Closing and erasing accounts, along with their invitations, tokens and webhooks.
 
 Erasing an account renames its row rather than deleting it, because studies, decisions and logs
 refer to it.
@@ -28,11 +28,11 @@ from annotation.models.notices import WITH_MAKER
 from tasks.clock import database_now
 from tasks.models import TaskMember
 
-DELETED = "deleted-"  # prefix of erased accounts' names; new accounts may not use it
+DELETED = "deleted-"  # prefix for names of erased accounts, which new accounts may not use
 
 
 class AccountError(ValueError):
-    """The account was not changed. The message is shown to the user."""
+    """The account was not changed. The user sees the message."""
 
 
 def close(user: User) -> None:
@@ -61,7 +61,7 @@ def revoke_tokens(user: User, by: User | None = None) -> int:
 
 
 def erase(user: User) -> str:
-    """Delete a closed account's data. Returns its new name in the log. Raises AccountError."""
+    """Delete the data of a closed account. Returns its new name in the log. Raises AccountError."""
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=user.pk)
         if user.is_active:
@@ -79,7 +79,7 @@ def erase(user: User) -> str:
         for session in Session.objects.iterator():
             if session.get_decoded().get(SESSION_KEY) == str(user.pk):
                 session.delete()
-        # Must run before the row is renamed: the log's guard checks the old name against the row.
+        # Do this before the row is renamed: the log's guard compares the old name with the row.
         _rename_in_log(user.username, name)
         user.username, user.email, user.first_name, user.last_name = name, "", "", ""
         user.is_staff = user.is_superuser = False
@@ -105,11 +105,11 @@ def _revoke_access(user: User) -> None:
 
 
 def _rename_in_log(old: str, new: str) -> None:
-    """Replace the username (whole words only) in log entries about teams, accounts and tasks."""
+    """Replace the username (whole words only) in log entries on teams, accounts and tasks."""
     entries = AuditEntry.objects.filter(topic__in=(Topic.TEAM, Topic.ACCOUNT, Topic.TASK))
-    entries.filter(after={"member": old}).update(after={"member": new})  # in a task's team
+    entries.filter(after={"member": old}).update(after={"member": new})  # entries on a task's team
     for entry in entries.filter(Q(what__contains=old) | Q(about__contains=old)):
-        texts = {  # replaced in the same way as by the log's guard (annotation/guards.py)
+        texts = {  # replaced as the guard of the log requires (annotation/guards.py)
             field: f" {getattr(entry, field)} ".replace(f" {old} ", f" {new} ")[1:-1]
             for field in ("what", "about")
         }

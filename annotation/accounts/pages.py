@@ -1,4 +1,4 @@
-"""Pages and forms of accounts, the invitation page, and the guide for the first study."""
+"""Pages and forms for accounts, the page of an invitation, and the guide for a first study."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -54,14 +54,14 @@ class AccountForm(UserCreationForm):
         self.fields["password2"].help_text = ""
 
     def clean_username(self) -> str:
-        """Reject names that are reserved for deleted accounts (annotation/accounts/closing.py)."""
+        """Reject names reserved for deleted accounts (annotation/accounts/closing.py)."""
         name = str(super().clean_username())
         if name.lower().startswith(DELETED):
             raise forms.ValidationError("Choose another name. This form is for deleted accounts.")
         return name
 
     def clean_email(self) -> str:
-        """Return the email address in lower case, as lookups expect."""
+        """Return the email address in lower case, as lookups expect it."""
         return str(self.cleaned_data["email"]).lower()
 
 
@@ -89,7 +89,7 @@ class AddressForm(forms.Form):
     )  # fmt: skip
 
     def clean_email(self) -> str:
-        """Return the email address in lower case, as lookups expect."""
+        """Return the email address in lower case, as lookups expect it."""
         return str(self.cleaned_data["email"]).lower()
 
 
@@ -134,7 +134,7 @@ class UserForm(PageForm):
         choices=[(name, name) for name in ACTIONS],
         error_messages={"invalid_choice": "This action does not exist."},
     )
-    # Used only by "delete", which cannot be undone.
+    # Only used by "delete", which cannot be undone.
     typed = forms.CharField(required=False)
 
     def __init__(self, by: User, *args: Any, **kwargs: Any):
@@ -153,7 +153,7 @@ class UserForm(PageForm):
 @never_cache
 @sensitive_post_parameters()
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Show an invitation on GET; accept it on POST. Returns 404 if it is used or expired."""
+    """Show an invitation on GET, and accept it on POST. Returns 404 if it is used or expired."""
     invite = Invitation.objects.of(token)
     if invite is None:
         return render(request, "accounts/invitation.html", status=404)
@@ -203,7 +203,7 @@ class GuideStep:
 
 
 def guide_for(user: User, studies: Iterable[Study]) -> list[GuideStep]:
-    """Return the steps, or [] if the user has opened one of these studies or skipped the guide."""
+    """Return the steps, or [] if the user has opened any of these studies or skipped the guide."""
     has_opened = (
         study.owner_id == user.pk and not study.rehearsal and not study.is_draft
         for study in studies

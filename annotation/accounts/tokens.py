@@ -1,7 +1,7 @@
-"""API tokens for Handful and tokens for Prolific accounts, shown as sections of the account page.
+"""API tokens for Handful and for Prolific accounts, shown as sections of the account page.
 
-`show` (config/users.py) renders that page, given the request and, optionally, a rejected form, a
-status and additional context.
+That page is rendered by `show` (config/users.py), which takes the request and, optionally, a
+rejected form, a status and additional context.
 """
 
 from datetime import timedelta
@@ -73,14 +73,14 @@ class TokenForm(PageForm):
 
 
 class ProlificTokenForm(PageForm):
-    """Form for a Prolific token. The token is discarded if the session has expired."""
+    """The form for a Prolific token, which is discarded if the session has expired."""
 
     key = "prolific"
     token = forms.CharField(
         label="API token", min_length=8, max_length=500,
         widget=forms.PasswordInput({"autocomplete": "off"}),
         help_text="On Prolific, choose Settings, then “Go to API token page”.",
-        # Otherwise, requests would fail with an error message that contains the header.
+        # Any other character would make requests fail with an error that contains the header.
         validators=[RegexValidator(r"\A[!-~]+\Z", "Enter only the token, without spaces.")],
     )  # fmt: skip
     workspace = optional_text(
@@ -137,8 +137,8 @@ def token_revoke(request: ResearcherRequest, pk: int) -> HttpResponse:
 def prolific_token(request: ResearcherRequest, show: View) -> HttpResponse:
     """Store a token.
 
-    If this requires the password again, show the page again: allauth would store the request,
-    including the plain-text token, in the session.
+    If this requires the password again, the page is shown again, because allauth would store the
+    request, including the plain-text token, in the session.
     """
     if request.method == "GET":
         return _section("prolific", show="prolific")
