@@ -1,5 +1,5 @@
-"""The audit log: its entries, its pages, and the signals that record changes in `tasks`.
+"""The audit log: its entries, its pages, and the signals that record changes made by `tasks`.
 
-Step functions record entries in their own transactions with `AuditEntry.objects.record`. log.py
-records changes that `tasks` makes.
+Step functions record entries in their own transactions, using `AuditEntry.objects.record`. Changes
+made by `tasks` are recorded by log.py.
 """

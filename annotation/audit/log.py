@@ -1,9 +1,10 @@
 """The audit log's columns, and entries for changes made by `tasks` and Django.
 
-Readers see their study's log; superusers see the server's. Only payers see entries about pay.
+Readers see the log of their study, and superusers that of the server. Only payers see entries about
+pay.
 
-`tasks` and Django don't import the log, so this module listens to their signals. They are
-sent within the transaction, and cover pages, the API, jobs and commands.
+`tasks` and Django don't import the log, so this module listens to their signals. They are sent
+within the transaction, and cover pages, the API, jobs and commands.
 """
 
 import json
@@ -37,7 +38,7 @@ def _name(entry: AuditEntry) -> str:
     return entry.by.get_username() if entry.by else ""
 
 
-# Columns of the CSV file and the API.
+# Columns for the CSV file and the API.
 COLUMNS = [
     Column("at", meaning="UTC", kind=datetime),
     Column("by", meaning="user name; empty if the server or a command acted", get=_name),
@@ -51,18 +52,18 @@ COLUMNS = [
 
 
 def study_entries(study: Study) -> AuditQuerySet:
-    """Return the log entries that a study's reader (visible_to) may see, newest first."""
+    """Return the log entries that a reader of the study (visible_to) may see, newest first."""
     return study.events.readable_by(study.rights).select_related("by").order_by("-at", "-pk")
 
 
-# Entries on changes in `tasks` and Django.
+# Entries about changes made by `tasks` and Django.
 
 record = AuditEntry.objects.record
 
 
 @receiver(post_delete, sender=UnfinishedImport)
 def task_imported(instance: UnfinishedImport, origin: Any, **_kwargs: Any) -> None:
-    """Record an import when this row is deleted, unless its task is deleted too (abandoned)."""
+    """Record an import when this row is deleted, unless its task is deleted, too (abandoned)."""
     model = origin.model if isinstance(origin, QuerySet) else type(origin)
     if model is UnfinishedImport:
         task = instance.task
@@ -114,7 +115,7 @@ def panel_stored(instance: Panel, created: bool, **_kwargs: Any) -> None:
 
 
 def fields(row: Model) -> dict[str, Any]:
-    """Return a row's fields as a dict, excluding keys, references, payment codes and URLs."""
+    """Return the fields of a row as a dict, without keys, references, payment codes and URLs."""
     return {
         field.name: getattr(row, field.name)
         for field in row._meta.concrete_fields

@@ -18,14 +18,14 @@ from annotation.web.fields import PageForm
 from annotation.web.paging import RowsView
 from tasks.csv_files import cell, csv_download, no_formula
 
-# Maps filters to lookups. `until` is the last day (UTC) to include.
+# Maps filters to lookups. `until` is the last day (UTC) to be included.
 LOOKUPS = {
     "topic": "topic", "who": "by__username", "since": "at__date__gte", "until": "at__date__lte",
 }  # fmt: skip
 
 
 class LogForm(PageForm):
-    """Filters for a GET request. An invalid filter is ignored and reported as an error."""
+    """Filters in a GET request. Invalid filters are ignored and reported as errors."""
 
     key = "log"
     topic = forms.ChoiceField(label="Topic", required=False)
@@ -61,7 +61,7 @@ PER_PAGE = 50
 
 @signed_in("GET")
 def log(request: ResearcherRequest, name: str) -> HttpResponse:
-    """List a study's actions, newest first, or download them with `?format=csv`."""
+    """List the actions in a study, newest first, or download them with `?format=csv`."""
     study = study_of(request, name, "read")
     return _page(request, audit_log.study_entries(study), study)
 
