@@ -1,4 +1,4 @@
-"""Task pages, forms and API: import, datasets, the Few-shot Gym, the task list.
+"""Pages, forms and API for tasks: importing them, datasets, the Few-shot Gym, the task list.
 
-Read tasks.py first. The `tasks` package contains the rules; this package contains the pages.
+Start with tasks.py. The rules are in the `tasks` package, and the pages in this one.
 """

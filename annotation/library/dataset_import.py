@@ -1,7 +1,7 @@
 """The page that turns a dataset into task files: columns, sampling and card.
 
-task_import stores the dataset before this step. Afterwards, it shows the data report and ten
-examples as annotators will see them, and confirms the import.
+Before this step, task_import has stored the dataset. After it, task_import shows the data report
+and ten examples as annotators will see them, and confirms the import.
 """
 
 import re
@@ -33,8 +33,8 @@ GOLDS = ("label", "labels", "gold", "answer", "answers", "answerkey", "target", 
          "ner_tags", "class")  # fmt: skip
 OPTIONS, IDS = ("options", "choices", "endings"), ("id", "uid", "guid")
 QUESTIONS = ("question", "query")
-FEW, MOST = 20, 100  # maximum number of different values in a likely gold column; for choices
-# The beginning of a cell: several texts; or spans, no spans, or the tags of a list of tokens.
+FEW, MOST = 20, 100  # most distinct values in a likely gold column, and with choices listed
+# How a cell starts that contains several texts; or spans, no spans, or tags for a list of tokens.
 LISTS = re.compile(r'\["(?!O"|[BIESLUM]-).*", "')
 SPANS = re.compile(r'\[[\[{]|\{|\["(O"|[BIESLUM]-)|\[\]')
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
@@ -49,7 +49,7 @@ GOLD_NAMES = {
 
 
 class ReadingForm(PageForm):
-    """Form that defines how to read a dataset (reading.Reading). The file name sets defaults."""
+    """The form for how to read a dataset (reading.Reading). Defaults depend on the file name."""
 
     key = "reading"
     format = forms.ChoiceField(
@@ -84,7 +84,7 @@ NO_LIMIT = "Answers beyond it are refused. Empty: no limit."
 
 
 def proposed(columns: ColumnSamples) -> dict[str, Any]:
-    """Guess the column roles (datasets/process.py) and the answer kind."""
+    """Guess the roles of columns (datasets/process.py) and the answer type."""
 
     def find(names: Sequence[str]) -> str:
         return next((name for name, *_rest in columns if name.lower() in names), "")
@@ -104,7 +104,7 @@ def proposed(columns: ColumnSamples) -> dict[str, Any]:
 
 
 def proposed_sizes(rows: int) -> dict[str, Any]:
-    """Propose sizes of training sets and the test file, with at most half the rows for training."""
+    """Propose sizes for training sets and the test file. Training gets at most half the rows."""
     sizes = [size for size in (10, 20, 30) if 2 * size <= rows] or [1]
     sets = min(5, max(1, rows // 2 // sizes[-1]))
     test = min(200, max(1, rows - sets * sizes[-1]))
@@ -125,7 +125,7 @@ def kind_for(columns: ColumnSamples, gold: str, options: Any) -> str:
 
 
 class ColumnsForm(PageForm):
-    """Form for column roles, sampling, and the card."""
+    """The form for column roles, sampling, and the card."""
 
     key = "columns"
     name = forms.CharField(
@@ -217,7 +217,7 @@ class ColumnsForm(PageForm):
         self.columns: ColumnSamples = contents["columns"]
         proposal = {
             "name": name_of(path), **proposed(self.columns), **proposed_sizes(contents["rows"]),
-            "seed": upload.pk.int % 2**31,  # random, and the same until the import
+            "seed": upload.pk.int % 2**31,  # random, but the same until the import
         }  # fmt: skip
         super().__init__(data, initial=dataset_uploads.fields(upload) or proposal)
         heads = [(name, name) for name, *_rest in self.columns]
@@ -237,9 +237,9 @@ class ColumnsForm(PageForm):
         return tuple(map(int, self.cleaned_data["shots"].split()))
 
     def data_of(self, post_data: QueryDict) -> QueryDict:
-        """Return the data, with the role chosen above each column converted to field values.
+        """Return the data, converting the role chosen above each column to values of fields.
 
-        If the answer or options column has changed, the kind is proposed again.
+        If the answer or options column has changed, the answer type is proposed again.
         """
         data = post_data.copy()
         for (name, *_rest), role in zip(self.columns, data.getlist("role"), strict=False):
@@ -272,7 +272,7 @@ class ColumnsForm(PageForm):
         ]
 
     def spec(self, reading: Reading) -> TaskSpec:
-        """Return the task that the form describes. Raises FormatError if it is impossible."""
+        """Return the task described by the form. Raises FormatError if it is impossible."""
         data = self.cleaned_data
         labels = data["labels"]
         columns = Columns(
@@ -297,7 +297,7 @@ class ColumnsForm(PageForm):
         )  # fmt: skip
 
 
-# Maps options of make_task, which messages of tasks/datasets name, to form fields.
+# Maps options of make_task, which are named in messages of tasks/datasets, to form fields.
 _RENAMED = {"as": "kind", "label": "labels", "define": "labels"}
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: ([a-z-]+))?")
 _FIELDS: dict[str, Any] = {**ReadingForm.base_fields, **ColumnsForm.base_fields}
@@ -309,7 +309,7 @@ def _field_of(option: str) -> str:
 
 
 def with_field_labels(message: str) -> str:
-    """Replace options named in a tasks/datasets message with form field labels."""
+    """Replace the options named in a message of tasks/datasets with the labels of form fields."""
 
     def label(match: re.Match[str]) -> str:
         name, value = _field_of(match[1]), match[2] or ""
@@ -324,7 +324,7 @@ def with_field_labels(message: str) -> str:
 
 
 def add_problem(form: PageForm, message: str, default: str | None = None) -> None:
-    """Show an error on the first field that its message names, or else on `default`."""
+    """Show an error at the first field that its message names, or else at `default`."""
     fields = (_field_of(match[1]) for match in _OPTION.finditer(message))
     form.add_error(
         next((name for name in fields if name in form.fields), default), with_field_labels(message)
@@ -334,7 +334,7 @@ def add_problem(form: PageForm, message: str, default: str | None = None) -> Non
 @never_cache
 @signed_in("GET", "POST")
 def dataset_columns(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Show the form; a POST creates the task files or, with `example`, shows the first example."""
+    """Show the form. A POST creates the task files or, with `example`, shows the first example."""
     upload = upload_of(request, pk)
     path = dataset_uploads.path_of(upload)
     if path is None:

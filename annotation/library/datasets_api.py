@@ -30,7 +30,7 @@ from tasks.metrics import METRICS
 from tasks.models import TaskUpload
 from tasks.tokens import GRANULARITIES
 
-# Maps card keys without a form field to (type, choices).
+# Maps keys of the card that have no form field to (type, choices).
 CARD_KEYS: dict[str, tuple[type, Any]] = {
     "segments": (list, None),
     "family": (str, FAMILIES),
@@ -43,7 +43,7 @@ CARD_KEYS: dict[str, tuple[type, Any]] = {
 
 
 def mapping_of(request: Request, name: str) -> dict[str, Any]:
-    """Return the JSON object from a field of a multipart body. Raises Unprocessable."""
+    """Return the JSON object in a field of a multipart body. Raises Unprocessable."""
     text = request.data.get(name, "{}")
     try:
         data = json.loads(text if isinstance(text, str) else text.read())
@@ -129,13 +129,13 @@ class Datasets(ApiView):
 
 
 def _as_typed(fields: dict[str, Any]) -> Any:
-    """Convert JSON to form input: one label per line, space-separated sizes."""
+    """Convert JSON to form input: one label per line, sizes separated by spaces."""
     typed = dict(fields)
     if isinstance(typed.get("shots"), list):
         typed["shots"] = " ".join(map(str, typed["shots"]))
     if isinstance(typed.get("text"), str):
         typed["text"] = [typed["text"]]
-    match typed.get("gold"):  # make_task accepts several columns, but the form only one
+    match typed.get("gold"):  # make_task accepts several columns, but the form only accepts one
         case [gold]:
             typed["gold"] = gold
     labels = typed.get("labels")
@@ -145,7 +145,7 @@ def _as_typed(fields: dict[str, Any]) -> Any:
 
 
 def _label(label: Any) -> str:
-    """Convert a label, a value or {value, name, definition}, to a line of the form."""
+    """Convert a label, which is a value or {value, name, definition}, to a line of the form."""
     if isinstance(label, dict):
         check_known(label, {"value", "name", "definition"})
         return " | ".join(str(label.get(k, "")) for k in ("value", "name", "definition"))
@@ -153,7 +153,7 @@ def _label(label: Any) -> str:
 
 
 def _with_card(spec: TaskSpec, mapping: dict[str, Any]) -> TaskSpec:
-    """Add card keys that do not have a form field to the specification. Raises Unprocessable."""
+    """Add keys of the card that have no form field to the specification. Raises Unprocessable."""
     card_values = {}
     for key, (kind, choices) in CARD_KEYS.items():
         if key not in mapping:

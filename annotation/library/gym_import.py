@@ -1,4 +1,4 @@
-"""Import from the Few-shot Gym: choose tasks and answer kinds, then run a job."""
+"""Importing from the Few-shot Gym: choose tasks and answer types, then run a job."""
 
 import secrets
 from typing import Any
@@ -45,7 +45,7 @@ class GymTasksForm(PageForm):
         super().__init__(*args, initial={"seed": secrets.randbelow(2**31)}, **kwargs)
         self.tasks = tasks
         for task in tasks:
-            # If the kind cannot be imported, the first choice says so.
+            # If the type cannot be imported, this is stated by the first choice.
             choices = [(kind, kind) for kind in task["possible"]]
             can_import = task["kind"] in task["possible"]
             if not can_import:

@@ -1,4 +1,4 @@
-"""Add a task: upload files in any layout, review the data report and examples, confirm.
+"""Adding a task: upload files in any format, review the data report and examples, confirm.
 
 An upload becomes a task when it is confirmed. Until then, only its uploader can see it.
 """
@@ -80,7 +80,7 @@ class AddForm(CardForm, PartitionForm, ReadingForm):
         return [(title, [self[name] for name in names]) for title, names in layouts.items()]
 
     def parts(self) -> Iterator[tuple[str, Iterable[bytes]]]:
-        """Yield the name and content of each file, including files in ZIPs. Raises UploadError."""
+        """Yield the name and content of each file, including those in ZIPs. Raises UploadError."""
         for file in self.all_files:
             yield from uploads.parts(file)
 
@@ -89,7 +89,7 @@ class AddForm(CardForm, PartitionForm, ReadingForm):
 @never_cache
 @signed_in("GET", "POST")
 def task_add(request: ResearcherRequest) -> HttpResponse:
-    """Show the form and unfinished imports on GET; store the files and redirect on POST."""
+    """Show the form and unfinished imports on GET, and store the files and redirect on POST."""
     form = AddForm(request.POST, request.FILES) if request.method == "POST" else AddForm()
     if form.is_bound:
         uploads.drop_old()
@@ -108,11 +108,11 @@ def task_add(request: ResearcherRequest) -> HttpResponse:
 
 
 def _begin(form: AddForm, owner: Any) -> TaskUpload:
-    """Store the files in the way that their layout requires, and return the first upload.
+    """Store the files as their format requires, and return the first upload.
 
-    The file names determine the layout. A single file is always a dataset, because the other
-    layouts need several files or a card. Several datasets become several tasks, imported one after
-    the other. Raises UploadError.
+    The format follows from the file names. A single file is always a dataset, because the other
+    formats consist of several files or require a card. Several datasets become several tasks, which
+    are imported one after another. Raises UploadError.
     """
     data = form.cleaned_data
     names = [name for name, _content in form.parts()]
@@ -150,7 +150,7 @@ def _begin(form: AddForm, owner: Any) -> TaskUpload:
 @never_cache
 @signed_in("GET")
 def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Show the step that the upload needs next, or with `?show=columns` a dataset's columns."""
+    """Show the step that comes next for the upload, or a dataset's columns (`?show=columns`)."""
     upload = upload_of(request, pk)
     job = upload.job
     if job and job.kind == uploads.IMPORT and job.is_done:
@@ -202,7 +202,7 @@ def _page(
 @uploads.takes_files(uploads.MAX_BYTES)
 @signed_in("POST")
 def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Add, replace or remove files, or choose another card; then check everything again."""
+    """Add, replace or remove files, or choose another card. Then check everything again."""
     upload = upload_of(request, pk)
     if not upload_jobs.may_change(upload):
         messages.error(request, "The task is being imported; its files can no longer be changed.")
@@ -244,12 +244,12 @@ def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 @signed_in("POST")
 def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Import the task: immediately if it is small, otherwise as a job with progress."""
+    """Import the task, immediately if it is small, otherwise in a job that shows progress."""
     upload = upload_of(request, pk)
     if request.POST.get("revision") != str(upload.revision):
         return _page(request, upload, [CHANGED], status=409)
     check = upload_jobs.checked(upload)
-    # Content that is already stored changes nothing, regardless of its owner.
+    # Content that is already stored does not change anything, regardless of its owner.
     if check and not Task.objects.filter(content_hash=check["hash"]).exists():
         try:
             teams.check(upload_jobs.card_of(upload).name, request.user)
@@ -264,7 +264,7 @@ def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 
 
 def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
-    """Delete the upload and redirect if its task was imported; otherwise return None."""
+    """Delete the upload and redirect if its task was imported; otherwise, return None."""
     job = upload.job
     if job is None or job.kind != uploads.IMPORT or not job.is_done:
         return None

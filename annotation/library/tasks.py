@@ -1,4 +1,4 @@
-"""Task pages: the list, and one task with its card, data report, team and checks."""
+"""Task pages: the list, and a single task with its card, data report, team and checks."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -26,12 +26,12 @@ from tasks.datasets import making
 from tasks.formats import FormatError
 from tasks.models import Example, Split, Task, TaskMember
 
-# Maps card keys with a single text to the number of rows of their form field.
+# Maps keys of the card that contain a single text to the number of rows of their form field.
 TEXTS = {
     "title": 1, "description": 2, "instructions": 8, "submit_hint": 1, "question": 2,
     "source": 1, "licence": 1,
 }  # fmt: skip
-# Maps tables of the card to their text keys, and the key that names an entry.
+# Maps tables of the card to the keys of their texts, and the key that names an entry.
 TABLES = {
     "labels": (("definition", "example"), "name"),
     "question_types": (("wording", "definition", "example"), "name"),
@@ -62,7 +62,7 @@ class ChecksForm(PageForm):
 
 
 class CardTextsForm(PageForm):
-    """Form with a field for each text in a card. `card` returns the edited card."""
+    """The form with one field per text of the card. `card` returns the edited card."""
 
     key = "card"
 
@@ -117,7 +117,7 @@ class CardTextsForm(PageForm):
 
 @signed_in("GET")
 def tasks(request: ResearcherRequest) -> HttpResponse:
-    """List the latest version of each task, excluding archived tasks unless requested."""
+    """List the latest version of each task, without archived tasks unless requested."""
     rows = list(Task.objects.listed().select_related("imported_by"))
     families = {
         name: (
@@ -134,7 +134,7 @@ def tasks(request: ResearcherRequest) -> HttpResponse:
     return render(request, "library/tasks.html", {"listing": table if rows else None})
 
 
-# Columns of the list of tasks.
+# Columns for the list of tasks.
 COLUMNS = [
     Column("task", "Task", get=str),
     Column("title", "Title", get=lambda task: task.card.title),
@@ -174,7 +174,7 @@ def _task_page(
     return render(request, "library/task.html", context)
 
 
-# Columns of the list of a task's examples.
+# Columns for the list of a task's examples.
 EXAMPLES = [
     Column("example", "Example", get=lambda example: example.source_id),
     Column("file", "File", get=lambda example: example.split.filename),
@@ -216,7 +216,7 @@ def task_card(request: ResearcherRequest, name: str, version: int) -> HttpRespon
 
 @signed_in("GET")
 def task_files(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Download the card and files as a ZIP. Importing it gives the same content hash."""
+    """Download the card and files as a ZIP. Importing it results in the same content hash."""
     task = get_object_or_404(Task, name=name, version=version)
     content = exporting.as_zip(task)
     return download(content, f"{task.name}-v{task.version}.zip", "application/zip")
@@ -224,7 +224,7 @@ def task_files(request: ResearcherRequest, name: str, version: int) -> HttpRespo
 
 @signed_in("GET", "POST")
 def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
-    """Edit the card in a form. The result is checked like an upload and saved as a new version."""
+    """Edit the card in a form. The result is checked like an upload, and saved as a new version."""
     task = get_object_or_404(Task, name=name, version=version)
     form = CardTextsForm(task.card, request.POST if request.method == "POST" else None)
     context = {"task": task, "form": form}
@@ -301,5 +301,5 @@ class TaskChecks(TaskPost):
 POSTS: Views = {
     post: page(post, _task_page, to="task") for post in (TaskTeam, TaskArchive, TaskUnarchive)
 }
-# Files slightly above the limit get a form error.
+# Accept files slightly above the limit, so that they cause an error in the form.
 task_checks = uploads.takes_files(10 * MAX_CHECKS)(page(TaskChecks, _task_page, to="task"))

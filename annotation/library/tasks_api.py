@@ -118,7 +118,7 @@ class Tasks(RowsView):
 
 
 def _import_files(request: Request, upload: TaskUpload) -> Response:
-    """Import the files and return the response. The caller deletes a rejected upload."""
+    """Import the files, and return the response. The caller deletes a rejected upload."""
     card = request.FILES.get("card")
     if card is not None:
         card.name = "task.toml"
@@ -136,7 +136,7 @@ def _import_files(request: Request, upload: TaskUpload) -> Response:
 
 
 def imported(upload: TaskUpload) -> Response:
-    """Return a small upload's task and delete the upload, or return a large upload's job."""
+    """Return the task of a small upload, which is then deleted, or the job of a large one."""
     job = upload.job
     if job is None:
         raise Conflict("The files changed in the meantime. Send them again.")
