@@ -1,9 +1,9 @@
-"""Back up and restore a database snapshot and the files in var/, as a single file.
+"""Back up a database snapshot and the files in var/ to a single file, and restore them from it.
 
 The backup contains only fingerprints of the keys, because a backup together with its keys would
-reveal workers' IDs. It is a tar archive, encrypted with age if a recipient is set. Its last member,
-backup.json, contains the SHA-256 of every other member, so that truncated or altered files are
-detected.
+reveal workers' IDs. It is a tar archive, which is encrypted with age if a recipient is set. Its
+last member, backup.json, contains the SHA-256 of every other member, so that truncated or modified
+files are detected.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ WRITTEN = "last_backup.txt"  # in var/, for `manage.py check`
 DATABASES = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}
 KEYS = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
 FOLDERS = ("uploads", "jobs")  # in var/
-# Rows of these tables are not included, because a backup must not contain valid sessions.
+# Rows of these tables are left out, because a backup must not contain valid sessions.
 LEFT_OUT = ("django_session", "shared_cache")
 # Connection options that locate the database. Our statement limits must not apply to dumps.
 PLACE = ("host", "port", "user", "dbname", "service", "sslmode", "sslrootcert", "sslcert", "sslkey")
@@ -64,7 +64,7 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
             with archive.open("rb") as plain, finished.open("wb") as out:
                 age.encrypt_io(plain, out, [_recipient(age, recipient)])
         finished.chmod(0o600)
-        os.link(finished, path)  # fails if the path was created in the meantime
+        os.link(finished, path)  # this fails if the path was created in the meantime
     (Path(settings.VAR_DIR) / WRITTEN).write_text(f"{contents['made_at']}\n")
     return contents
 
@@ -75,7 +75,7 @@ def last() -> datetime | None:
 
 
 def _add(tar: tarfile.TarFile, members: list[tuple[str, Path]], folder: Path) -> dict[str, Any]:
-    """Add the members, and a backup.json that describes them. Skip deleted files."""
+    """Add the members, and a backup.json that describes them, skipping deleted files."""
     sums = {}
     for name, path in members:
         with contextlib.suppress(FileNotFoundError):
@@ -96,7 +96,7 @@ def _add(tar: tarfile.TarFile, members: list[tuple[str, Path]], folder: Path) ->
 
 
 def _files() -> list[tuple[str, Path]]:
-    """Return (name in the archive, path) for the installation ID and the files in FOLDERS."""
+    """Return (name in the archive, path) for the installation ID and all files in FOLDERS."""
     root = Path(settings.VAR_DIR)
     paths = [root / installation.FILE]
     paths += [path for name in FOLDERS for path in sorted((root / name).rglob("*"))]
@@ -119,7 +119,7 @@ def _sha256(path: Path) -> str:
 
 
 def dump(path: Path) -> None:
-    """Write a database snapshot to a file, excluding rows from the tables in LEFT_OUT."""
+    """Write a snapshot of the database to a file, without the rows of tables in LEFT_OUT."""
     connection.ensure_connection()
     if connection.vendor == "sqlite":
         with contextlib.closing(sqlite3.connect(path)) as copy:
@@ -134,7 +134,7 @@ def dump(path: Path) -> None:
 
 
 def _run(program: str, *options: str) -> None:
-    """Run a PostgreSQL program on our database, without showing the password in process lists."""
+    """Run a PostgreSQL program on our database, keeping the password out of process lists."""
     parameters = connection.get_connection_params()
     place = {name: parameters[name] for name in PLACE if parameters.get(name)}
     secret = {"PGPASSWORD": parameters["password"]} if parameters.get("password") else {}
@@ -156,7 +156,7 @@ def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
     """Restore a backup into an empty database and var/, and return the contents of backup.json.
 
     Raises CommandError, before changing anything, if the file is incomplete, if the database engine
-    or the keys differ, or if the database or var/ isn't empty.
+    or the keys are different, or if the database or var/ isn't empty.
     """
     root = Path(settings.VAR_DIR)
     names = [name for name in (*FOLDERS, installation.FILE) if (root / name).exists()]
@@ -204,9 +204,9 @@ def _opened(path: Path, identity: Path | None, folder: Path) -> Iterator[IO[byte
 
 
 def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
-    """Extract regular files from an archive. Python on Debian 12 does not have tar filters.
+    """Extract regular files from an archive, as Python on Debian 12 lacks tar filters.
 
-    Raises CommandError for any other kind of member. `path` is the backup's name in the message.
+    Raises CommandError for any other kind of member. `path` names the backup in the message.
     """
     try:
         with tarfile.open(fileobj=file) as tar:
@@ -269,7 +269,7 @@ def _recipient(age: Any, text: str) -> Any:
 
 
 def _age() -> Any:
-    """Import pyrage, the age library. Raises CommandError if it is missing."""
+    """Import pyrage, an age library. Raises CommandError if it is missing."""
     try:
         return importlib.import_module("pyrage")
     except ModuleNotFoundError:

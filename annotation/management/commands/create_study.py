@@ -1,4 +1,4 @@
-"""Create a study from the command line, with the same rules as the form."""
+"""Create a study from the command line, following the same rules as the form."""
 
 from argparse import ArgumentParser, BooleanOptionalAction
 from decimal import Decimal
@@ -17,13 +17,13 @@ from annotation.web.fields import read_amount
 from tasks.management.commands.import_clues import active_account
 from tasks.models import Task
 
-# Every design field except those written as tables is a flag.
+# All design fields have a flag, except for those written as tables.
 NO_FLAGS = ("name", "audience", "arms")
 FLAGS = [name for name in design_file.FIELDS.values() if name not in NO_FLAGS]
 
 
 def _option(field: Any) -> dict[str, Any]:
-    """Return the argparse options for a field. Amounts are parsed later from their text."""
+    """Return the argparse options for a field. Amounts stay text, which is parsed later."""
     help_text = str(field.help_text or field.verbose_name).replace("%", "%%")
     if isinstance(field, models.BooleanField):
         return {"action": BooleanOptionalAction, "default": None, "help": help_text}

@@ -1,4 +1,4 @@
-"""Set up and serve a demo study with simulated results and human seats (`make demo`)."""
+"""Set up and serve a demo study with simulated results and seats for humans (`make demo`)."""
 
 import io
 import os
@@ -23,7 +23,7 @@ TASKS = ("sentiment", "inference", "entities", "questions")
 
 
 def _listens(host: str, port: int, server: int) -> bool:
-    """Wait until the port accepts connections. Return False if the server process ends first."""
+    """Wait until the port accepts connections. Return False if the server exits before that."""
     while os.getppid() == server:
         try:
             socket.create_connection((host, port), timeout=1).close()
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         self._check_that_free(host, port)
         self.stdout.write("Preparing the database and the static files ...")
         call_command("migrate", verbosity=0)
-        if (settings.BASE_DIR / "manage.py").exists():  # a wheel has its static files collected
+        if (settings.BASE_DIR / "manage.py").exists():  # a wheel contains collected static files
             settings.WHITENOISE_SKIP_COMPRESS_EXTENSIONS += ["css", "js", "svg"]  # saves seconds
             call_command("collectstatic", interactive=False, verbosity=0)
         password = self._researcher()
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         self.stdout.flush()
         connection.close()
         server = os.getpid()
-        if os.fork() == 0:  # this process becomes the server; the child waits and prints
+        if os.fork() == 0:  # this process becomes the server, while the child waits and prints
             if _listens(host, port, server):
                 self.stdout.write(links)
                 self.stdout.flush()
@@ -82,7 +82,7 @@ class Command(BaseCommand):
             ) from None
 
     def _researcher(self) -> str:
-        """Return the `demo` account's password, kept in var/ so that it can be printed again."""
+        """Return the password of the `demo` account, kept in var/ so that it can be shown again."""
         path = settings.VAR_DIR / "demo-password.txt"
         users = User.objects.filter(username="demo")
         user = users.first() or User.objects.create_user("demo")

@@ -14,7 +14,7 @@ from granian.log import LogLevels
 
 class Command(BaseCommand):
     help = "Serve Handful with granian behind a proxy."
-    requires_system_checks = []  # config/wsgi.py refuses to start where data could be damaged
+    requires_system_checks = []  # config/wsgi.py refuses to start if data could be damaged
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
@@ -25,8 +25,8 @@ class Command(BaseCommand):
     def handle(
         self, *args: Any, host: str, port: int, workers: int, threads: int, **options: Any
     ) -> None:
-        get_internal_wsgi_application()  # forked workers share the memory of what is imported now
-        gc.freeze()  # so that garbage collection does not write to that memory
+        get_internal_wsgi_application()  # forked workers share the memory of current imports
+        gc.freeze()  # keeps the garbage collector from writing to that memory
         server = Granian(
             ":".join(settings.WSGI_APPLICATION.rsplit(".", 1)), host, port,
             interface=Interfaces.WSGI, workers=workers, blocking_threads=threads,

@@ -1,4 +1,4 @@
-"""Run simulated annotators on a study's simulated seats."""
+"""Run simulated annotators on a study's seats for them."""
 
 import multiprocessing
 from argparse import ArgumentParser
@@ -48,13 +48,13 @@ class Command(BaseCommand):
         shown = partial(tqdm, total=len(jobs), unit="annotator", disable=not show)
         if processes < 2 or len(jobs) < 2:
             return sum(shown(map(one_walk, jobs)))
-        # Processes cannot share a connection, so each opens a new one.
+        # Processes cannot share a connection, so each of them opens a new one.
         connections.close_all()
         with multiprocessing.get_context("fork").Pool(processes) as pool:
             return sum(shown(pool.imap_unordered(one_walk, jobs)))
 
 
-_knowledge: dict[str, Knowledge] = {}  # by hash of the frozen design, in each process
+_knowledge: dict[str, Knowledge] = {}  # in each process, by hash of the frozen design
 
 
 def one_walk(job: tuple[int, str, str, str | None, str]) -> int:

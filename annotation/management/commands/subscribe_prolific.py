@@ -31,7 +31,7 @@ class Command(BaseCommand):
         try:
             client = Client(patient=True)
             workspace = client.workspace()
-            # All programs in a workspace share one secret, so do not replace an existing one.
+            # All programs in a workspace share a single secret, so do not replace an existing one.
             secret = "" if options["replace_secret"] else client.secret(workspace)
             if secret:
                 self.stderr.write(
