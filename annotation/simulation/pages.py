@@ -1,4 +1,4 @@
-"""Page and API view for running simulated annotators in a rehearsal."""
+"""The page and API view for running simulated annotators in a rehearsal."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def rehearse(request: ResearcherRequest, name: str) -> HttpResponse:
     form = SimulationForm(request.POST or None, initial=first)
     if request.method == "POST" and not is_shown_again(request) and form.is_valid():
         try:
-            with transaction.atomic():  # no rehearsal without annotators
+            with transaction.atomic():  # no rehearsal without any annotators
                 if not study.rehearsal:
                     study = simulated_annotators.rehearsal_of(study, request.user)
                 form.start(study, request.user)

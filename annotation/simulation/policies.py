@@ -1,7 +1,7 @@
 """How simulated annotators answer: what they know, and the policies by which they decide.
 
-They get gold answers from the imported examples, which they look up by the text on the page, and
-never from the page itself.
+They look up gold answers in the imported examples, using the text on the page, and never get them
+from the page itself.
 """
 
 import random
@@ -22,9 +22,9 @@ POLICIES = (
     "transfer:P:ARM=GAIN,ARM=GAIN", "learning:P:GAIN:N", "strata:P:STRATUM=CHANGE,STRATUM=CHANGE",
     "contextual:P:ALONE", "copier:MODEL:P", "mixed:MODEL:P:SHARE",
 )  # fmt: skip
-CONFIDENCE = "+confidence:"  # after a policy: points by which annotators are too sure, or 0
+CONFIDENCE = "+confidence:"  # after a policy: by how many points annotators are too confident, or 0
 SPREAD = 0.02  # default SD between annotators: a few points, as among humans
-OWN = "0.8"  # probability that a copier's own answer is right
+OWN = "0.8"  # probability that the answers a copier gives independently are correct
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Known:
     question: str | None  # as shown, if it can be highlighted
     card: Card
     options: Sequence[str] = ()
-    is_upstream: bool = False  # of an upstream task in a cross-task study
-    is_training: bool = False  # of the training step on one of the study's tasks
+    is_upstream: bool = False  # whether it belongs to an upstream task of a cross-task study
+    is_training: bool = False  # whether it belongs to the training step of one of the study's tasks
     example: int = 0  # primary key
     stratum: str = ""
 
@@ -46,14 +46,14 @@ class Known:
 
 
 class Knowledge:
-    """Gold answers for all tasks in a study, by the text and question on the page."""
+    """Gold answers for all of a study's tasks, by the text and question on the page."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
         self._known: dict[tuple[Any, ...], Known] = {}
-        self._golds = defaultdict[str, Counter[str]](Counter)  # of the tests, by task
+        self._golds = defaultdict[str, Counter[str]](Counter)  # in the test sets, by task
         self.strata: set[str] = set()
-        # Correct answers to the comprehension questions, as form data.
+        # The correct answers to the comprehension questions, as form data.
         questions = screening.parse(study.comprehension_questions)
         self.of_instructions = {
             f"question-{number}": str(question.right)
@@ -89,7 +89,7 @@ class Knowledge:
     def predictions(self, model: str) -> dict[int, list[str]]:
         """Return predicted strings by test example, or {} if the study does not use the model."""
         files = compared_files.for_overlap(self._study).filter(model__name=model)
-        first = dict(files.reverse().values_list("task_id", "pk"))  # first one wins
+        first = dict(files.reverse().values_list("task_id", "pk"))  # the first one wins
         rows = Prediction.objects.filter(file__in=first.values())
         return dict(rows.values_list("example_id", "predicted"))
 
@@ -101,8 +101,8 @@ class Knowledge:
 
 # Policies ----------------------------------------------------------------------------------------
 
-# A policy returns an answer as spans or texts (a label, options, a number, typed text). If both are
-# empty, the answer is "no answer".
+# A policy returns an answer as spans or texts (a label, options, a number, or typed text). If both
+# are empty, the answer is "no answer".
 Choice = tuple[list[spans.Span], list[str]]
 Policy = Callable[[Known, random.Random], Choice]
 
@@ -112,7 +112,7 @@ class PolicyError(ValueError):
 
 
 def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
-    """Return the policy with this name for one annotator. Raises ValueError for unknown names."""
+    """Return the policy with this name for one annotator. Raises ValueError if it is unknown."""
     name, _mark, shift = name.partition(CONFIDENCE)
     kind, _mark, parameters = name.partition(":")
     try:
@@ -133,7 +133,7 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
 
 
 def noisy(parameters: str, _knowledge: Knowledge, rng: random.Random) -> Policy:
-    """Return a policy that is correct with about probability P, with this SD of annotators."""
+    """Return a policy that is correct with probability about P, with this SD between annotators."""
     right, *given = map(float, parameters.split(":"))
     (spread,) = given or [SPREAD]
     _check(right, spread)
@@ -151,9 +151,9 @@ def with_chance(chance: Callable[[Known], float]) -> Policy:
 
 
 def learning(parameters: str, _knowledge: Knowledge, rng: random.Random) -> Policy:
-    """Return a policy whose probability P rises evenly by GAIN over the first N training examples.
+    """Return a policy whose P rises evenly by GAIN over the first N training examples.
 
-    The learning curve and the contrasts between numbers of shots are therefore known.
+    The learning curve and the contrasts between shot counts are therefore known.
     """
     right, gain, number = map(float, parameters.split(":"))
     _check(right, right + gain)
@@ -178,20 +178,20 @@ def strata(parameters: str, knowledge: Knowledge, rng: random.Random) -> Policy:
 
 
 def _changes(parameters: str) -> tuple[float, dict[str, float]]:
-    """Return P and the numbers by name of P:NAME=NUMBER,NAME=NUMBER."""
+    """Return P and a mapping from names to numbers, given P:NAME=NUMBER,NAME=NUMBER."""
     right, parts = parameters.split(":", 1)
     pairs = [part.rpartition("=") for part in parts.split(",")]
     return float(right), {name: float(number) for name, _mark, number in pairs}
 
 
 def contextual(parameters: str, knowledge: Knowledge, rng: random.Random) -> Policy:
-    """Return a policy that answers correctly with probability P, or ALONE if context is hidden."""
+    """Return a policy that is correct with probability P, or ALONE if the context is hidden."""
     with_context, alone = (noisy(number, knowledge, rng) for number in parameters.split(":"))
     return lambda item, rng: (with_context if item.segments else alone)(item, rng)
 
 
 def copying(parameters: str, knowledge: Knowledge, rng: random.Random) -> Policy:
-    """Return a policy that copies MODEL's answer with probability P, or else is noisy:OWN.
+    """Return a policy that copies MODEL's answer with probability P, and otherwise is noisy:OWN.
 
     Only SHARE of the annotators copy; the others are noisy:OWN.
     """
@@ -216,9 +216,9 @@ def copying(parameters: str, knowledge: Knowledge, rng: random.Random) -> Policy
 def transferring(parameters: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     """Return a policy that is correct with probability P, or P · (1 + GAIN) after upstream tasks.
 
-    The average relative gain of these annotators is therefore known. ARM=GAIN,ARM=GAIN sets
-    gains for several upstream arms, and 0 for the others. ARM@N=GAIN sets the gain after N
-    examples of the training step.
+    The average relative gain of these annotators is therefore known. ARM=GAIN,ARM=GAIN sets the
+    gains of several upstream arms, and 0 for all others. ARM@N=GAIN sets the gain after N examples
+    of the training step.
     """
     right, gains = _changes(parameters)
     _check(right, *(right * (1 + gain) for gain in gains.values()))
@@ -236,7 +236,7 @@ def transferring(parameters: str, knowledge: Knowledge, rng: random.Random) -> P
     return with_chance(chance)
 
 
-MAKERS: dict[str, Callable[[str, Knowledge, random.Random], Policy]] = {  # raise ValueError
+MAKERS: dict[str, Callable[[str, Knowledge, random.Random], Policy]] = {  # may raise ValueError
     "noisy": noisy, "learning": learning, "strata": strata, "contextual": contextual,
     "transfer": transferring, "mixed": copying,
     "copier": lambda parameters, *context: copying(f"{parameters}:1", *context),
@@ -273,7 +273,7 @@ def empty(item: Known, knowledge: Knowledge) -> Choice:
 
 
 def at_random(item: Known, rng: random.Random) -> Choice:
-    """Return a random label, option, number or words. Half are "no answer", where allowed."""
+    """Return a random label, option, number or words, or "no answer" half the time if allowed."""
     if item.card.no_answer and rng.random() < 0.5:
         return [], []
     if not item.card.is_highlighted:
@@ -285,7 +285,7 @@ def mistaken(item: Known, rng: random.Random) -> Choice:
     if not item.card.is_highlighted:
         return [], item.card.kind.mistaken(item, rng)
     right, _typed = gold(item, rng)
-    if not right:  # without gold to highlight, nothing can be shifted
+    if not right:  # without a gold answer to highlight, nothing can be shifted
         return [_random_span(item, rng)], []
     error = rng.choice(["slip", "miss", "extra"])
     if error == "slip" or (error == "extra" and item.card.max_spans == 1):
@@ -321,7 +321,7 @@ def _random_span(item: Known, rng: random.Random) -> spans.Span:
 
 
 def _allowed(selected: list[spans.Span], item: Known) -> list[spans.Span]:
-    """Return the spans, or the first word if an answer is required but spans are missing."""
+    """Return the spans or, if there are none but an answer is required, the first word."""
     if selected or item.card.no_answer:
         return selected
     start, end = tokens(item.segments[0], item.card.granularity)[0]
@@ -329,7 +329,7 @@ def _allowed(selected: list[spans.Span], item: Known) -> list[spans.Span]:
 
 
 def _apart(selected: list[spans.Span]) -> list[spans.Span]:
-    """Drop spans that overlap an earlier span, because the highlighter would replace it."""
+    """Drop spans that overlap an earlier span, which the highlighter would replace."""
     apart: list[spans.Span] = []
     for span in selected:
         if not any(map(span.overlaps, apart)):
@@ -340,8 +340,8 @@ def _apart(selected: list[spans.Span]) -> list[spans.Span]:
 def confidence_of(policy: str, is_right: bool, rng: random.Random) -> int:
     """Return a point from 1 to 5, calibrated for answers that are correct with probability P.
 
-    Three trials with probability P, and one more success if the answer is correct: answers at a
-    point are then correct as often as that point indicates. CONFIDENCE shifts the points.
+    It counts successes in three trials with probability P, plus one if the answer is correct, so
+    that answers at a point are correct as often as it suggests. CONFIDENCE shifts the points.
     """
     name, _mark, shift = policy.partition(CONFIDENCE)
     numbers = [part for part in name.split(":")[1:] if part[:1].isdigit()]

@@ -1,8 +1,8 @@
 """Simulated annotators, which use the same pages and forms as human annotators.
 
-They parse each page and submit its forms; policies.py decides their answers. They join through the
-study's link for simulated annotators, so they are a separate kind with separate seats, and tables
-never count them as human.
+They parse each page and submit its forms, with answers decided by policies.py. They join through
+the study's link for simulated annotators, so they are a separate kind with separate seats, and
+tables never count them as human.
 """
 
 import random
@@ -37,7 +37,7 @@ class InProcess:
 
     def __init__(self) -> None:
         hosts = [host for host in settings.ALLOWED_HOSTS if host[:1] not in ("*", ".", "")]
-        # Do not raise exceptions of concurrent requests in other threads. Responses show errors.
+        # Don't raise exceptions of concurrent requests in other threads. Responses show errors.
         self.client = Client(
             HTTP_HOST=hosts[0] if hosts else "localhost", raise_request_exception=False
         )
@@ -91,12 +91,12 @@ class SimulationError(Exception):
 def walk(
     site: InProcess | OverHTTP, address: str, policy: str, knowledge: Knowledge, seed: str
 ) -> Iterator[str]:
-    """Run an annotator from the study's URL (or a personal link) to the completion code.
+    """Take an annotator from the study's URL (or a personal link) to the completion code.
 
     Yields the step of each answer ("training", "screening", "annotation"). Raises SimulationError
-    if there are no seats or a page shows an error.
+    if no seat is free or a page shows an error.
     """
-    import lxml.html  # on first use: a server needs 3 MB less without it
+    import lxml.html  # on first use: without it, a server needs 3 MB less
 
     rng, is_right = random.Random(seed), False
     decide = policy_of(policy, knowledge, rng)
@@ -104,7 +104,7 @@ def walk(
     links = page.xpath("//a[contains(@class, 'main-action')][starts-with(@href, '/work/')]/@href")
     if links:
         page = lxml.html.fromstring(site.get(links[0]))
-    # The form that continues, from Start to the next task; at the end, there is none.
+    # The form that leads on, from Start to the next task. At the end, no such form is left.
     while (form := next((f for f in page.forms if _path(f).endswith(LEADING)), None)) is not None:
         fields, path = dict(form.form_values()), _path(form)
         if path.endswith("/consent/"):
@@ -137,14 +137,14 @@ def _answer(
 ) -> tuple[dict[str, str], bool]:
     """Read the question on the page. Return (form data with an answer, whether it is correct)."""
     boxes = page.xpath("descendant::*[@data-passage]")
-    # Of an image, the attribute contains the segment.
+    # For an image, the attribute contains the segment.
     segments = [box.get("data-passage") or box.text_content() for box in boxes]
     question = page.xpath("descendant::*[@data-question]")[0].text_content()
     turn = page.xpath("descendant-or-self::section[@id='turn']")[0]
     boxes = page.xpath("descendant::*[@data-options]//span[@translate='no']")
     options = [box.text_content() for box in boxes]
     known = knowledge.lookup(turn.get("data-title"), question, segments, options)
-    # Anchor and screening examples come from training files too.
+    # Anchor and screening examples also come from training files.
     is_training = known.is_training and turn.get("data-step") == Step.TRAINING
     item = replace(known, is_training=is_training)
     selected, texts = decide(item, rng)
@@ -161,13 +161,13 @@ def _answer(
 # Rehearsals --------------------------------------------------------------------------------------
 
 # A job processes one annotator per chunk. The browser ID is derived from the job and the number, so
-# a repeated chunk continues where it stopped. An annotator waiting for a researcher's decision
-# stops there. After admission, the next job continues it.
+# a repeated chunk continues where it stopped. An annotator who has to wait for a researcher's
+# decision stops there, and is continued by the next job after admission.
 KIND = "simulate"
 
 
 class NoRehearsal(Exception):
-    """Raised if simulated annotators can't enter this study. The message is shown to users."""
+    """Raised if simulated annotators can't enter this study. Users see the message."""
 
 
 def free_seats(study: Study) -> int:
@@ -177,7 +177,7 @@ def free_seats(study: Study) -> int:
 
 
 def admitted(study: Study) -> list[Participation]:
-    """Return simulated annotators that were admitted after a job left them waiting."""
+    """Return simulated annotators who were admitted after a job had left them waiting."""
     walked = {
         pk
         for job in jobs_of(study)
@@ -201,7 +201,7 @@ def rehearsal_of(study: Study, by: User) -> Study:
 
 
 def to_run(study: Study, policy: str, number: int | None) -> tuple[list[Participation], int]:
-    """Return admitted annotators and the number of new ones: `number`, or all free seats.
+    """Return admitted annotators, and how many new ones to run: `number`, or all free seats.
 
     Raises NoRehearsal, and ValueError for an unknown policy.
     """
@@ -221,9 +221,9 @@ def to_run(study: Study, policy: str, number: int | None) -> tuple[list[Particip
 
 
 def start(study: Study, by: User, policy: str, number: int | None, seed: int | None) -> Job:
-    """Start a job with simulated annotators. Raises like `to_run`.
+    """Start a job with simulated annotators. Raises the same errors as `to_run`.
 
-    Annotators admitted since the last job continue first, with the same policy.
+    Annotators admitted since the last job continue first, using the same policy.
     """
     waited, new = to_run(study, policy, number)
     made_of = {"study": study.pk, "policy": policy, "number": new, "free": free_seats(study)}
@@ -237,7 +237,7 @@ def jobs_of(study: Study) -> list[Job]:
 
 @jobs.job(KIND, limit=timedelta(minutes=10))
 def _walk_one(job: Job, number: int) -> dict[str, Any]:
-    """Run one annotator to the end, and return {answers}. Raises JobError without a seat."""
+    """Run one annotator to the end, and return {answers}. Raises JobError if no seat is free."""
     study = Study.objects.get(pk=job.parameters["study"])
     site = InProcess()
     resumed = job.parameters.get("resumed", [])
@@ -252,7 +252,7 @@ def _walk_one(job: Job, number: int) -> dict[str, Any]:
         address = reverse("landing", args=[study.simulated_link_code])
     seed = f"{job.seed}:{number}"
     try:
-        # Pages activate the study's language. This restores English for the thread.
+        # Pages activate the study's language, so restore English for this thread.
         with translation.override(settings.LANGUAGE_CODE):
             steps = walk(site, address, job.parameters["policy"], Knowledge(study), seed)
             return {"answers": sum(1 for _step in steps)}
