@@ -1,6 +1,6 @@
 """Template tags for researchers' pages: menu, notices, help links, times and numeric cells.
 
-Numbers are right-aligned, with aligned decimal points.
+Numbers are right-aligned so that their decimal points line up.
 """
 
 import re
@@ -62,7 +62,7 @@ def moment(at: datetime | None, shape: str = "Y-m-d H:i") -> str:
     return format_html('<time datetime="{}">{} {}</time>', at.isoformat(), shown, own.tzname())
 
 
-# Formats cents in currency units, and None as "".
+# Format cents in units of the currency, and None as "".
 register.filter("money", lambda cents: "" if cents is None else ledger.in_currency(int(cents)))
 register.filter("change_in_words", audit_log.in_words)
 register.filter("duration", in_words)
@@ -77,7 +77,7 @@ def section(context: dict[str, Any]) -> str:
     return "studies" if first in of_studies else first
 
 
-# Matches 12, 83.7 ± 0.6, 28.4 to 100.0, 3 of 4, < .001, -8.8, 12 min, – for no value, 8 (n=5).
+# Matches 12, 83.7 ± 0.6, 28.4 to 100.0, 3 of 4, < .001, -8.8, 12 min, – (missing), 8 (n=5).
 _UNIT = r"((to|of|min|s|h|[A-Z]{3})\b[^a-zA-Z]*)*"
 _ONE = rf"([-−+±<≤>≥≈ ]*\.?\d[^a-zA-Z]*?{_UNIT}|–|\d[\d.]* ± –)( ?\([^()]*\))?"
 _NUMBER = re.compile(f"{_ONE}(, {_ONE})?")  # 80.0 ± 5.0 (n=3), 72.6 to 87.4
@@ -95,12 +95,12 @@ def is_number(cell: str) -> bool:
 
 @register.filter
 def qr(text: str) -> SafeString:
-    """Return a QR code as an SVG element, with the required quiet zone of four modules.
+    """Return a QR code as an SVG element, including the quiet zone of four modules.
 
-    The CSS class `qr` (static/css/researcher.css) sets its colours, so that it is dark on light
-    even in dark mode. Many QR readers fail on inverted colours.
+    Its colours are set by the CSS class `qr` (static/css/researcher.css), so that it is dark on
+    light even in dark mode: many QR readers fail on inverted colours.
     """
-    import qrcode  # on first use: a server needs 1.5 MB less without it and Pillow
+    import qrcode  # on first use: without it and Pillow, a server needs 1.5 MB less
 
     code = qrcode.QRCode(error_correction=qrcode.constants.ERROR_CORRECT_M, border=4)
     code.add_data(text)
@@ -112,5 +112,5 @@ def qr(text: str) -> SafeString:
         '<svg class="qr" viewBox="0 0 {0} {0}" role="img" aria-label="QR code"'
         ' shape-rendering="crispEdges"><rect width="{0}" height="{0}"/><path d="{1}"/></svg>',
         len(rows),
-        mark_safe(path),  # contains only our numbers and letters
+        mark_safe(path),  # it only contains our numbers and letters
     )
