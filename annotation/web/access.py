@@ -1,7 +1,7 @@
-"""Access checks: return the study, participation, worker or model that a request may use.
+"""Access checks, which return the study, participation, worker or model that a request may use.
 
-Missing objects and inaccessible objects both return 404. The checks for annotators activate the
-study's language. Their callers must reset it, because threads are reused.
+Objects that are missing and those that are inaccessible both lead to 404. The checks for annotators
+activate the study's language, which their callers must reset, because threads are reused.
 """
 
 from collections.abc import Callable
@@ -31,13 +31,13 @@ class PageRequest(HttpRequest):
 
 
 class ResearcherRequest(PageRequest):
-    """A signed-in researcher's request, for views decorated with `login_required`."""
+    """The request of a signed-in researcher, for views decorated with `login_required`."""
 
     user: User
 
 
 def signed_in(*methods: str) -> Callable[[View], Callable[..., Any]]:
-    """Restrict a page or file to signed-in users and these methods."""
+    """Restrict a page or file to signed-in users and to these methods."""
 
     def decorated(view: View) -> Callable[..., Any]:
         return login_required(require_http_methods(list(methods))(view))
@@ -53,7 +53,7 @@ REFUSALS = {
 
 
 def studies_of(request: HttpRequest, right: str = "see") -> StudyQuerySet:
-    """Return the studies where this user, and the token if any, has this right."""
+    """Return the studies for which this user, and any token, has this right."""
     token = token_of(request)
     if not isinstance(request.user, User) or (token and not token.allows(right)):
         return Study.objects.none()
@@ -62,7 +62,7 @@ def studies_of(request: HttpRequest, right: str = "see") -> StudyQuerySet:
 
 
 def token_of(request: HttpRequest) -> ApiToken | None:
-    """Return the request's API token (web/authentication.py), or None on pages."""
+    """Return the API token of the request (web/authentication.py), or None on pages."""
     token = getattr(request, "auth", None)
     return token if isinstance(token, ApiToken) else None
 
@@ -70,7 +70,7 @@ def token_of(request: HttpRequest) -> ApiToken | None:
 def may_run(request: HttpRequest) -> None:
     """Raise PermissionDenied if the token may not change objects outside studies.
 
-    All researchers share tasks and models. Tokens need the scope run, without a study limit.
+    All researchers share tasks and models, so a token must have the scope run and no study limit.
     """
     token = token_of(request)
     if token is None:
@@ -85,8 +85,8 @@ def may_run(request: HttpRequest) -> None:
 def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
     """Return the study with this name if the researcher has the right (models.study.RIGHTS).
 
-    Researchers outside the team get 404, and members without the right get 403. With an API token,
-    both its owner's role and its own scope must include the right.
+    Researchers outside the team get 404, and members without the right get 403. For an API token,
+    the right must be part of both its owner's role and its scope.
     """
     study = get_object_or_404(studies_of(request), name=name)
     if right not in study.rights:
@@ -103,25 +103,25 @@ def annotator_of(request: HttpRequest, name: str, pseudonym: str, right: str) ->
     study = study_of(request, name, right)
     participations = study.participations.select_related("scenario__task", "worker")
     participation = get_object_or_404(participations, pseudonym=pseudonym)
-    participation.scenario.study = study  # saves a query
+    participation.scenario.study = study  # this saves a query
     return participation
 
 
 def upload_of(request: HttpRequest, pk: UUID) -> TaskUpload:
-    """Return one of this researcher's task uploads, or raise Http404."""
+    """Return a task upload by this researcher, or raise Http404."""
     return get_object_or_404(TaskUpload.objects.select_related("job"), pk=pk, owner=request.user)
 
 
 def predictions_job_of(request: HttpRequest, pk: int) -> Job:
-    """Return the job that imports one of this researcher's prediction files, or raise Http404."""
+    """Return the job for importing a prediction file of this researcher, or raise Http404."""
     return get_object_or_404(Job, pk=pk, kind=upload_job.KIND, owner=request.user)
 
 
 def job_of(request: HttpRequest, pk: int) -> Job:
     """Return a job that this researcher may see, or raise Http404.
 
-    A study's job requires the read right, even for the researcher who started it. Other jobs are
-    visible to their owner. A token for one study gives access only to that study's jobs.
+    The job of a study requires the read right, even for the researcher who started it. Other jobs
+    are visible to their owner. A token for a single study only gives access to that study's jobs.
     """
     token = token_of(request)
     job = get_object_or_404(Job, pk=pk)
@@ -138,7 +138,7 @@ def job_of(request: HttpRequest, pk: int) -> Job:
 
 
 def own_model(request: HttpRequest, name: str) -> LanguageModel:
-    """Return this researcher's own model, which only its uploader may change, or raise Http404."""
+    """Return a model, which only its uploader may change, or raise Http404 for other users."""
     if not request.user.is_authenticated:
         raise Http404
     return get_object_or_404(LanguageModel, name=name, uploaded_by=request.user)

@@ -1,7 +1,7 @@
 """Token authentication with the Authorization header, and rate limits.
 
-Researchers' requests are counted in the cache shared by all processes. Participants' requests are
-counted per process, so an answer never waits for a count in the database.
+Requests by researchers are counted in the cache shared by all processes. Requests by participants
+are counted in each process, so that an answer never waits for a count in the database.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ SCHEME = "Bearer"
 
 
 def bearer(request: Request | HttpRequest) -> str | None:
-    """Return the token from the header, "" if it is malformed, or None without a header."""
+    """Return the token in the header, "" if it is malformed, or None without a header."""
     scheme, _, given = get_authorization_header(request).partition(b" ")
     if scheme.decode("latin-1").lower() != SCHEME.lower():
         return None
@@ -61,7 +61,7 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class ParticipationToken(BaseAuthentication):
-    """Stores a personal link's secret in `request.auth`.
+    """Stores the secret of a personal link in `request.auth`.
 
     The step looks it up when it locks the participation, and returns 401 if it is unknown.
     """
@@ -110,9 +110,9 @@ class PerHolder(SimpleRateThrottle):
 
 
 class PerParticipation(BaseThrottle):
-    """Allows 3000 requests per clock minute for each participation, in each process.
+    """Allows 3000 requests per participation and clock minute, in each process.
 
-    A fast model answers within milliseconds. The limit stops programs that loop endlessly.
+    A fast model answers within milliseconds. The limit stops programs in an endless loop.
     """
 
     limit, window = 3000, 60  # requests; seconds

@@ -1,7 +1,7 @@
-"""Form classes and fields for all pages: unique IDs, and numbers in ASCII digits.
+"""Form classes and fields used on all pages: unique IDs, and numbers in ASCII digits.
 
-Django's fields reject U+0000 and link a field to its help and errors with aria-describedby.
-templates/_field.html provides the IDs that this requires.
+Django's fields reject U+0000, and refer to a field's help and errors with aria-describedby. The IDs
+required for this are in templates/_field.html.
 """
 
 import re
@@ -33,7 +33,7 @@ class PageForm(OnPage, forms.Form):
 
 
 def by_key(*blank: OnPage, sent: OnPage | None = None) -> dict[str, OnPage]:
-    """Return context variables for a page's forms. `sent` replaces one of the blank forms."""
+    """Return context variables for the forms of a page. `sent` replaces one of the blank forms."""
     return {f"{form.key}_form": form for form in (*blank, sent) if form is not None}
 
 
@@ -60,7 +60,7 @@ class YesNoField(PressedField):
 
 
 class TextField(forms.CharField):
-    """A field for multi-line text. A line break counts as one character, as in browsers."""
+    """A multi-line text field. A line break counts as one character, as it does in browsers."""
 
     widget = forms.Textarea
 
@@ -77,7 +77,7 @@ class FilesInput(forms.ClearableFileInput):
 
 
 class FilesField(forms.FileField):
-    """A field for any number of files, or at least one if required."""
+    """A field for any number of files, or for at least one if it is required."""
 
     widget = FilesInput
 
@@ -93,14 +93,14 @@ def row_field(form: forms.BaseForm, name: str) -> forms.ModelChoiceField:
 
 
 def is_shown_again(request: HttpRequest) -> bool:
-    """Return whether this input was preserved from an expired session, to show but not store."""
+    """Return whether this input was preserved from an expired session, to be shown, not stored."""
     return "show_again" in request.POST
 
 
 class _InDigits(forms.Field):
-    """A field for a number in ASCII digits. Python also accepts other scripts and 1_000."""
+    """A field for a number in ASCII digits. Python would also accept other scripts and 1_000."""
 
-    pattern: str  # with a minus sign, so that a validator can report the minimum
+    pattern: str  # allows a minus sign, so that a validator can report the minimum
 
     def to_python(self, value: Any) -> Any:
         if value not in self.empty_values and not re.fullmatch(self.pattern, str(value).strip()):
@@ -113,7 +113,7 @@ class WholeNumberField(_InDigits, forms.IntegerField):
 
 
 def _check_row_number(field: forms.Field, value: Any) -> None:
-    """Reject values that are not 1 to 18 ASCII digits. Databases reject larger numbers."""
+    """Reject values that are not 1 to 18 ASCII digits, because databases reject larger numbers."""
     if not re.fullmatch(r"[0-9]{1,18}", str(value)):
         message = field.error_messages["invalid_choice"]
         raise ValidationError(message, code="invalid_choice", params={"value": value})
@@ -145,7 +145,7 @@ def read_amount(text: str) -> Decimal:
 
 
 class AmountField(_InDigits, forms.DecimalField):
-    """A field for an amount of money or a number of hours. The model validates its range."""
+    """A field for an amount of money or a number of hours. Its range is validated by the model."""
 
     default_error_messages = {"invalid": "Enter a number such as 12.50, with digits and a point."}
     pattern = r"-?[0-9]{1,12}(\.[0-9]{1,12})?"

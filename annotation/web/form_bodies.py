@@ -1,7 +1,7 @@
-"""Validate JSON bodies using the pages' forms, and reject unknown fields.
+"""Validation of JSON bodies with the pages' forms, rejecting unknown fields.
 
-A body's keys are form field names. `fields_of` documents them in the OpenAPI document, and
-`as_form_data` converts a body to the data that a browser would send.
+The keys of a body are names of form fields. `fields_of` describes them in the OpenAPI document, and
+`as_form_data` converts a body to the data that a browser would submit.
 """
 
 import json
@@ -30,7 +30,7 @@ class Texts(serializers.ListField):
 
 
 class StrictJSONParser(JSONParser):
-    """Parses JSON that a database can store: no lone surrogates, U+0000 or infinite numbers."""
+    """Parses JSON that a database can store, without lone surrogates, U+0000 or infinities."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         try:
@@ -69,7 +69,7 @@ def check_known(data: Mapping[str, Any], known_names: Any) -> None:
 
 
 def read(body_class: type[serializers.Serializer], data: Any) -> dict[str, Any]:
-    """Return a body's values. Raises Unprocessable, also for unknown fields."""
+    """Return the values in a body. Raises Unprocessable, including for unknown fields."""
     body = body_class(data=as_object(data))
     check_known(body.initial_data, body.fields)
     if not body.is_valid():
@@ -78,7 +78,7 @@ def read(body_class: type[serializers.Serializer], data: Any) -> dict[str, Any]:
 
 
 def as_form_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert JSON values to form data. Numbers become strings, and nulls are omitted."""
+    """Convert JSON values to form data, turning numbers into strings and omitting nulls."""
     return {
         name: [_plain(name, item) for item in value]
         if isinstance(value, list)
@@ -117,7 +117,7 @@ FormClass = type[forms.Form] | type[forms.ModelForm]
 FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
     (YesNoField, serializers.BooleanField),
     (forms.BooleanField, serializers.BooleanField),
-    (forms.DecimalField, serializers.CharField),  # before its base class
+    (forms.DecimalField, serializers.CharField),  # must come before its base class
     (forms.IntegerField, serializers.IntegerField),
     (forms.FileField, serializers.FileField),
     (forms.MultipleChoiceField, Texts),
@@ -131,7 +131,7 @@ def fields_of(form: FormClass) -> dict[str, Any]:
 
 
 def fields_of_actions(actions: Mapping[str, FormClass | None]) -> dict[str, Any]:
-    """Return the field `action` and those of all actions' forms, which are optional."""
+    """Return the field `action`, and the fields of all actions' forms, made optional."""
     fields: dict[str, Any] = {"action": serializers.ChoiceField(list(actions))}
     for form in actions.values():
         for name, field in form.base_fields.items() if form else ():

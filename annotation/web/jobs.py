@@ -1,4 +1,4 @@
-"""Jobs in the API: show progress, run the next part, and return the result."""
+"""Jobs in the API: show their progress, run the next chunk, and return the result."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from tasks import jobs, uploads
 from tasks.models import Job
 from tasks.predictions import upload_job
 
-# Maps kinds of jobs to functions that return a finished job's result. Other packages add more.
+# Maps kinds of jobs to functions that return a finished job's result. Other packages add to it.
 OUTCOMES: dict[str, Callable[[Job], Any]] = {
     uploads.IMPORT: lambda job: job.result[-1],
     uploads.IMPORT_WHOLE: lambda job: job.result[-1],
@@ -23,7 +23,7 @@ OUTCOMES: dict[str, Callable[[Job], Any]] = {
     upload_job.KIND: lambda job: job.result[-1],
     "simulate": lambda job: {"answers": [part["answers"] for part in job.result]},
 }
-# Kinds of jobs with results. Running their next part requires the read right.
+# Kinds of jobs with study results, whose next chunk only readers may run.
 READERS = {"bootstrap", "curves", "examples", "release", "report", "sensitivity"}
 
 

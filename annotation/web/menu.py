@@ -1,7 +1,7 @@
-"""The tabs on a study's pages, and the views of a page that `?show=` selects.
+"""The tabs on a study's pages, and the views of a page, which are selected by `?show=`.
 
 Pages that the reader may not open are hidden (models.study.RIGHTS). Results pages belong to
-`analysis`, so this module contains only their URL names. It also maps each page to its help
+`analysis`, so this module only contains the names of their URLs. It also maps each page to its help
 page; tests/config/test_help_places.py checks that this map is complete.
 """
 
@@ -20,11 +20,11 @@ from annotation.web.posts import View
 
 @dataclass(frozen=True)
 class Page:
-    """A page in a study, with the right that it requires.
+    """A page of a study, with the right that it requires.
 
-    `below` lists the URL names of pages that are not linked in the menu, such as those about
-    one annotator. `views` lists the page's views: the value of `?show=`, the name and the
-    required right.
+    `below` lists the URL names of pages that the menu does not link to, such as those about one
+    annotator. `views` lists the views of the page: the value of `?show=`, the name and the required
+    right.
     """
 
     name: str
@@ -32,13 +32,13 @@ class Page:
     right: str = "see"
     below: tuple[str, ...] = ()
     views: tuple[tuple[str, str, str], ...] = ()
-    unless: str = ""  # "draft" or "real" for kinds of studies without this page
+    unless: str = ""  # "draft" or "real" if such studies do not have this page
 
     def holds(self, address: str) -> bool:
         return address in (self.address, *self.below)
 
 
-# Maps tabs to their pages, at most four.
+# Maps tabs to their pages, of which a tab has at most four.
 TABS = {
     "Overview": [Page("Overview", "study", below=("study_status",))],
     "Design": [
@@ -102,7 +102,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Menu:
-    """The menu on a study's page: all tabs, pages in the current tab, and views of the page."""
+    """The menu on a study's page: all tabs, the pages of the current tab, and the page's views."""
 
     study: Study
     tabs: list[Link]
@@ -111,7 +111,7 @@ class Menu:
 
 
 def for_study(study: Study, address: str, parameters: QueryDict) -> Menu:
-    """Return the menu for a page with URL name `address`, for the study's reader."""
+    """Return the menu for the page with URL name `address`, as seen by the study's reader."""
     missing = {"draft"} if study.is_draft else set()
     missing |= set() if study.rehearsal else {"real"}
 
@@ -144,7 +144,7 @@ def for_study(study: Study, address: str, parameters: QueryDict) -> Menu:
 
 
 def select(default: View, **views: View) -> View:
-    """Return a page that shows the view selected by `?show=`, or `default`."""
+    """Return a page that shows the view selected by `?show=`, or else `default`."""
 
     def view(request: HttpRequest, **names: Any) -> HttpResponse:
         return views.get(request.GET.get("show", ""), default)(request, **names)
@@ -166,7 +166,7 @@ def moved(
 
 
 def posted(view: View, **page: str) -> View:
-    """Return the view of a form on another page, `to` and `show` of `moved`: GET leads there."""
+    """Return the view of a form on another page (`to`, `show` as in `moved`). GET leads there."""
 
     @wraps(view)
     def answer(request: HttpRequest, **names: Any) -> HttpResponse:
@@ -176,7 +176,7 @@ def posted(view: View, **page: str) -> View:
     return answer
 
 
-# Maps paths below /help/ to the URL names, and views, of the pages that they explain.
+# Maps paths below /help/ to the URL names (and views) of the pages that they explain.
 _PAGES = {
     "researchers/tutorial/": ("studies", "home"),
     "researchers/designs/#what-to-decide": ("study_new", "study_edit", "study_design"),

@@ -1,4 +1,4 @@
-"""Lists of rows: paginated JSON, or streamed CSV or JSON Lines.
+"""Lists of rows, as JSON in pages, or streamed as CSV or JSON Lines.
 
 JSON, CSV and the OpenAPI document are all generated from the columns (tasks/columns.py).
 """
@@ -49,7 +49,7 @@ class Pages(CursorPagination):
 
 
 class _Streamed(BaseRenderer):
-    """Renderer for a `?format=` that the view streams itself. It renders only errors."""
+    """A renderer for a `?format=` that the view itself streams. It only renders errors."""
 
     charset = "utf-8"
 
@@ -82,7 +82,7 @@ class RowsView(ApiView):
     renderer_classes: ClassVar[list[type[BaseRenderer]]] = [JSONRenderer]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Document rows and parameters. Each subclass gets its own GET method to document."""
+        """Document rows and parameters. Each subclass gets its own GET method for this purpose."""
         super().__init_subclass__(**kwargs)
         if not cls.summary:
             return
@@ -174,7 +174,7 @@ class RowsView(ApiView):
         raise NotImplementedError
 
 
-# Maps the types of columns' values to serializer fields that document them.
+# Maps the types of columns' values to the serializer fields that describe them.
 KINDS: dict[Any, type[serializers.Field]] = {
     str: serializers.CharField, int: serializers.IntegerField, float: serializers.FloatField,
     bool: serializers.BooleanField, datetime: serializers.DateTimeField,
@@ -214,7 +214,7 @@ def small_list(rows: Iterable[Any]) -> Response:
 
 
 class _Echo:
-    """A file object with a `write` method that returns its argument."""
+    """A file object whose `write` method returns its argument."""
 
     def write(self, text: str) -> str:
         return text

@@ -1,7 +1,7 @@
-"""POST requests from researchers, declared once for both the page and the API.
+"""POST requests by researchers, each declared once for both the page and the API.
 
 A declaration names a form for the input and a step function for the effect. The required right is
-in rights.py. `page` builds the view for the page; views.py builds the API's.
+in rights.py. `page` builds the view for the page, and views.py that for the API.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,29 +21,29 @@ About = TypeVar("About")
 
 
 class UnknownAction(Http404):
-    """The field `action` names none of a POST's actions."""
+    """The field `action` does not name any of a POST's actions."""
 
 
 class Post(Generic[About]):
-    """Declaration of a POST request about a study, an annotator or a task.
+    """The declaration of a POST request about a study, an annotator or a task.
 
-    If the field `action` chooses the form, `actions` maps its values to forms, or to None for
+    If the form depends on the field `action`, `actions` maps its values to forms, or to None for
     actions without fields. `faults` maps exceptions from the step to the field that shows them.
     `conflicts` are exceptions that depend on the current state; the API returns 409 for them.
     """
 
-    row: ClassVar[str]  # URL name of the page, and key of its row in rights.py
+    row: ClassVar[str]  # URL name of the page, and its key in rights.py
     path: ClassVar[str] = ""  # such as "seats/"; appended to `below` in the page's and API's URLs
     below: ClassVar[tuple[str, str]] = ("studies/<str:name>/",) * 2
     form_class: ClassVar[Any] = None
     actions: ClassVar[Mapping[str, Any]] = {}
     faults: ClassVar[Mapping[type[Exception], str]] = {}
     conflicts: ClassVar[tuple[type[Exception], ...]] = ()
-    conflict_status = 409  # of the page
+    conflict_status = 409  # for the page
     summary: ClassVar[str]  # this and the next ones are for the OpenAPI document
     operation_id: ClassVar[str | None] = None
     success = 200
-    shows_message = False  # whether the page shows a message after success
+    shows_message = False  # whether the page shows a message on success
 
     def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> About:
         """Return the object that the request is about. Raises Http404 or PermissionDenied."""
@@ -55,7 +55,7 @@ class Post(Generic[About]):
         return form_class(data, files, subject=subject) if form_class else None
 
     def form_for(self, data: Any) -> Any:
-        """Return the form's class, and keep the action. Raises UnknownAction."""
+        """Return the class of the form, and remember the action. Raises UnknownAction."""
         if not self.actions:
             return self.form_class
         self.action = data.get("action")
@@ -64,28 +64,28 @@ class Post(Generic[About]):
         return self.actions[self.action]
 
     def do(self, subject: About, data: dict[str, Any], by: User) -> Any:
-        """Run the step, and return its result, usually a sentence.
+        """Run the step, and return its result, which is usually a sentence.
 
-        `data` is the form's cleaned data or, without a form, the data of the request.
+        `data` is the cleaned data of the form or, without a form, the data of the request.
         """
         raise NotImplementedError
 
     def in_words(self, result: Any) -> list[str]:
-        """Return the result as a sentence, and warnings about it."""
+        """Return the result as a sentence, followed by any warnings about it."""
         return [str(result)]
 
     def fault(self, error: Exception) -> str | None:
-        """Return the field that shows an error, or None for a conflict."""
+        """Return the field at which to show an error, or None for a conflict."""
         return next(field for kind, field in self.faults.items() if isinstance(error, kind))
 
 
 def sentences(error: Exception) -> list[str]:
-    """Return an exception's messages: a message per annotator if it concerns several."""
+    """Return the messages of an exception: one per annotator, if it concerns several."""
     return list(getattr(error, "problems", {}).values()) or [str(error)]
 
 
 View = Callable[..., HttpResponse]
-Views = dict[type[Post[Any]], View]  # views of pages by declaration
+Views = dict[type[Post[Any]], View]  # maps declarations to the views of their pages
 
 
 class StudyPost(Post[Study]):
@@ -111,10 +111,10 @@ def with_status(response: HttpResponse, status: int = 422) -> HttpResponse:
 
 
 def page(kind: type[Post[Any]], show: View, to: str | View, get: View | None = None) -> View:
-    """Return a page's view for a POST. `show` displays errors; success redirects to `to`.
+    """Return a page's view for a POST. `show` displays errors, and success redirects to `to`.
 
-    `to` is the name of a URL with the same parameters, or a function of the request, the result
-    and the parameters. `get` handles GET requests to the same URL.
+    `to` is the name of a URL with the same parameters, or a function of the request, the result and
+    the parameters. `get` handles GET requests to the same URL.
     """
 
     @signed_in(*(["GET", "POST"] if get else ["POST"]))
@@ -156,7 +156,7 @@ def study_page(show: View, right: str = "see") -> View:
 
 
 def section(kind: type[Post[Any]], show: View, of: str, anchor: str) -> View:
-    """Return the view for a POST form in a section on page `of`. GET redirects to that section."""
+    """Return the view for a POST form in a section of page `of`. GET redirects to the section."""
 
     def to(request: HttpRequest, *_result: Any, **names: Any) -> HttpResponse:
         return redirect(f"{reverse(of, kwargs=names)}#{anchor}")

@@ -19,7 +19,7 @@ from tasks import disk
 
 MEDIA_TYPE = "application/problem+json"
 
-# Errors that any operation may return, for the OpenAPI document.
+# Errors that any operation may return, as listed in the OpenAPI document.
 DOCUMENTED = {
     "400": "An unknown or invalid parameter, or a body that cannot be read",
     "401": "No token, or an unknown, revoked or expired one",
@@ -31,7 +31,7 @@ DOCUMENTED = {
     " busy; wait for the time in the Retry-After header",
     "429": "More than 100 requests in a minute; wait for the time in the Retry-After header",
 }
-# Further errors of operations that change data.
+# Additional errors of operations that change data.
 DOCUMENTED_OF_CHANGES = {
     "409": "The state of the study, job or other object does not allow it now",
     "413": "The body is larger than this URL accepts",
@@ -80,7 +80,7 @@ class NoRoom(exceptions.APIException):
 def problem(
     status: HTTPStatus, code: str, detail: str, fields: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the members of an error object, with `fields` if some values are invalid."""
+    """Return the members of an error object, including `fields` if some values are invalid."""
     members: dict[str, Any] = {
         "type": "about:blank",
         "title": status.phrase,
@@ -95,7 +95,7 @@ def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None
     """Return the response for an exception in an API view, or None for unknown exceptions (500).
 
     The headers of 401 and 429 are preserved. Without a token or session, the response explains how
-    to get access; browsers get a page with links to sign in.
+    to get access, which for browsers is a page with links for signing in.
     """
     if isinstance(error, disk.DiskFull):
         error = NoRoom(str(error))
@@ -124,7 +124,7 @@ def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None
 
 
 def _messages(found: Any) -> list[str]:
-    """Return the messages about a field, also those about the items of its list."""
+    """Return all messages about a field, including those about items in its list."""
     if isinstance(found, str):
         return [found]
     parts = found.values() if isinstance(found, Mapping) else found
@@ -146,16 +146,16 @@ def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
 
 
 def reply(status: int, message: str) -> JsonResponse:
-    """Return an error response for a request that is rejected before any view runs."""
+    """Return the error response for a request that is rejected before any view runs."""
     members = problem(HTTPStatus(status), "refused", message)
     return JsonResponse(members, status=status, content_type=MEDIA_TYPE)
 
 
-# Message for requests to researchers' URLs without a token or session.
+# Shown for requests to researchers' URLs without a token or session.
 HOW_TO_ENTER = (
     "Send a token, as in Authorization: Bearer handful_...; create one under API tokens (/tokens/)."
 )
-# Maps status codes to error codes and messages for server errors.
+# Maps status codes to the error codes and messages for server errors.
 FAILED = {
     500: ("failed", "Something went wrong here. If you report it, include the request id."),
     503: (
@@ -167,7 +167,7 @@ FAILED = {
 
 
 def failed(request_id: str, status: int = 500) -> JsonResponse:
-    """Return the error response for a status in FAILED, with the request ID used in the log."""
+    """Return the error response for a status in FAILED, with the request ID that is in the log."""
     members = problem(HTTPStatus(status), *FAILED[status]) | {"request": request_id}
     return JsonResponse(members, status=status, content_type=MEDIA_TYPE)
 

@@ -1,8 +1,8 @@
-"""Rights that POST requests require on pages and in the API, and their topics in the audit log.
+"""The rights required for POST requests on pages and in the API, and their audit log topics.
 
-The page and its API counterpart look up the same row (`right_to`), so both require the same
-right. A URL that does not have a counterpart gives a reason.
-tests/annotation/web/test_rights.py compares the table with the existing URLs.
+A page and its API counterpart look up the same row (`right_to`), so both require the same right. A
+URL without a counterpart gives a reason. tests/annotation/web/test_rights.py compares this table
+with the URLs that exist.
 """
 
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from annotation.models import Topic
 class Post:
     """The right that a page's POST request requires, and its API counterpart.
 
-    `right` is one of models.study.RIGHTS, or "" for pages outside studies, where users may
-    change their own objects. `topic` is that of the entry that the middleware adds to the audit log
-    if the step did not write one (config/audit.py), or None if signals write all entries or
-    `unlogged` explains why there are none. Polling (`is_polled`) is recorded at most once an hour.
-    `twin` is the URL name of the API counterpart, and `reason` explains why it is missing.
+    `right` is one of models.study.RIGHTS, or "" for pages outside studies, where users may change
+    their own objects. `topic` is that of the audit log entry that the middleware adds if the step
+    did not write one (config/audit.py), or None if signals write all entries or `unlogged` explains
+    why none are written. Polling (`is_polled`) is recorded at most once an hour. `twin` is the URL
+    name of the API counterpart, and `reason` explains why it is missing.
     """
 
     right: str
@@ -43,8 +43,8 @@ EMAILED = "The recipient of the email confirms it in a browser."
 SECURE = "Accounts are changed in a browser, with two-factor authentication."
 FIRST = "It needs a code that the server printed; the new account is an entry."
 
-# Maps URL names of pages to their POST. "participation_decide" is for decisions on analysis and
-# admission; decisions on pay have a separate row.
+# Maps URL names of pages to their POST. "participation_decide" is for decisions on the analysis and
+# on admission; decisions on pay have a separate row.
 POSTS = {
     "study_new": Post("", Topic.DESIGN, "api_studies"),
     "study_edit": Post("own", Topic.DESIGN, "api_study"),

@@ -24,8 +24,8 @@ OPTIONS = "options"
 
 
 class ApiView(APIView):
-    # Rejects unknown query parameters, so that misspelt parameters are never ignored. A docstring
-    # would be the description of each view without one in the OpenAPI document.
+    # Unknown query parameters are rejected, so that misspelt ones are never ignored. A docstring
+    # here would become the description of each view that lacks one in the OpenAPI document.
     parameters: frozenset[str] = frozenset()
     parser_classes: ClassVar[list[type[BaseParser]]] = [form_bodies.StrictJSONParser]
     # OPTIONS would describe DRF's own forms, which are not used. See the OpenAPI document.
@@ -58,7 +58,7 @@ def tagged(request: Request, data: Any) -> Response:
 
 
 def etag(data: Any) -> str:
-    """Return a hash of the content as an ETag. Equal content has equal ETags."""
+    """Return a hash of the content to be used as its ETag."""
     text = json.dumps(data, cls=JSONEncoder, sort_keys=True)
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
@@ -68,17 +68,17 @@ DONE = {"done": serializers.CharField(help_text="result, as a sentence")}
 
 
 class Twin(ApiView):
-    # The API counterpart of a page's POST (annotation/web/posts.py), with its form and step.
-    # `more_fields` documents fields that the form lacks or describes for browsers. A step's
-    # exceptions return 409 (`conflicts`), or 422 at the field that `fault` names. A docstring would
-    # be the description of each view without one.
+    # The API counterpart of a page's POST (annotation/web/posts.py), with the same form and step.
+    # `more_fields` describes fields that the form lacks, or describes only for browsers. Exceptions
+    # raised by the step lead to 409 (`conflicts`), or to 422 at the field named by `fault`. A
+    # docstring here would become the description of each view that lacks one.
     step: ClassVar[type[Post[Any]]]
     method = "post"
     more_fields: ClassVar[Mapping[str, serializers.Field]] = {}
     reply: ClassVar[Any] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Document the body and the response. Each subclass gets its own handler to document."""
+        """Document the body and the response. Each subclass gets a separate handler for this."""
         super().__init_subclass__(**kwargs)
         step, name = cls.step, cls.__name__
         fields = dict(cls.more_fields)
@@ -100,7 +100,7 @@ class Twin(ApiView):
         setattr(cls, cls.method, documented(handle))
 
     def answer(self, request: Request, **names: Any) -> Response:
-        """Check access, validate the form, run the step and return the response."""
+        """Check access, validate the form, run the step, and return the response."""
         body = form_bodies.as_object(request.data)
         self.post_of_page = self.step()
         subject = self.post_of_page.subject(request, body, **names)
@@ -119,11 +119,11 @@ class Twin(ApiView):
         return {*further, *(form_class.base_fields if form_class else ())}
 
     def adapted(self, subject: Any, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body, converted to the form's field names and values."""
+        """Return the body, converted to the names and values of form fields."""
         return body
 
     def form(self, subject: Any, body: dict[str, Any]) -> Any:
-        """Return the page's bound form, or None if it does not have fields."""
+        """Return the page's bound form, or None if the request has no fields."""
         files = self.request.FILES
         data = form_bodies.as_form_data({k: v for k, v in body.items() if k not in files})
         return self.post_of_page.form(subject, data, files)
@@ -141,7 +141,7 @@ class Twin(ApiView):
         return Response(self.payload(subject, result), status=post.success)
 
     def payload(self, subject: Any, result: Any) -> Any:
-        """Return the JSON of the response, or None if it has no content."""
+        """Return the JSON content of the response, or None if it is empty."""
         if self.step.success == NO_CONTENT:
             return None
         return {"done": " ".join(self.post_of_page.in_words(result))}
@@ -153,7 +153,7 @@ def twin(step: type[Post[Any]]) -> type[Twin]:
 
 
 def file_view(page: Callable[..., Any], media_type: str, kind: type, summary: str) -> Any:
-    """Return the API view for a file that a page (with `signed_in`) offers, too."""
+    """Return the API view for a file that is also offered by a page (with `signed_in`)."""
 
     class File(ApiView):
         @extend_schema(responses={(200, media_type): kind}, summary=summary)

@@ -17,12 +17,12 @@ from markdown_it import MarkdownIt
 
 from tasks.sentences import Sentence
 
-# Plural forms of a sentence. Each form is followed by the numbers that use it.
+# Plural forms of a sentence. Each form is followed by the numbers for which it is used.
 Forms = list[list[str | int]]
 # Numbers that cover all plural categories of all languages (CLDR cardinal rules).
 SAMPLES = (0, 1, 2, 3, 4, 5, 6, 7, 11, 20, 21, 100, 1_000_000)
 
-# Elements allowed in Markdown by researchers.
+# Elements that are allowed in researchers' Markdown.
 TAGS = {"p", "br", "hr", "em", "strong", "code", "blockquote", "ul", "ol", "li", "a",
         "h2", "h3", "h4"}  # fmt: skip
 MAX_IN_SECONDS = 120  # shorter durations are shown in seconds
@@ -44,7 +44,7 @@ def money(amount: Decimal | str, currency: str) -> str:
 
 
 def join_url(request: HttpRequest, code: str) -> str:
-    """Return the complete URL of a landing page, for a link's code."""
+    """Return the absolute URL of the landing page for a link code."""
     return request.build_absolute_uri(reverse("landing", args=[code]))
 
 
@@ -63,10 +63,10 @@ def translated(sentence: Sentence) -> str:
 
 
 def script_sentences() -> dict[str, str | Forms]:
-    """Return translations for the page's scripts by English sentence, or {} for English pages.
+    """Map English sentences in the page's scripts to translations, or return {} for English.
 
-    A script calls `gettext("...")` with the English sentence (static/js/sentences.js). Sentences
-    with a number are listed under their English singular.
+    Scripts call `gettext("...")` with the English sentence (static/js/sentences.js). Sentences that
+    contain a number are listed under their English singular.
     """
     language = get_language() or settings.LANGUAGE_CODE
     if language == settings.LANGUAGE_CODE:
