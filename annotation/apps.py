@@ -1,4 +1,4 @@
-"""App configuration: registers platform adapters, guards, key checks and parts of tick."""
+"""App configuration: registers platform adapters, guards, key checks, and parts of `tick`."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation import guards, guards_in_migrations, key_check
-        from annotation.audit import log as _audited  # noqa: F401  # it listens
+        from annotation.audit import log as _audited  # noqa: F401  # has signal handlers
         from annotation.notices import collecting, webhooks
         from annotation.pay import budget
         from annotation.privacy import erasure
@@ -37,8 +37,8 @@ class AnnotationConfig(AppConfig):
             "old notices": periodic.Part(collecting.prune, interval=timedelta(days=1)),
             "identities": periodic.Part(erasure.delete_due, interval=timedelta(hours=1)),
         }
-        # Parts that call other servers run after the local ones. Webhooks run last, because anyone
-        # may operate the servers that receive them.
+        # Parts that call other servers run after the local ones. Webhooks come last, because the
+        # servers that receive them may be anyone's.
         ask_others = {
             "mail": periodic.Part(collecting.send_mails),
             "platform events": periodic.Part(prolific_sync.handle_waiting_events),

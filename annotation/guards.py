@@ -1,13 +1,13 @@
 """Database triggers that reject changes to recorded answers (docs/protocol.md#invariants).
 
-These tables are insert-only: turns, answers and their spans, confidence, reading times, reported
+The following are insert-only: turns, answers and their spans, confidence, reading times, reported
 problems, answers to custom questions, model runs, the ledger, decisions, exposures, comments and
 the audit log. Examples never change, nor do the manifest and options of a study that is not a
-draft. Triggers reject every UPDATE and DELETE except those that GUARDED allows; erasing answers
+draft. Triggers reject every UPDATE and DELETE that is not allowed by GUARDED; erasing answers
 requires a tombstone. PostgreSQL's TRUNCATE and SQLite's INSERT OR REPLACE bypass row triggers, so
-each has a separate guard. The database also rejects an answer that was submitted before its example
-was shown and, if the design restricts humans to the pages, a person's turn or answer that was sent
-through the API.
+each of them has a separate guard. The database also rejects an answer that was submitted before its
+example was shown and, if the design restricts humans to the pages, a human's turn or answer that
+was sent through the API.
 
 A migration drops the guards and restores them in the same transaction, so they remain in place if
 it fails (guards_in_migrations.py). `install` updates the guards after every migrate, and a system
@@ -37,7 +37,7 @@ OWN = "annotation_ownanswer"
 EXAMPLE = "tasks_example"
 STUDY, MANIFEST = "annotation_study", "annotation_studymanifest"
 PARTICIPATION = "annotation_participation"
-# Further tables that the conditions below read.
+# Additional tables that the conditions below refer to.
 ASKED = {
     "annotation_tombstone",
     PARTICIPATION,
@@ -51,7 +51,7 @@ ASKED = {
 class Rule(NamedTuple):
     """Changes to a table that the database rejects, as SQL conditions on OLD and NEW."""
 
-    # Whether the new row replaces a guarded one (SQLite's REPLACE deletes rows silently).
+    # Whether the new row replaces a guarded one (SQLite's REPLACE silently deletes rows).
     replaces: str
     may_go: str = "FALSE"
     may_change: str = "FALSE"
@@ -79,7 +79,7 @@ def _is_unchanged(column: str) -> str:
 
 
 def _renamed(column: str) -> str:
-    """Return SQL that is true if only user u's name changed, to `deleted-` plus u's ID."""
+    """Return SQL that is true if nothing but user u's name changed, to `deleted-` plus u's ID."""
     return (
         f"' ' || NEW.{column} || ' ' = replace(' ' || OLD.{column} || ' ',"
         " ' ' || u.username || ' ', ' deleted-' || u.id || ' ')"
@@ -98,7 +98,7 @@ GUARDED = {
         " OR (s.answer_id = NEW.answer_id AND s.segment = NEW.segment AND s.start = NEW.start))",
         may_go=_erased_turn("OLD.answer_id"),
     ),
-    # At most one row for each turn.
+    # Each turn has at most one row.
     **{
         table: Rule(
             replaces=f"EXISTS (SELECT 1 FROM {table} r WHERE r.turn_id = NEW.turn_id)",
@@ -110,7 +110,7 @@ GUARDED = {
         replaces=f"EXISTS (SELECT 1 FROM {RUN} r WHERE r.participation_id = NEW.participation_id)",
         may_go=ERASED,
     ),
-    # The author and the time of a comment never change.
+    # The author and time of a comment never change.
     COMMENT: Rule(replaces=f"EXISTS (SELECT 1 FROM {COMMENT} c WHERE c.id = NEW.id)"),
     OWN: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {OWN} o WHERE o.id = NEW.id"
@@ -119,8 +119,8 @@ GUARDED = {
     ),
     # Earnings are never erased.
     LEDGER: Rule(replaces=f"EXISTS (SELECT 1 FROM {LEDGER} l WHERE l.id = NEW.id)"),
-    # A reason may reveal a score. When the participation's answers are erased, the reason is
-    # cleared but the decision remains.
+    # A reason may reveal a score. When the answers of the participation are erased, the reason is
+    # cleared, but the decision remains.
     DECISION: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {DECISION} d WHERE d.id = NEW.id)",
         may_change=f"{ERASED} AND OLD.id = NEW.id"
@@ -128,8 +128,8 @@ GUARDED = {
         " AND OLD.outcome = NEW.outcome AND OLD.at = NEW.at"
         " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0)",
     ),
-    # A reason in an entry is erased with the annotator's answers. The name of a closed account may
-    # be replaced, as a whole word, by that of the erased account (accounts/closing.py).
+    # A reason in an entry is erased along with the annotator's answers. The name of a closed
+    # account may be replaced, as a whole word, by that of the erased account (accounts/closing.py).
     AUDIT: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {AUDIT} a WHERE a.id = NEW.id OR a.once = NEW.once)",
         may_change="(EXISTS (SELECT 1 FROM annotation_tombstone t JOIN annotation_participation p"
@@ -150,7 +150,7 @@ GUARDED = {
         replaces=f"EXISTS (SELECT 1 FROM {EXPOSURE} e WHERE e.id = NEW.id"
         " OR (e.worker_key = NEW.worker_key AND e.task_name = NEW.task_name))"
     ),
-    # S1 is stored with the answer, so it would be wrong if the gold changed.
+    # S1 is stored with the answer, so it would be wrong if the gold answer changed.
     EXAMPLE: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {EXAMPLE} e WHERE e.id = NEW.id OR (e.split_id ="
         " NEW.split_id AND (e.position = NEW.position OR e.source_id = NEW.source_id)))",
@@ -170,7 +170,7 @@ GUARDED = {
         " AND NOT EXISTS (SELECT 1 FROM annotation_allocation a WHERE a.study_id = OLD.id))",
         says="is frozen: its manifest and options remain once a seat was taken",
     ),
-    # May be deleted once its study is a draft again, which the previous rule controls.
+    # May be deleted once its study is a draft again, which is covered by the previous rule.
     MANIFEST: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {MANIFEST} m WHERE m.study_id = NEW.study_id)",
         may_go=f"NOT EXISTS (SELECT 1 FROM {STUDY} y"
@@ -184,7 +184,7 @@ TOO_EARLY = (
 
 
 def _sent_by_program(participation: str) -> str:
-    """Return SQL that is true if a person's row was sent by API in a study that forbids it."""
+    """Return SQL that is true if a human's row came through the API and the study forbids this."""
     return (
         f"NEW.channel = 'api' AND EXISTS (SELECT 1 FROM {PARTICIPATION} p JOIN {STUDY} y"
         f" ON y.id = p.study_id WHERE p.id = {participation} AND p.kind = 'person'"
@@ -202,12 +202,12 @@ SENT_BY_PROGRAM = {
 
 
 class Guard(NamedTuple):
-    """A trigger: its name, its table, and its definition as the database reports it."""
+    """A trigger: its name, its table, and its definition as reported by the database."""
 
     name: str
     table: str
     trigger: str
-    # Body of the function that the trigger calls (PostgreSQL only).
+    # Body of the function called by the trigger (PostgreSQL only).
     body: str = ""
 
     def make(self) -> Iterator[str]:
@@ -258,7 +258,7 @@ def _guard(vendor: str, name: str, table: str, event: str, condition: str, messa
 
 
 def _guards(connection: BaseDatabaseWrapper) -> list[Guard]:
-    """Return the guards that this database needs, or [] if some tables do not exist yet."""
+    """Return the guards required by this database, or [] if some tables do not exist yet."""
     with connection.cursor() as cursor:
         tables = set(connection.introspection.table_names(cursor))
     if not {*GUARDED, *ASKED} <= tables:
@@ -271,7 +271,7 @@ def _standing(connection: BaseDatabaseWrapper) -> set[Guard]:
         if connection.vendor == "sqlite":
             cursor.execute("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'")
             return {Guard(*row) for row in cursor.fetchall()}
-        # 'D' is disabled, and 'R' fires only on replicas. Both count as missing.
+        # 'D' means disabled, and 'R' fires only on replicas. Both count as missing.
         cursor.execute(
             "SELECT t.tgname, c.relname, pg_get_triggerdef(t.oid, true), p.prosrc FROM pg_trigger t"
             " JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid"
@@ -297,7 +297,7 @@ def _drop(connection: BaseDatabaseWrapper, guard: Guard) -> str:
 
 
 def install(connection: BaseDatabaseWrapper) -> None:
-    """Create the missing guards. Calling it again has no effect."""
+    """Create any guards that are missing. Calling this again has no effect."""
     for guard in _not_standing(connection):
         with transaction.atomic(connection.alias), connection.cursor() as cursor:
             cursor.execute(_drop(connection, guard))
@@ -306,7 +306,7 @@ def install(connection: BaseDatabaseWrapper) -> None:
 
 
 def lift(connection: BaseDatabaseWrapper) -> list[Guard]:
-    """Drop all guards, including ones defined differently, and return them."""
+    """Drop all guards, including any that are defined differently, and return them."""
     standing = [guard for guard in _standing(connection) if guard.table in GUARDED]
     with connection.cursor() as cursor:
         for guard in standing:

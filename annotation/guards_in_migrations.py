@@ -1,4 +1,4 @@
-"""Lock the tables and drop the guards during each migration.
+"""Locking the tables and dropping the guards during each migration.
 
 On PostgreSQL, a migration first locks every table. It yields to any transaction that holds one
 table and is waiting for another, so `migrate` can run while annotators are answering: they wait,
@@ -20,7 +20,7 @@ NO_WAY_BACK = (
     "Migrations cannot be reversed, so nothing was changed: restore the backup made"
     " before the upgrade (docs/operating.md)."
 )
-PATIENCE = 120  # seconds, about as long as a backup of a large study reads its tables
+PATIENCE = 120  # seconds, which is about how long a backup of a large study reads its tables
 LOCKED_BY_OTHERS = ("55P03", "40P01")  # PostgreSQL error codes: lock not available, deadlock
 TABLES_ARE_HELD = (
     "Other transactions held locks for two minutes, so this migration changed nothing; earlier"
@@ -31,14 +31,14 @@ TABLES_ARE_HELD = (
 
 
 def take_all_tables(connection: BaseDatabaseWrapper) -> None:
-    """Lock all our tables until the end of the transaction, without deadlocks.
+    """Lock all our tables until the end of the transaction, without causing deadlocks.
 
     Requests that store answers lock the same tables in a different order. If a request holds one
     table and is waiting for another, this releases all locks and tries again before PostgreSQL
-    detects a deadlock. The participation table is locked first, as in every step, so that running
-    steps can finish. Raises CommandError if tables are still locked after PATIENCE seconds.
+    detects a deadlock. The participation table is locked first, as in every step, so that steps in
+    progress can finish. Raises CommandError if tables are still locked after PATIENCE seconds.
     """
-    # Only tables of installed apps, as the database may contain others.
+    # Only the tables of installed apps, as the database may contain others.
     names = connection.introspection.django_table_names(only_existing=True, include_views=False)
     names.sort(key=lambda name: (name != PARTICIPATION, name))
     tables = ", ".join(connection.ops.quote_name(name) for name in names)
@@ -61,7 +61,7 @@ def take_all_tables(connection: BaseDatabaseWrapper) -> None:
 
 
 class Lift(Operation):
-    """The first operation in a migration. Drops the guards within its transaction."""
+    """The first operation of a migration, which drops the guards within its transaction."""
 
     def __init__(self) -> None:
         self.stood: list[Guard] = []
@@ -76,7 +76,7 @@ class Lift(Operation):
 
 
 class PutBack(Lift):
-    """The last operation in a migration. Restores the guards on tables that still exist."""
+    """The last operation of a migration, which restores the guards on tables that still exist."""
 
     def __init__(self, lifted: Lift) -> None:
         self.lifted = lifted
@@ -93,7 +93,7 @@ def go_with_each_migration(plan: Any, **_kwargs: Any) -> None:
     """Drop and restore the guards within each migration of our tables (pre_migrate receiver).
 
     SQLite can't rebuild a table that a trigger refers to, and data migrations fill guarded columns.
-    If a migration fails or is killed, its rollback restores the guards too. Raises CommandError,
+    If a migration fails or is killed, its rollback also restores the guards. Raises CommandError,
     before anything changes, if the plan reverses a migration.
     """
     if any(backwards for _migration, backwards in plan):

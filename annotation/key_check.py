@@ -1,7 +1,7 @@
 """Check that the secret keys match the stored data.
 
-With a different WORKER_KEY, a returning person would seem new and could repeat a task. With a
-different IDENTITY_KEY, most participants could not be paid. Neither error would be noticed, so the
+With a different WORKER_KEY, a returning person would appear to be new and could repeat a task. With
+a different IDENTITY_KEY, most participants could not be paid. Neither would be noticed, so the
 server refuses to start.
 """
 
@@ -20,19 +20,19 @@ NAMES = ("WORKER_KEY", "IDENTITY_KEY")
 
 
 def _value(name: str) -> str:
-    """Return the value to store for a key: a hash of the key's name, keyed with the key."""
+    """Return the value stored for a key: a hash of the key's name, keyed with the key itself."""
     key = getattr(settings, name)
     return salted_hmac("annotation.key_check", name, secret=key, algorithm="sha256").hexdigest()
 
 
 def accept(*names: str) -> None:
-    """Store the current keys with these names as valid, replacing the previous keys."""
+    """Store the current keys with these names as valid, replacing the previous ones."""
     for name in names:
         KeyCheck.objects.update_or_create(name=name, defaults={"value": _value(name)})
 
 
 def problem() -> str:
-    """Return an error message that names the wrong keys, or "" if all match."""
+    """Return an error message that names the keys that don't match, or "" if all do."""
     stored = dict(KeyCheck.objects.values_list("name", "value"))
     names = [
         name

@@ -1,4 +1,4 @@
-"""URLs of the pages. The API's URLs are in urls_api.py."""
+"""URLs of the pages. The URLs of the API are in urls_api.py."""
 
 from django.urls import path
 
@@ -28,12 +28,12 @@ UPLOAD = "tasks/import/<uuid:pk>/"
 PREVIEW = STUDY + "preview/<int:scenario>/<str:step>/<int:position>/"
 UPLOADED = UPLOAD + "preview/<int:number>/"
 
-RECRUIT = {"links": lists.links_page, "platforms": platforms.page}  # view by value of ?show=
+RECRUIT = {"links": lists.links_page, "platforms": platforms.page}  # maps values of ?show= to views
 TASK_VIEWS = {"examples": library.task_examples, "edit": library.task_edit}
 EDIT = menu.posted(library.task_edit, to="task", show="edit")
 COLUMNS = menu.posted(dataset_import.dataset_columns, to="task_upload", show="columns")
 GYM = menu.posted(gym_import.gym_tasks, to="task_upload")
-# Former addresses, each with its name, the page that it leads to and its view.
+# Former addresses, each with its name, the page it leads to, and that page's view.
 MOVED = (
     (STUDY + "behaviour/", "behaviour", "people", participants.FLAGGED),
     (STUDY + "platforms/", "platforms", "recruit", "platforms"),
@@ -45,7 +45,7 @@ EXAMPLES = {"to": "task", "show": "examples", "by": "file"}  # also a former add
 POSTS = library.POSTS | monitoring.POSTS | notices.POSTS | platforms.POSTS
 
 urlpatterns = [
-    # Annotators; first, because Django tries the patterns in this order
+    # Annotators come first, because Django tries the patterns in this order.
     path("join/<str:code>/", participation.landing, name="landing"),
     path("join/<str:code>/start/", participation.start, name="start"),
     path("join/<str:code>/refused/", participation.refused, name="refused"),
