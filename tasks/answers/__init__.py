@@ -1,8 +1,8 @@
-"""Answer kinds with a common interface (`kind.Kind`), using only the standard library.
+"""Answer types with a common interface (`kind.Kind`), using only the standard library.
 
-`KINDS` maps a card's answer kind to the object that implements everything specific to it
-(docs/answers.md), in the order in which pages list the kinds. `Card.kind` returns this object.
-Spans are handled in tasks/spans.py.
+`KINDS` maps the answer type on a card to the object that implements everything specific to it
+(docs/answers.md), in the order in which pages list the types. `Card.kind` returns this object.
+Spans themselves are handled in tasks/spans.py.
 """
 
 from tasks.answers.choices import Label, Option, Options

@@ -1,6 +1,6 @@
 """Answers chosen from a list: one of the card's labels, or one or more of the example's options.
 
-Every example has the same labels. An option is stored as its text, never as its letter.
+Labels are the same for every example. An option is stored as its text, never as its letter.
 """
 
 import hashlib
@@ -28,10 +28,10 @@ from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
 if TYPE_CHECKING:
     from tasks.cards import Card
 
-LISTED = 9  # maximum number of labels listed in a default question
+LISTED = 9  # maximum number of labels to list in a default question
 ANIMAL, VEHICLE = sentence("animal"), sentence("vehicle")
 ABOUT = sentence("What is the sentence about?")
-# The labels of the made-up examples as (name, definition, example).
+# Labels for the made-up examples, as (name, definition, example).
 MADE_UP_LABELS = (
     (ANIMAL, sentence("The sentence is about an animal."), sentence("A dog barked.")),
     (VEHICLE, sentence("The sentence is about a vehicle."), sentence("The bus was late.")),
@@ -111,7 +111,7 @@ class Label(Kind):
 
 
 def label_texts(names: Sequence[str]) -> dict[str, str]:
-    """Return a card's default texts, which list the labels if there are only a few."""
+    """Return default texts for a card, which list the labels if there are only a few."""
     if len(names) > LISTED:
         return dict(Label.default_texts)
     listed = alternatives(names)
@@ -143,7 +143,7 @@ IS_OPTION: Rule = (lambda p, listed: set(p) - listed, "are not options of their 
 
 
 class Option(Kind):
-    """A single option, sent as its index in the example in the form field `option`."""
+    """A single option, sent in the form field `option` as its index in the example."""
 
     name = OPTION
     argument = "option"
@@ -246,7 +246,7 @@ class Options(Kind):
         return tuple(dict.fromkeys(text for text in prompt.options if text in given))
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
-        """Return the gold, which may be all or none of the options only if the card allows it."""
+        """Return the gold, which may be all or none of the options if the card allows it."""
         check_options(options, gold)
         if card.gold_rule != "set":
             raise GoldError('several options are one answer: gold_rule = "set" in the card')
@@ -290,14 +290,14 @@ class Options(Kind):
 
 
 def option_at(place: str, options: Sequence[str]) -> str:
-    """Return an option's text. Raises AnswerError (unknown_option)."""
+    """Return the text of an option. Raises AnswerError (unknown_option)."""
     if place in map(str, range(len(options))):
         return options[int(place)]
     raise AnswerError("unknown_option", "This is not one of the options.")
 
 
 def drawn_order(choices: Sequence[str], seed: str) -> list[int]:
-    """Return the indexes of labels or options, sorted by the hashes of their texts.
+    """Return the indexes of labels or options, sorted by a hash of their texts.
 
     Any two texts have the same relative order in every list that contains both.
     """

@@ -1,4 +1,4 @@
-"""The interface of answer kinds, and functions that several kinds share."""
+"""The interface of answer types, and functions shared by several of them."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Texts = Sequence[str]
 NO_ANSWER = GivenAnswer((), "", True)
-# A test of a model's answer (texts, options), and its error. {named} lists some of the answers.
+# A test for a model's answer (texts, options), and its error. {named} lists some of the answers.
 Rule = tuple[Callable[[Texts, frozenset[str]], object], str]
 ONE_TEXT: Rule = (
     lambda texts, _options: len(set(texts)) > 1,
@@ -22,11 +22,11 @@ ONE_TEXT: Rule = (
 
 
 class GoldError(ValueError):
-    """Raised if no answer of this kind can match the gold. Explains what was expected."""
+    """Raised if no answer of this type can match the gold answer. Says what was expected."""
 
 
 class Prompt(Protocol):
-    """An example's content without gold, as in the database and in records."""
+    """The content of an example without its gold answer, as in the database and in records."""
 
     @property
     def context(self) -> Sequence[str]: ...
@@ -61,27 +61,27 @@ class MadeUp:
 
 
 class Kind:
-    """An answer kind. Answers are lists of strings; an empty list means "no answer"."""
+    """An answer type. Answers are lists of strings, where an empty list means "no answer"."""
 
     name: ClassVar[str]
-    argument: ClassVar[str]  # value of the argument --as of make_task
+    argument: ClassVar[str]  # value of make_task's argument --as
     title: ClassVar[str]  # name in the form for importing a dataset
-    default_texts: ClassVar[Mapping[str, str]] = {}  # default texts of a card
-    is_one_text: ClassVar[bool] = True  # at most one text, so that S1 is 0 or 1
-    is_chosen: ClassVar[bool] = False  # chosen from a list: a label, one option or several
-    is_one_choice: ClassVar[bool] = False  # exactly one choice: a label, or one option
+    default_texts: ClassVar[Mapping[str, str]] = {}  # default texts for a card
+    is_one_text: ClassVar[bool] = True  # at most one text, so S1 is either 0 or 1
+    is_chosen: ClassVar[bool] = False  # chosen from a list: a label, or one or more options
+    is_one_choice: ClassVar[bool] = False  # exactly one choice: a label or an option
     is_judged: ClassVar[bool] = True  # right or wrong; long text never equals its gold
-    has_options: ClassVar[bool] = False  # each example lists its own options
-    # For documents: the noun for an answer, how it is given, and the right answer if S1 is 0 or 1.
+    has_options: ClassVar[bool] = False  # each example has a list of options
+    # For documents: the noun for an answer, how it is given, and what is correct if S1 is 0 or 1.
     noun: ClassVar[str]
     action: ClassVar[str]
     right_noun: ClassVar[str] = ""
     brief: ClassVar[Sentence]  # tells annotators how to answer; %(labels)s is the number of labels
-    made_up: ClassVar[tuple[MadeUp, ...]]  # three examples for trying the tool
-    # In API requests: the key, its type (list for indices) and an explanation.
+    made_up: ClassVar[tuple[MadeUp, ...]]  # three examples for trying out the tool
+    # In API requests: the key, its type (list for indices), and an explanation.
     api_field: ClassVar[tuple[str, type, str | None]] = ("", str, None)
-    # On the question page: the element (and script), its template, and the keyboard input that it
-    # receives from the rest of the turn (static/js/turn-keys.js).
+    # On the question page: the element (and script), its template, and the keyboard input passed to
+    # it by the rest of the turn (static/js/turn-keys.js).
     element: ClassVar[str]
     template: ClassVar[str] = "participation/_answer_panel.html"
     typing: ClassVar[str] = ""
@@ -119,7 +119,7 @@ class Kind:
         return self.made_up
 
     def highest_s1(self, card: "Card", prompt: Prompt, gold: Sequence[str]) -> float:
-        """Return the highest possible S1. It is below 1 if some gold cannot be highlighted."""
+        """Return the highest possible S1, which is below 1 if some gold can't be highlighted."""
         return 1.0
 
     def spelled(self, text: str) -> str:
@@ -127,7 +127,7 @@ class Kind:
         return text
 
     def rules(self, card: "Card") -> list[Rule]:
-        """Return tests for a model's answer that match the rules for humans."""
+        """Return tests for a model's answer, which correspond to the rules for humans."""
         if card.no_answer:
             return []
         return [
@@ -141,18 +141,18 @@ class Kind:
         raise NotImplementedError
 
     def trivial(self, options: Sequence[str], most_common: str) -> list[str]:
-        """Return an answer given without reading: the most common one, or the first option."""
+        """Return an answer that needs no reading: the most common one, or the first option."""
         return list(options[:1]) or [most_common]
 
     def right(self, gold: Sequence[str]) -> list[str]:
-        """Return the correct answer. Single-text kinds use the first alternative."""
+        """Return the correct answer. If it is a single text, this is the first alternative."""
         return list(gold[:1])
 
     def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
         raise NotImplementedError
 
     def mistaken(self, example: KnownExample, rng: random.Random) -> list[str]:
-        """Return an incorrect answer, or a correct one if ten random answers are all correct."""
+        """Return an incorrect answer, or a correct one if ten random answers all happen to be."""
         for _attempt in range(10):
             texts = self.at_random(example, rng)
             if texts[0] not in example.gold:

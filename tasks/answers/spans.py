@@ -1,4 +1,4 @@
-"""Spans in the text and, if the card allows them, typed answers that aren't in the text."""
+"""Spans of the text and, if the card allows them, typed answers that aren't in the text."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING

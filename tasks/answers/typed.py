@@ -1,6 +1,6 @@
 """Typed answers: numbers in plain digits, one line of text, or longer text with paragraphs.
 
-Numbers must fit the card's range and steps and are stored in canonical form.
+Numbers must fit the range and steps on the card, and are stored in canonical form.
 """
 
 import random
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from tasks.cards import Card
 
 LONGEST = 30  # characters
-STEPS = 100  # steps of simulated numbers if the card sets none
-OPEN_RANGE = 10  # width of the simulated range if the card sets no limit
+STEPS = 100  # steps for simulated numbers if the card does not set any
+OPEN_RANGE = 10  # width of the range for simulated numbers if the card sets no limit
 # Only ASCII digits are accepted. Digits of other scripts, 1,5 and 1e400 are ambiguous.
 PLAIN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 
 
 class Number(Kind):
-    """A number, sent as typed in the form field `number`."""
+    """A number, sent as it was typed in the form field `number`."""
 
     name = NUMBER
     argument = "number"
@@ -130,7 +130,7 @@ class Number(Kind):
 
 
 def canonical(text: str) -> str | None:
-    """Return the number without a plus sign or superfluous zeros, or None if it isn't a number."""
+    """Return a number without plus sign or superfluous zeros, or None if it isn't a number."""
     if len(text) > LONGEST or not PLAIN.fullmatch(text):
         return None
     sign = "-" if text.startswith("-") else ""
@@ -142,7 +142,7 @@ def canonical(text: str) -> str | None:
 
 
 def as_digits(value: float) -> str:
-    """Format one of the card's numbers in plain digits, such as 5, 0.5 or 0.00001."""
+    """Format a number from the card in plain digits, for example 5, 0.5 or 0.00001."""
     return canonical(f"{Decimal(repr(value)):f}") or repr(value)
 
 
@@ -180,7 +180,7 @@ KETTLE, GATE, RIVER = sentence("kettle"), sentence("gate"), sentence("river")
 
 
 class LongText(Kind):
-    """Long text, sent in the form field `text`. The card's word count is only a guide."""
+    """Long text, sent in the form field `text`. The word count on the card is only a guide."""
 
     name = LONG_TEXT
     argument = "long-text"
@@ -269,7 +269,7 @@ class LongText(Kind):
 
 
 class ShortText(LongText):
-    """One line of text, sent in the form field `text`."""
+    """A single line of text, sent in the form field `text`."""
 
     name = SHORT_TEXT
     argument = "short-text"
@@ -305,13 +305,13 @@ def _one_spelling(typed: str) -> str:
 
 
 def longest(kind: str, golds: Sequence[str]) -> dict[str, Any]:
-    """Return a higher character limit if the gold requires it, up to the maximum, or else {}."""
+    """Return a higher character limit, up to the maximum, if the gold requires it, otherwise {}."""
     usual, maximum = LONGEST_TEXTS[kind]
     needed = max(map(len, golds), default=0)
     return {"longest": min(needed, maximum)} if needed > usual else {}
 
 
 def guide(golds: Sequence[str]) -> dict[str, Any]:
-    """Return the lowest and highest word counts in gold answers, as a guide for long text."""
+    """Return the lowest and highest word counts of gold answers, as a guide for long text."""
     lengths = [len(gold.split()) for gold in golds if gold.split()]
     return {"words": [min(lengths), max(lengths)]} if lengths else {}
