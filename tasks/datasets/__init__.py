@@ -1,5 +1,5 @@
-"""Conversion of a labelled dataset to a task: file readers, column roles, and sampling.
+"""Converting a labelled dataset to a task: file readers, column roles, and sampling.
 
-Start with making.py. This package is pure: it converts files and options to records and a card, and
-doesn't use a database. openpyxl and pyarrow are imported only if a file requires them.
+Start with making.py. This package is pure: it converts files and options to records and a card,
+without using a database. openpyxl and pyarrow are only imported if a file requires them.
 """

@@ -1,4 +1,4 @@
-"""Drafts a dataset's card from the given values and from defaults, which are reported."""
+"""Draft a dataset's card from the values given and from defaults, which are reported."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,12 +11,12 @@ from tasks.cards import Card, CardError, parse_card
 from tasks.datasets.mapping import Item, Mapped, question_of
 from tasks.formats import Record
 
-RTL = ("ar", "dv", "fa", "he", "ps", "ur", "yi")  # languages written from right to left
+RTL = ("ar", "dv", "fa", "he", "ps", "ur", "yi")  # languages that are written from right to left
 LONGEST_EXAMPLE = 300  # characters of a text quoted in a help window
 
 
 def common_question(mapped: Mapped, ask: str) -> str:
-    """Return the question for all rows if it is neither given nor in a column."""
+    """Return the question for all rows, if it is neither given nor in a column."""
     answer = mapped.columns.answer
     names = [mapped.columns.name_of(label) for label in mapped.columns.labels]
     if ask or mapped.question_types:
@@ -32,11 +32,11 @@ def card_of(
     name: str, mapped: Mapped, trained: Iterable[Item], unused: Iterable[Item],
     card_keys: Mapping[str, Any], definitions: Mapping[str, str],
 ) -> tuple[Card, list[str]]:  # fmt: skip
-    """Return the card, and the keys that have default values.
+    """Return the card, and the keys that were set to their default values.
 
-    `trained` contains the items in training files, `unused` the items not in any file. What the
-    card says about gold comes from these, never from the test. `card_keys` holds the given card
-    keys. Raises CardError.
+    `trained` contains the items in training files, and `unused` those that are not in any file.
+    Whatever the card says about gold answers comes from these, never from the test set. `card_keys`
+    contains the keys that were given. Raises CardError.
     """
     columns = mapped.columns
     names = [columns.name_of(label) for label in columns.labels]
@@ -119,7 +119,7 @@ def _other_texts(mapped: Mapped, answer: Kind) -> dict[str, Any]:
 
 def _segment(column: str) -> str:
     heading = column.rpartition(".")[2].replace("_", " ").strip() or column
-    if heading.isdigit() or heading == "tokens":  # not a descriptive column name
+    if heading.isdigit() or heading == "tokens":  # not a descriptive name for a column
         return "Text"
     return heading[:1].upper() + heading[1:]
 

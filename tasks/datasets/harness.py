@@ -21,7 +21,7 @@ WANTED = (NUMBER, "doc", TARGET, "arguments", "filtered_resps")
 
 
 def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
-    """Read each sample: document fields as doc.NAME, target and prediction as text, and choices.
+    """Read samples: document fields as doc.NAME, target and prediction as text, and choices.
 
     `filter` selects the answers if the log contains several filters. Raises FormatError.
     """
@@ -47,7 +47,7 @@ def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
 
 
 def shots_of(path: Path) -> int | None:
-    """Return the number of shots from results_*.json in the same folder, or None if unknown."""
+    """Return the shot count in results_*.json in the same folder, or None if unknown."""
     stem, _underscore, date = path.stem.removeprefix("samples_").rpartition("_")
     results = path.with_name(f"results_{date}.json")
     if not results.is_file():

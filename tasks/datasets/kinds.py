@@ -1,7 +1,7 @@
-"""Readers for a row's gold, depending on its answer kind. The card is written by draft.py.
+"""Readers for a row's gold answer, which depend on the answer type. draft.py writes the card.
 
-Options can be a list in one column, the cells of several columns, a cell with a separator, a cell
-such as "(A) at home (B) abroad", or an object {text, label} as on Hugging Face.
+Options can be given as a list in one column, as the cells of several columns, as a delimited cell,
+as a cell such as "(A) at home (B) abroad", or as an object {text, label} as on Hugging Face.
 """
 
 import json
@@ -17,14 +17,14 @@ from tasks.datasets import tagged
 from tasks.datasets.table import DatasetError, Row, Table
 from tasks.gym.reader import split_options
 
-# How gold identifies an option: by text, by position from 0 or 1, or by letter.
+# How gold answers identify an option: by text, 0- or 1-based position, or letter.
 GOLD_IS = ("text", "index", "number", "letter")
-LISTED = 5  # options listed in an error
+LISTED = 5  # number of options listed in an error
 
 
 @dataclass(frozen=True)
 class Offered:
-    """A row's options in order, and the letters that its gold may use for them."""
+    """The options of a row in order, and the letters that its gold answer may use for them."""
 
     texts: tuple[str, ...]
     letters: tuple[str, ...]
@@ -96,18 +96,18 @@ def name_option(row: Row, columns: "Columns", gold: str, options: Offered) -> st
     return options.texts[place]
 
 
-ANSWERS = {kind.argument: kind for kind in KINDS.values()}  # keys are values of the argument --as
+ANSWERS = {kind.argument: kind for kind in KINDS.values()}  # by value of the argument --as
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The roles of a dataset's columns, and their values."""
+    """The roles of a dataset's columns, and the values in them."""
 
     kind: str
     text: Sequence[str]
     gold: Sequence[str]
     question: str = ""  # column with each row's question
-    ask: str = ""  # one question for all rows
+    ask: str = ""  # a single question for all rows
     id: str = ""
     stratum: str = ""  # column with each row's group; the sets are balanced across groups
     separator: str = ""  # between several gold answers or options in a cell
@@ -129,7 +129,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class RowGold:
-    """A question about a row with its gold. `kind` is the question type, or "" if there is none."""
+    """A question about a row, with its gold answer. `kind` is the question type, or ""."""
 
     gold: tuple[str, ...]
     starts: tuple[int, ...] | None = None
@@ -138,7 +138,7 @@ class RowGold:
 
 
 def check_kind(kind: str) -> None:
-    """Raise DatasetError if tasks cannot have this answer kind."""
+    """Raise DatasetError if tasks cannot have this answer type."""
     if kind not in ANSWERS:
         problem = f"unknown kind of answer {kind!r}; expected one of {', '.join(ANSWERS)}"
         raise DatasetError("", problem)

@@ -1,6 +1,6 @@
-"""Converts a dataset to a task: reads, maps and samples its rows, and writes the files.
+"""Convert a dataset to a task: read, map and sample its rows, and write the files.
 
-The written files are read back, so they pass the same checks as handwritten files.
+The files are then read back, so they pass the same checks as handwritten files.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from tasks.datasets.table import DatasetError
 from tasks.formats import FormatError, Record, SplitFile, read_folder
 from tasks.images import as_published
 
-# The method of `draw`, without and with strata; change the name if the method changes.
+# The method of `draw`, without and with strata. Change the name whenever the method changes.
 METHOD, BALANCED = "sha256-webster-1", "sha256-balanced-webster-1"
 MAX_SHOTS, MAX_SPLITS, MAX_TEST = 10_000, 100, 100_000
 Drawable = tuple[str, str, str]  # unique key, label or "", stratum or ""
@@ -32,16 +32,16 @@ Cell = tuple[str, str]  # stratum and label
 
 # Sampling --------------------------------------------------------------------------------------
 
-# Training and test sets are disjoint, stratified by label and determined by one seed. With strata,
-# each set has equal numbers of each stratum. Training sets are nested. Items are ordered by SHA-256
-# of the seed, the set and the item's key, so that the same texts and seed result in the same sets
-# on every machine and Python version and in any row order. A random generator wouldn't guarantee
-# this.
+# Training and test sets are disjoint, stratified by label, and determined by a single seed. If
+# there are strata, each set has the same number of items from each. Training sets are nested. Items
+# are ordered by the SHA-256 of the seed, the set and the item's key, so that the same texts and
+# seed lead to the same sets on every machine, in every Python version, and whatever the order of
+# rows. A random generator would not guarantee this.
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Sample sizes (nested training sets, number of splits, test items) and the seed."""
+    """Sample sizes (nested training sets, number of splits, test items), and the seed."""
 
     shots: Sequence[int]
     splits: int
@@ -63,7 +63,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Item indexes for the test set, each training set by (size, number), and unused items."""
+    """Indexes of items in the test set, in each training set by (size, number), and unused."""
 
     test: list[int]
     trains: dict[tuple[int, int], list[int]]
@@ -71,12 +71,12 @@ class Drawn:
 
 
 def draw(items: Sequence[Drawable], plan: Plan, file: str = "") -> Drawn:
-    """Draw the sets from items, which are (unique key, label, stratum).
+    """Draw the sets from items, each of which is (unique key, label, stratum).
 
-    The test set and the training splits are disjoint. Within a split, smaller sets are subsets
-    of larger sets. In each set, strata have equal numbers of items until they run out; the seed
-    decides which get one more. Within a stratum, label proportions match those of all its items
-    as closely as whole numbers allow. Raises DatasetError if there are too few items.
+    The test set and the training splits are disjoint. Within a split, smaller sets are subsets of
+    larger ones. In each set, strata have the same number of items until they run out; the seed
+    decides which ones get one more. Within a stratum, label proportions match those of all its
+    items as closely as whole numbers allow. Raises DatasetError if there are too few items.
     """
     sizes = sorted(plan.shots)
     needed = plan.test + plan.splits * sizes[-1]
@@ -108,7 +108,7 @@ def _take(
     """Remove `number` items, each from a smallest stratum and its label furthest below its share.
 
     This is Webster's method (Sainte-Laguë) within strata. Every prefix of the list is as balanced
-    as the whole, so nested sets are too. Exhausted cells are skipped.
+    as the whole, so nested sets are, too. Exhausted cells are skipped.
     """
     places: list[int] = []
     cells, strata = Counter[Cell](), Counter[str]()
@@ -138,7 +138,7 @@ def _shuffled(places: Sequence[int], items: Sequence[Drawable], salt: str) -> li
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """All options that determine the task made from a file."""
+    """All options that determine which task is made from a file."""
 
     name: str
     columns: Columns
@@ -153,9 +153,9 @@ class TaskSpec:
 class Made:
     """A task that hasn't been stored yet.
 
-    `defaults` are the card's keys with default values, and `made_from` is the recipe for making the
-    task again from its file. `predicted` maps each test example's id to the logged model's answer.
-    `shots` is the number of shots in its prompts, or None if unknown.
+    `defaults` are the keys of the card that have default values, and `made_from` is the recipe for
+    making the task again from its file. `predicted` maps the id of each test example to the answer
+    of the model in the log. `shots` is the shot count of its prompts, or None if unknown.
     """
 
     card: Card
@@ -214,7 +214,7 @@ def first_example(path: Path, spec: TaskSpec) -> tuple[Card, Record]:
 
 
 def _with_question(mapped: Mapped) -> Mapped:
-    """Add a question to every record: from its row or its label, or one shared by all records."""
+    """Add a question to every record, based on its row or label or shared by all records."""
     columns = mapped.columns
     ask = "" if columns.question else draft.common_question(mapped, columns.ask)
     if not ask:
@@ -240,7 +240,7 @@ def _files(prefix: str, items: list[Item], sets: Drawn) -> list[SplitFile]:
 def _checked(
     card: Card, files: list[SplitFile], items: list[Item], columns: Columns, unit: str
 ) -> list[SplitFile]:
-    """Return the files as an import reads them. Raises FormatError."""
+    """Return the files as an import would read them. Raises FormatError."""
     numbers = {record.id: item.number for item in items for record in item.records}
     try:
         return as_imported(card, files)
@@ -263,7 +263,7 @@ def as_imported(card: Card, files: list[SplitFile]) -> list[SplitFile]:
 
 
 def digest(path: Path, pattern: str = "*") -> str:
-    """Return the SHA-256 of a file, or of a folder's file names and contents."""
+    """Return the SHA-256 of a file, or of the file names and contents in a folder."""
     total = hashlib.sha256()
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -294,7 +294,7 @@ CARD_FILE = "task.toml"
 
 
 def write_folder(folder: Path, card: Card, files: Sequence[SplitFile]) -> None:
-    """Write the card and every file to an existing folder that contains none of them."""
+    """Write the card and all files to an existing folder that contains none of them yet."""
     (folder / CARD_FILE).write_text(toml(card.as_dict()), encoding="utf-8")
     for file in files:
         with (folder / file.filename).open("x", encoding="utf-8", newline="\n") as lines:

@@ -1,7 +1,7 @@
-"""Converts rows to items (the units of sampling) with texts, questions and gold.
+"""Convert rows to items (the units of sampling) with texts, questions and gold answers.
 
-An item is one text with its question, or one text with a question per label (names of people, names
-of places). Each item is in at most one file, so duplicates can't end up in two files.
+An item is one text with one question, or one text with a question per label (names of people, names
+of places). Each item is in at most one file, so no text can occur in two of them.
 """
 
 import hashlib
@@ -18,16 +18,16 @@ from tasks.datasets.table import Row, Table, Unlabelled
 from tasks.formats import LONGEST_STRATUM, Record, canonical
 
 MAX_LABELS = 100
-LISTED = 9  # row numbers listed in a note
-WHOLE = re.compile(r"\A(-?\d+)\.0\Z")  # how some programs write a whole number
+LISTED = 9  # how many row numbers to list in a note
+WHOLE = re.compile(r"\A(-?\d+)\.0\Z")  # a whole number as written by some programs
 
 
 @dataclass(frozen=True)
 class Item:
     """A unit of sampling with its records, its row number, and a model's prediction for it.
 
-    `key` is the same for equal texts and questions, ignoring case, whitespace and Unicode
-    forms. `label` is "" for other answer kinds, and `stratum` is "" if no column contains it.
+    `key` is the same for equal texts and questions, ignoring case, whitespace and Unicode forms.
+    `label` is "" for other answer types, and `stratum` is "" if no column contains it.
     """
 
     number: int
@@ -40,7 +40,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Mapped:
-    """All items, without repeated texts, and `columns` with all labels found."""
+    """All items, without repeated texts, and `columns` with all labels that were found."""
 
     columns: Columns
     items: list[Item]
@@ -87,7 +87,7 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
 
 
 def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
-    """If no labels are given, add those in the rows alphabetically to hide frequencies."""
+    """If no labels are given, add those in the rows, sorted alphabetically to hide frequencies."""
     answer = columns.answer
     if columns.options and not answer.has_options:
         problem = f"such answers (--as {columns.kind}) have no options"
@@ -118,7 +118,7 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
 
 
 def _rows_of_values(table: Table, columns: Columns, is_labelled: bool) -> dict[str, Row]:
-    """Return the labels with the first row of each."""
+    """Map each label to the first row that has it."""
     first: dict[str, Row] = {}
     plain = replace(columns, labels=(), names={})
     for row in table.rows:
@@ -212,7 +212,7 @@ def _folded(text: str) -> str:
 
 
 def _distinct_items(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
-    """Return distinct texts from their first rows. Drop texts whose rows disagree on gold."""
+    """Return distinct texts from their first rows, dropping texts whose rows disagree on gold."""
     distinct, copies, doubtful = [], [], []
     for group in grouped((item.key, item) for item in items).values():
         golds = {

@@ -1,6 +1,6 @@
-"""The process that reads an uploaded dataset, started by tasks/checking.py.
+"""The process that reads an uploaded dataset, which is started by tasks/checking.py.
 
-Like tasks/check_process.py, but with site-packages for openpyxl and pyarrow.
+It is like tasks/check_process.py, but has site-packages for openpyxl and pyarrow.
 """
 
 import json
@@ -22,15 +22,15 @@ from tasks.gym.kinds import ANSWERS, problem
 from tasks.gym.reader import PARTS
 
 SHOWN, LONGEST = 5, 80  # values shown per column, and their maximum length
-WHOLE = ({"answer_start"}, {"label"})  # fields beside the texts in SQuAD's answers, in options
+WHOLE = ({"answer_start"}, {"label"})  # fields beside the texts in SQuAD's answers, and in options
 COUNTED = 10_000  # rows in which distinct values are counted
 
 
 def columns(path: str, reading: dict[str, Any]) -> dict[str, Any]:
     """Return {columns: [[name, values, count]], rows, counted, notes}, or {error}.
 
-    `values` come from the first rows, and `count` is the number of distinct values. Fields of
-    objects in the first row are also columns (doc.text).
+    `values` come from the first rows, and `count` is the number of distinct values. The fields of
+    objects in the first row are also listed as columns (doc.text).
     """
     try:
         table = read(Path(path), Reading(**reading))
@@ -69,7 +69,7 @@ def _values(table: Table, name: str) -> tuple[list[str], int]:
 def make_files(path: str, folder: str, spec: dict[str, Any]) -> dict[str, Any]:
     """Write the task to an empty folder. Return {made_from, defaults, notes, hash, check}.
 
-    Returns {error} if it can't be made. `spec` is making.TaskSpec as JSON. `check` holds the
+    Returns {error} if it can't be made. `spec` is making.TaskSpec as JSON. `check` contains the
     results of checking these files one by one (tasks/upload_jobs.py).
     """
     try:
@@ -113,10 +113,10 @@ def _check(folder: Path, task: Made) -> list[dict[str, Any]]:
 
 
 def gym(folder: str, only: list[str] | None) -> dict[str, Any]:
-    """Return {tasks, shared}, with each Few-shot Gym folder's task or {error}.
+    """Return {tasks, shared}, where each Few-shot Gym folder has its task or {error}.
 
-    `only` selects tasks by name; None selects all. A task's keys are: name, ontology, metric,
-    k, seeds, sizes, kind, typed, why, possible (kinds), texts (names), told (sentences),
+    `only` selects tasks by name, and None selects all. The keys of a task are: name, ontology,
+    metric, k, seeds, sizes, kind, typed, why, possible (kinds), texts (names), told (sentences),
     digest, shown (texts, options and gold for three examples).
     """
     tasks, gym_tasks = [], []
@@ -162,7 +162,7 @@ def _description(source: making.Source) -> dict[str, Any]:
 
 
 def gym_make(folder: str, kinds: dict[str, str], sample: dict[str, int] | None) -> dict[str, Any]:
-    """Return {errors} with the reasons why tasks can't be made with these answer kinds."""
+    """Return {errors} with reasons why tasks can't be made with these answer types."""
     selection = making.Sample(**sample) if sample else None
     errors = []
     for name, kind in kinds.items():

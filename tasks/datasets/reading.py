@@ -1,4 +1,4 @@
-"""Selects the reader for a file based on its name or a given format."""
+"""Select the reader for a file, based on its name or on a given format."""
 
 import inspect
 from collections.abc import Callable
@@ -43,7 +43,7 @@ class Reading:
 
 
 def format_of(path: Path, name: str = "") -> str:
-    """Return the format's name, a key of READERS. Raises DatasetError."""
+    """Return the name of the format, which is a key of READERS. Raises DatasetError."""
     if name:
         if name not in READERS:
             problem = f"unknown format {name!r}; expected one of {', '.join(READERS)}"
@@ -62,7 +62,7 @@ def format_of(path: Path, name: str = "") -> str:
 
 
 def read(path: Path, reading: Reading) -> Table:
-    """Read rows from a file. Raises FormatError, also for unsupported options."""
+    """Read the rows of a file. Raises FormatError, including for unsupported options."""
     if path.is_dir():
         raise DatasetError(
             path.name, "expected a file; save a Hugging Face dataset with to_parquet()"

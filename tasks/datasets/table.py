@@ -1,7 +1,7 @@
 """The tables that all readers return: named columns, and rows with their position in the file.
 
 Values are the same as in the file: None, text, a number, a list or an object. How they are
-converted depends on the column's role (mapping.py).
+converted depends on the role of the column (mapping.py).
 """
 
 import math
@@ -15,13 +15,13 @@ from tasks.formats import FormatError
 MAX_BYTES = 200_000_000  # of a file, both compressed and uncompressed
 MAX_ROWS = 500_000
 MAX_COLUMNS = 500
-MAX_TEXT = 100_000  # characters of one text
+MAX_TEXT = 100_000  # characters in one text
 MAX_DEPTH = 20  # levels of nested lists and objects
 NAMED = 30  # columns listed in an error
 
 
 class DatasetError(FormatError):
-    """Raised if a dataset can't be read. Gives the file, line or row, column, and how to fix it."""
+    """Raised if a dataset can't be read. Gives the file, line or row, column, and what to do."""
 
     def __init__(self, file: str, problem: str, place: str = "", field: str = ""):
         location = ", ".join(part for part in (file, place, field and f"column {field}") if part)
@@ -29,12 +29,12 @@ class DatasetError(FormatError):
 
 
 class Unlabelled(DatasetError):
-    """Raised for a row without gold. An option skips such rows."""
+    """Raised for a row without a gold answer. An option skips such rows."""
 
 
 @dataclass
 class Table:
-    """A file's rows. `unit` is what row numbers count. `unread` maps columns to reasons."""
+    """The rows of a file. `unit` is what row numbers count. `unread` maps columns to reasons."""
 
     file: str
     unit: str
@@ -122,7 +122,7 @@ def _kind(value: Any) -> str:
 
 
 def check_name(file: str, name: str, place: str) -> None:
-    """Raise DatasetError if a name of a column cannot be stored or shown."""
+    """Raise DatasetError if the name of a column cannot be stored or shown."""
     if re.search("[\0\ud800-\udfff]", name):
         problem = f"the name {name[:100]!a} contains a character that cannot be stored"
         raise DatasetError(file, problem, place)

@@ -1,4 +1,4 @@
-"""Labelled spans, such as names, in CoNLL files and exports of annotation tools.
+"""Labelled spans, such as names, in CoNLL files and in exports from annotation tools.
 
 A span becomes {start, end, label, text} with offsets in code points. Supported exports are
 doccano's JSON Lines (github.com/doccano/doccano) and Label Studio's JSON
@@ -31,10 +31,10 @@ class Labelled(NamedTuple):
 
 
 def read_conll(path: Path, *, encoding: str = "") -> Table:
-    """Read the sentences in a CoNLL file as {text, entities}.
+    """Read the sentences of a CoNLL file as {text, entities}.
 
-    Each line contains one token and ends with its tag in IOB1, BIO or BIOES (BILOU). A blank
-    line ends a sentence. -DOCSTART- lines and comments (#) are skipped. Raises DatasetError.
+    Each line contains one token and ends with its tag in IOB1, BIO or BIOES (BILOU). A blank line
+    ends a sentence. -DOCSTART- lines and comments (#) are skipped. Raises DatasetError.
     """
     return from_objects(path.name, "line", _sentences(path, decoded(path, encoding)))
 
@@ -88,9 +88,9 @@ def _sentence(tokens: Sequence[str], tags: Sequence[str]) -> dict[str, Any]:
 
 
 def tagged_spans(tokens: Sequence[str], tags: Sequence[str]) -> list[Labelled]:
-    """Return a sentence's spans. Its text is its tokens joined by spaces.
+    """Return the spans of a sentence, whose text consists of its tokens joined by spaces.
 
-    Tags start as in IOB1, BIO or BIOES. I- after O or another label starts a span, as in conlleval.
+    Tags start as in IOB1, BIO or BIOES. As in conlleval, I- after O or another label starts a span.
     """
     spans: list[Labelled] = []
     at, open_label = 0, ""
@@ -159,7 +159,7 @@ def _parts(item: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _from_utf16(span: Labelled, text: str) -> Labelled:
-    """Convert offsets from UTF-16 code units, which browsers count, to code points."""
+    """Convert offsets from UTF-16 code units, which browsers use, to code points."""
     data = text.encode("utf-16-le", "surrogatepass")
     start, end = (
         len(data[: 2 * place].decode("utf-16-le", "ignore")) for place in (span.start, span.end)
@@ -190,7 +190,7 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
 
 
 def read_label_studio(path: Path, *, encoding: str = "", records: str = "") -> Table:
-    """Read the fields in `data`, and the annotations under their controls' names.
+    """Read the fields in `data`, and the annotations under the names of their controls.
 
     Regions become labelled spans. Choices become a string, or a list if there are several. Raises
     FormatError.

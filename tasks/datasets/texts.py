@@ -1,7 +1,7 @@
-"""Readers for CSV, TSV, JSON and JSON Lines. Errors name the option to use for unusual files.
+"""Readers for CSV, TSV, JSON and JSON Lines. For unusual files, errors name the option to use.
 
-In a CSV, quotation marks enclose fields (RFC 4180). In a TSV, they are ordinary text (IANA
-text/tab-separated-values) unless `quoted` is set.
+In a CSV file, quotation marks enclose fields (RFC 4180). In a TSV file, they are ordinary text
+(IANA text/tab-separated-values) unless `quoted` is set.
 """
 
 import csv
@@ -27,7 +27,7 @@ WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 
 
 def decoded(path: Path, encoding: str = "") -> str:
-    """Decode with the given encoding, the byte order mark's, or UTF-8. Raises DatasetError."""
+    """Decode using the given encoding, the byte order mark's, or UTF-8. Raises DatasetError."""
     data = path.read_bytes()
     marked = next((name for mark, name in MARKS.items() if data.startswith(mark)), "")
     name = encoding or marked or "utf-8"
@@ -139,7 +139,7 @@ def read_json_lines(path: Path, *, encoding: str = "") -> Table:
 
 
 def _objects_of_lines(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    # splitlines is not used, because JSON strings may contain U+2028 and similar separators.
+    # Don't use splitlines: JSON strings may contain U+2028 and similar separators.
     for number, line in enumerate(decoded(path, encoding).split("\n"), 1):
         if not line.strip():
             continue
