@@ -21,7 +21,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Partition:
-    """Names of training (upstream), development and held-out tasks.
+    """The names of training (upstream), development and held-out tasks.
 
     In four of the published partitions, the held-out tasks are under "dev" and "test" is empty.
     Table 1 prints them as test tasks, so they are held out here. `leaked` tasks are in two lists.
@@ -35,7 +35,7 @@ class Partition:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Return every task once, with upstream tasks first."""
+        """Return every task once, starting with upstream tasks."""
         return tuple(dict.fromkeys([*self.upstream, *self.dev, *self.held_out]))
 
     def unseen(self, names: Collection[str]) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ UNFIT = {
     "wiki_bio": "its texts are tables in a machine's format",
     "wikisql": "its answers are in SQL",
 }
-MOST_WORDS = 400  # in the median test example: 100 seconds of reading at 240 words a minute
+MOST_WORDS = 400  # in the median test example: 100 seconds of reading at 240 words per minute
 
 
 def why_not(name: str) -> str:
@@ -95,12 +95,12 @@ def offer(partition: Partition) -> Partition:
 
 
 def is_pilot(partition: str, unseen: Collection[str]) -> bool:
-    """Return whether a study's unseen tasks are development tasks in its partition."""
+    """Return whether a study's unseen tasks are development tasks of its partition."""
     return bool(partition and unseen) and set(unseen) <= set(partitions()[partition].dev)
 
 
 def left_out(partition: str, unseen: Collection[str], upstream: Collection[str]) -> str:
-    """Return sentences about the tasks in a partition that a study excludes."""
+    """Return sentences about those tasks of a partition that a study excludes."""
     published, role, pilot = partitions()[partition], "held-out", ""
     names = published.held_out
     if is_pilot(partition, unseen):

@@ -10,7 +10,7 @@ from tasks.gym.catalogue import Partition
 from tasks.gym.kinds import Kind
 from tasks.gym.reader import SEPARATOR, GymTask, Line, Shape
 
-SHOWN = 5  # places listed in a sentence
+SHOWN = 5  # places to list in a sentence
 
 
 def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
@@ -61,7 +61,7 @@ def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
 
 
 def _counted(number: int, singular: str, plural: str) -> str:
-    """Format a count with its noun and verb, such as "1 line has" or "2 lines have"."""
+    """Format a count with its noun and verb, for example "1 line has" or "2 lines have"."""
     return f"{number} {singular if number == 1 else plural}"
 
 
@@ -73,7 +73,7 @@ def _places(lines: Iterable[Line]) -> str:
 
 
 def _lines_once(task: GymTask) -> list[Line]:
-    """Return all training and development lines, and one test file if all test files are equal."""
+    """Return all training and development lines, and one test file if all of them are equal."""
     tests = [task.lines[seed, "test"] for seed in task.seeds]
     are_equal = len({tuple((line.input, line.golds) for line in test) for test in tests}) == 1
     return [*task.all_lines("train", "dev"), *(tests[0] if are_equal else task.all_lines("test"))]
@@ -137,7 +137,7 @@ def _tests(task: GymTask) -> Iterator[str]:
 
 
 def shared_inputs(tasks: list[GymTask]) -> list[str]:
-    inputs = {  # the questions before their contexts, or the whole inputs
+    inputs = {  # the questions before their contexts, or the entire inputs
         task.name: {line.input.partition(" context: ")[0].strip() for line in task.all_lines()}
         for task in tasks
     }

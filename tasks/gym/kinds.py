@@ -1,7 +1,7 @@
-"""The answer kind of a Gym task, inferred from its category and its files.
+"""The answer type of a Gym task, inferred from its category and its files.
 
-The answer kinds are those of task cards (docs: researchers/tasks.md). The inferred kind is shown
-with the reason and can be changed before the import.
+The answer types are those of task cards (docs: researchers/tasks.md). The inferred type is shown
+with the reason, and can be changed before the import.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,14 +26,14 @@ from tasks.formats import Record
 from tasks.gym.catalogue import Published
 from tasks.gym.reader import SEPARATOR, GymTask, Line, Shape, split_options
 
-ANSWERS = (LABEL, SPANS, OPTION, OPTIONS, NUMBER, SHORT_TEXT, LONG_TEXT)  # for Gym tasks
+ANSWERS = (LABEL, SPANS, OPTION, OPTIONS, NUMBER, SHORT_TEXT, LONG_TEXT)  # available for Gym tasks
 MAX_LABELS = 200  # discovery, which has the most labels in the Gym, has 174
 LONG_TEXTS = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/generate explanation")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """An answer kind and the reason for it.
+    """An answer type, and the reason for it.
 
     `name` is label, option, options, spans, number, short text or long text. `typed` means that
     answers may also be typed, because some gold is not in the text.
@@ -62,7 +62,7 @@ def infer(task: GymTask, shape: Shape, published: Published) -> Kind:
 
 
 def _from_texts(task: GymTask, category: str) -> Kind:
-    """Return spans if the gold answers are in the inputs, otherwise short text."""
+    """Return spans if the gold answers occur in the inputs, otherwise short text."""
     inside, golds = 0, 0
     for line in task.all_lines():
         for gold in line.golds:
@@ -75,7 +75,7 @@ def _from_texts(task: GymTask, category: str) -> Kind:
 
 
 def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
-    """Return why these lines cannot have this answer kind, or "" if they can."""
+    """Return why these lines cannot have this answer type, or "" if they can."""
     golds = [gold for line in lines for gold in line.golds]
     if name not in ANSWERS:
         return f"unknown kind of answer {name!r}; expected one of {', '.join(ANSWERS)}"
@@ -98,7 +98,7 @@ def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
 
 
 def is_typed(name: str, lines: Sequence[Line]) -> bool:
-    """Return whether a span task has gold that is not in its text and must be typed."""
+    """Return whether a span task has gold answers that are not in its text and must be typed."""
     return name == "spans" and any(
         text not in line.input
         for line in lines
@@ -121,12 +121,12 @@ def record_of(line: Line, shape: Shape, kind: Kind) -> Record:
 
 
 def asks(shape: Shape, kind: Kind) -> bool:
-    """Return whether the first text in an input is the example's question."""
+    """Return whether the first text of an input is the example's question."""
     return shape.has_context and kind.name != LABEL
 
 
 def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
-    """Return the gold answers: parts of a set, or options without surrounding whitespace."""
+    """Return the gold answers: members of a set, or options without surrounding whitespace."""
     if not KINDS[kind.name].is_one_text:
         texts = [text for gold in line.golds for text in gold.split(SEPARATOR)]
     else:
@@ -141,8 +141,8 @@ def card_of(
 ) -> Card:
     """Build the card for the examples in `lines`. Raises CardError.
 
-    The Gym does not provide instructions or label definitions, so defaults are used. The metric
-    is the Gym's if it fits the answer kind, otherwise S1.
+    The Gym has neither instructions nor label definitions, so defaults are used. The metric is the
+    Gym's if it fits the answer type, otherwise S1.
     """
     are_several = kind.name != OPTIONS and any(len(line.golds) > 1 for line in lines)
     data = {
@@ -166,7 +166,7 @@ def card_of(
     if asks(shape, kind):
         texts.pop("question", None)
     card = parse_card({**data, "answer": kind.name, **texts}, task.name)
-    # The Gym's metric may be undefined if another answer kind was chosen.
+    # The Gym's metric may be undefined if another answer type was chosen.
     return card if card.misfit(published.metric) else replace(card, metric=published.metric)
 
 
@@ -232,7 +232,7 @@ def _long_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     }
 
 
-# Texts that depend on a task's lines, in addition to the kind's default texts.
+# Texts that depend on a task's lines, in addition to the default texts of its answer type.
 MORE: dict[str, Callable[[Kind, Sequence[Line]], dict[str, Any]]] = {
     LABEL: _label,
     SPANS: _spans,

@@ -1,7 +1,7 @@
-"""Conversion of a Gym task: read it, confirm its answer kind, and make its files.
+"""Conversion of a Gym task: read it, confirm its answer type, and create its files.
 
-Seeds become training splits 1 to n, each with its development file, and K becomes the number of
-shots. Lines without input or output are only reported.
+Seeds become training splits 1 to n, each with its development file, and K becomes the shot count.
+Lines without input or output are only reported.
 """
 
 import hashlib
@@ -20,12 +20,12 @@ from tasks.gym.findings import findings
 from tasks.gym.kinds import Kind, card_of, record_of
 from tasks.gym.reader import GymTask, Line, Shape, read_task
 
-METHOD = "gym-sha256-1"  # the method of `_sampled`; change this name if the method changes
+METHOD = "gym-sha256-1"  # The method of `_sampled`. Change this name whenever the method changes.
 
 
 @dataclass(frozen=True)
 class Source:
-    """A task as read, with published facts, the shape of its inputs, and the answer kind."""
+    """A task as read, with published facts, the structure of its inputs, and the answer type."""
 
     task: GymTask
     published: Published
@@ -42,7 +42,7 @@ class Source:
         return notes
 
     def answered_by(self, name: str) -> "Source":
-        """Return the task with another answer kind. Raises FormatError if its files don't fit."""
+        """Return the task with another answer type. Raises FormatError if its files don't fit."""
         if name == self.kind.name:
             return self
         lines = kept_lines(self.task)
@@ -78,7 +78,7 @@ def kept_lines(task: GymTask) -> list[Line]:
 
 
 def make(source: Source, sample: Sample | None = None) -> Made:
-    """Make and check the card and files. Raises FormatError with file and line, CardError."""
+    """Make and check the card and files. Raises FormatError with file and line, and CardError."""
     task = source.task
     pool = task.lines[task.seeds[0], "test"]
     test = _sampled([line for line in pool if not line.is_lost], sample)
@@ -110,7 +110,7 @@ def make(source: Source, sample: Sample | None = None) -> Made:
 def _sampled(lines: Sequence[Line], sample: Sample | None) -> list[Line]:
     """Return a simple random sample in file order, or all lines if `sample` is None or too big.
 
-    Lines are ordered by SHA-256 of seed, number and input, which is the same on every machine.
+    Lines are ordered by the SHA-256 of seed, number and input, which is the same on every machine.
     """
     if sample is None or sample.size >= len(lines):
         return list(lines)
@@ -127,7 +127,7 @@ def _records(source: Source, lines: Iterable[Line]) -> list[Record]:
 
 
 def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) -> list[SplitFile]:
-    """Return the files as an import reads them. Raises FormatError."""
+    """Return the files as an import would read them. Raises FormatError."""
     try:
         return making.as_imported(card, files)
     except FormatError as error:

@@ -1,11 +1,11 @@
 """Readers for the Gym's files `NAME/NAME_K_SEED_{train,dev,test}.tsv`.
 
-Lines are read as in the Gym: `line.strip().split(" ")`, with the input first and a gold answer in
-each other column. Anything this rule loses is reported but not repaired (`Line.problem`).
+Lines are read as in the Gym: stripped and then split at tabs, with the input first and one gold
+answer in each other column. Anything lost by this is reported, but not repaired (`Line.problem`).
 
 The Gym writes an example as one line. Texts are joined by " [SEP] " and may be preceded by names
-("premise: "). Questions have the form "question: ... context: ..." and options "(A) ... (B) ...". A
-part is recognised only if all lines have it, so that the start of a text is not mistaken for a
+("premise: "). Questions have the form "question: ... context: ...", and options "(A) ... (B) ...".
+A part is recognised only if all lines have it, so that the start of a text is not mistaken for a
 name.
 """
 
@@ -20,7 +20,7 @@ FILE_NAME = re.compile(
     r"(?P<task>.+)_(?P<k>[1-9]\d{0,3})_(?P<seed>\d{1,6})_(?P<part>train|dev|test)\.tsv"
 )
 PARTS = ("train", "dev", "test")
-SEPARATOR = " [SEP] "  # between an input's texts, and between the gold answers in a set
+SEPARATOR = " [SEP] "  # between the texts of an input, and between the gold answers in a set
 OUTPUT_VANISHED = "has no output according to the Gym's reading rule"
 INPUT_VANISHED = "begins with a tab: the Gym's reading rule takes its first output as the input"
 BLANK_TAKEN = "begins with a space, which the Gym's reading rule removes"
@@ -44,7 +44,7 @@ class Line:
 
 @dataclass(frozen=True)
 class GymTask:
-    """One task's files: K, and the lines by (seed, part), with seeds in ascending order."""
+    """The files of a task: K, and the lines by (seed, part), with seeds in ascending order."""
 
     name: str
     k: int
@@ -55,7 +55,7 @@ class GymTask:
         return sorted({seed for seed, _part in self.lines})
 
     def all_lines(self, *parts: str) -> Iterator[Line]:
-        """Yield all lines of these parts (by default all parts), seed by seed."""
+        """Yield all lines of these parts (by default, of all parts), one seed after another."""
         for (_seed, part), lines in self.lines.items():
             if part in (parts or PARTS):
                 yield from lines
@@ -155,7 +155,7 @@ class Shape:
         )
 
     def options(self, line: str) -> tuple[str, ...]:
-        """Return an input's options in order, or () if the task has none."""
+        """Return the options of an input in order, or () if the task does not have any."""
         return self._without_options(line)[1]
 
     def _without_options(self, line: str) -> tuple[str, tuple[str, ...]]:
@@ -173,7 +173,7 @@ class Shape:
 
 
 def split_options(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text before "(A) ...", and the options. Without (A) and (B), there are none.
+    """Return the text before "(A) ...", and the options, which require at least (A) and (B).
 
     >>> split_options("Where? (A) at home (B) abroad")
     ('Where?', ('at home', 'abroad'))
@@ -183,7 +183,7 @@ def split_options(text: str) -> tuple[str, tuple[str, ...]]:
     longest = max(map(len, runs), default=0)
     if longest < 2:
         return text, ()
-    # Use the last of the longest runs, because options are at the end.
+    # Use the last of the longest runs, because options come at the end.
     run = [run for run in runs if len(run) == longest][-1]
     ends = [*(mark.start() for mark in run[1:]), len(text)]
     options = [text[mark.end() : end].strip() for mark, end in zip(run, ends, strict=True)]
@@ -191,7 +191,7 @@ def split_options(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _run(marks: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Return the marks A, B, C ... in order. Other marks are part of a text."""
+    """Return the marks A, B, C ... in order. Any other marks are part of a text."""
     run: list[re.Match[str]] = []
     for mark in marks:
         if mark[1] == chr(ord("A") + len(run)):
@@ -215,6 +215,6 @@ def shape_of(inputs: Sequence[str]) -> Shape:
 
 
 def _common_name(texts: Sequence[str]) -> str:
-    """Return the name that precedes all these texts, or "" if there is none."""
+    """Return the name that precedes all of these texts, or "" if there is none."""
     names = {match[1] if (match := NAME.match(text)) else "" for text in texts}
     return names.pop() if len(names) == 1 else ""
