@@ -1,4 +1,4 @@
-"""Export a task as files, to train a model on exactly what annotators saw."""
+"""Export a task as files, for training a model on exactly what annotators saw."""
 
 from argparse import ArgumentParser
 from pathlib import Path

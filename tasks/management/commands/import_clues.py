@@ -51,10 +51,10 @@ def active_account(name: str | None, advice: str) -> User:
 
 
 def owner_of(name: str | None) -> str | None:
-    """Return the name, or that of a new user if there are no users yet."""
+    """Return the name, or that of a newly created user if there are no users yet."""
     if name or User.objects.exists():
         return name
-    # The account has no password until `manage.py changepassword` sets one.
+    # The account has no password until one is set with `manage.py changepassword`.
     return User.objects.create_user("researcher").get_username()
 
 

@@ -1,4 +1,4 @@
-"""Import a model's predictions from a folder, as on the models page."""
+"""Import a model's predictions from a folder, like the models page does."""
 
 import re
 from argparse import ArgumentParser
@@ -74,7 +74,7 @@ class Command(BaseCommand):
                 self.stdout.write(self.style.WARNING(f"  {file.filename}: {remark}"))
 
     def _uploads(self, folder: Path) -> list[PredictionUpload]:
-        """Return the files in the folder, except notes, results_*.json and hidden files."""
+        """Return the files in the folder, except for notes, results_*.json and hidden files."""
         uploads, problems = [], []
         for path in sorted(folder.iterdir()):
             if path.name.startswith((".", "README", "LICENSE", "LICENCE", "results_")):

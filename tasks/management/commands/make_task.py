@@ -1,4 +1,4 @@
-"""Make a task from a labelled dataset by naming its columns and drawing training and test sets."""
+"""Make a task from a labelled dataset, given its columns, by drawing training and test sets."""
 
 import json
 import secrets
@@ -170,7 +170,7 @@ class Command(BaseCommand):
             self.stdout.write("  (to change them, use the options with these names, or --card)")
 
     def _check_model(self, task: Made, model: str, is_zero_shot: bool) -> None:
-        """Raise CommandError if the logged model's prompts may have contained examples."""
+        """Raise CommandError if the prompts of the model in the log may have contained examples."""
         if not model:
             return
         if not task.predicted:
@@ -185,7 +185,7 @@ class Command(BaseCommand):
             )
 
     def _store(self, task: Made, options: dict[str, Any]) -> None:
-        """Store the task and any predictions of the logged model, or else nothing."""
+        """Store the task with any predictions of the model in the log, or else nothing."""
         model, owner = options["model"], account(options["owner"])
         self._check_model(task, model, options["zero_shot"])
         if model and owner is None:

@@ -1,6 +1,6 @@
 """Run waiting jobs (bootstraps, bundles and imports) that are large or not being polled.
 
-Afterwards, run the periodic parts that depend on jobs (tasks/periodic.py), as `tick` does.
+Afterwards, run those periodic parts that depend on jobs (tasks/periodic.py), like `tick`.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             problem = ""
         except jobs.JobError as error:
             problem = str(error)
-        # These parts depend on jobs or wait for the same things. `tick` runs these and all others.
+        # These parts depend on jobs, or wait for the same things. `tick` runs them and all others.
         for outcome in periodic.tick(periodic.AFTER_JOBS):
             if outcome.state == "failed":
                 problem += f" {outcome.name} failed: {outcome.message}"

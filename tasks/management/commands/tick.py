@@ -1,4 +1,4 @@
-"""Run periodic work. Cron or a timer starts this command every minute."""
+"""Run periodic work. This command is started every minute by cron or a timer."""
 
 from argparse import ArgumentParser
 from typing import Any
