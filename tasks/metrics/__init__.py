@@ -1,9 +1,9 @@
-"""Text metrics.
+"""Metrics on texts.
 
-Start with `METRICS` (interface.py), which contains one `Metric` per name, as in the NLP
-Few-shot Gym. `score` is an answer's S1 under its task's gold rule, and `over_test_set` is a
-human's or model's score on a test set. `misfit` returns why a metric doesn't fit an answer
-kind. This package is independent of studies, files and databases.
+Start with `METRICS` (interface.py), which contains one `Metric` per name, as in the NLP Few-shot
+Gym. `score` is the S1 of an answer under its task's gold rule, and `over_test_set` is the score of
+a human or model on a test set. `misfit` returns why a metric doesn't fit an answer type. This
+package is independent of studies, files and databases.
 """
 
 from tasks.metrics.interface import METRICS, Metric, misfit, recipe

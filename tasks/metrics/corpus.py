@@ -13,7 +13,7 @@ ACCEPTABLE = "acceptable"  # label in glue-cola, the Gym's only task with the Ma
 
 
 def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Return mean F1 over gold and predicted labels, exactly as spelt (0 if never gold)."""
+    """Return the mean F1 over gold and predicted labels, exactly as spelt (0 if never gold)."""
     predicted, right = first_golds(predictions, golds)
     hits = Counter(a for a, b in zip(predicted, right, strict=True) if a == b)
     counts = Counter(predicted) + Counter(right)
@@ -21,7 +21,7 @@ def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]
 
 
 def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Return Matthew-Correlation in [-1, 1] of "acceptable". It is 0 if a side is constant."""
+    """Return Matthew-Correlation in [-1, 1] for "acceptable", or 0 if either side is constant."""
     predicted, right = (
         [is_acceptable(text) for text in texts] for texts in first_golds(predictions, golds)
     )
@@ -35,7 +35,7 @@ def is_acceptable(text: str) -> float:
 
 
 def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Return Pearson-Correlation in [-1, 1] for the texts as numbers, or NaN if a side is constant.
+    """Return Pearson-Correlation in [-1, 1] of the texts as numbers, or NaN if a side is constant.
 
     Raises ValueError for fewer than two examples, and for texts that are not finite numbers.
     """
@@ -58,7 +58,7 @@ def first_golds(
 
 
 def as_numbers(texts: Sequence[str]) -> list[float]:
-    """Convert texts to finite numbers. Raises ValueError with the example's number."""
+    """Convert texts to finite numbers. Raises ValueError with the number of the example."""
     return [_number(text, place) for place, text in enumerate(texts, 1)]
 
 
@@ -87,15 +87,15 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> float:
 
 # Without each group -----------------------------------------------------------------------------
 
-# A group consists of all examples with the same context. Each function returns a number per group,
-# in order of first appearance. It is the metric of the remaining examples up to rounding, or NaN if
-# it is undefined or nothing remains. Values are updated from totals instead of being recomputed.
+# A group consists of all examples with the same context. Each function returns one number per
+# group, in order of first appearance: the metric of the remaining examples, up to rounding, or NaN
+# if it is undefined or none remain. Values are updated from totals instead of being recomputed.
 Left = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Hashable]], list[float]]
-TOO_CLOSE = 1e-9  # share of the sum of squares below which subtraction loses too many digits
+TOO_CLOSE = 1e-9  # fraction of the sum of squares below which subtraction loses too many digits
 
 
 def members(groups: Sequence[Hashable]) -> list[list[int]]:
-    """Return each group's example indexes, in order of first appearance."""
+    """Return the indexes of each group's examples, in order of first appearance."""
     return list(grouped((group, place) for place, group in enumerate(groups)).values())
 
 
@@ -153,7 +153,7 @@ def pearson_without(
 ) -> list[float]:
     """Return Pearson-Correlation without each group, from sums of the centred numbers.
 
-    It is NaN if a side is constant. If a group accounts for most of the variance, the rest is
+    It is NaN if either side is constant. If a group accounts for most of the variance, the rest is
     recomputed.
     """
     sides = [as_numbers(texts) for texts in first_golds(predictions, golds)]

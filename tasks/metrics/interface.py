@@ -31,9 +31,9 @@ class Metric:
     Either `by_example` (for means over examples) or `by_corpus` is set. Correlations convert texts
     to numbers with `value_of`. `left_out` implements `without_each`.
 
-    A prediction is a single string with gold answers as alternatives. For S1, it is a list of
-    strings, compared with all of them together. The metric applies only to these answer
-    `kinds`, for the `reason` given. Labels that are equal after `reads` count as one label.
+    A prediction is a single string, with gold answers as alternatives. For S1, it is a list of
+    strings, compared with all of them together. The metric applies only to these answer `kinds`,
+    for the `reason` given. Labels that are equal after `reads` count as the same label.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Metric:
     by_corpus: Callable[[Sequence[str], Sequence[Sequence[str]]], float] | None = None
     value_of: Callable[[str], float] | None = None
     left_out: Left | None = None
-    kinds: Collection[str] = ()  # empty for all kinds
+    kinds: Collection[str] = ()  # empty for all types
     reason: str = ""
     reads: Callable[[str], str] = str
 
@@ -54,13 +54,13 @@ class Metric:
         return self.by_example is not None
 
     def example(self, prediction: Any, golds: Sequence[str]) -> float:
-        """Return the score of one example. Raises TypeError for metrics of whole test sets."""
+        """Return the score of one example. Raises TypeError for metrics on entire test sets."""
         if self.by_example is None:
             raise TypeError(f"{self.name} scores a whole test set, not one example")
         return self.by_example(prediction, golds)
 
     def corpus(self, predictions: Sequence[Any], golds: Sequence[Sequence[str]]) -> float:
-        """Return a test set's score, or NaN if undefined. Gold answers are in the same order.
+        """Return the score of a test set, or NaN if undefined. Gold answers are in the same order.
 
         Raises ValueError without examples, and for lists of different lengths.
         """
@@ -84,7 +84,7 @@ class Metric:
         return self.left_out(predictions, golds, groups)
 
     def remark(self, predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> str:
-        """Return a remark to print with a correlation if a side is constant, or else ""."""
+        """Return a remark to print with a correlation if either side is constant, otherwise ""."""
         if self.value_of is None:
             return ""
         undefined = "undefined: " if math.isnan(self.corpus(predictions, golds)) else ""
@@ -160,11 +160,11 @@ METRICS = {
 
 
 def recipe(gold_rule: str, over: str = "annotators", metric: str = "S1") -> str:
-    """Return every choice that affects the score, as a string to print with it.
+    """Return all choices that affect the score, as a string to print with it.
 
     match: how texts are compared. empty: S1 of two empty sets. gold: the task's gold rule. mean:
-    what a score averages. sd: the unit of the SD (annotators, or splits of a model), with its ddof.
-    v: the version of these definitions. For other metrics, the texts in an answer are joined.
+    what a score averages over. sd: the unit of the SD (annotators, or splits of a model), with its
+    ddof. v: the version of these definitions. For other metrics, the texts of an answer are joined.
     """
     check_rule(gold_rule)
     spread = f"sd:{over}|ddof:1"
@@ -175,7 +175,7 @@ def recipe(gold_rule: str, over: str = "annotators", metric: str = "S1") -> str:
 
 
 def misfit(metric: str, kind: str, labels: Sequence[str] = ()) -> str:
-    """Return why a metric can't score answers of this kind, or "". `labels` are the task's."""
+    """Return why a metric can't score answers of this type, or "". `labels` are the task's."""
     definition = METRICS[metric]
     if definition.kinds and kind not in definition.kinds:
         return f"{metric} does not apply to answers of type {kind}: {definition.reason}."

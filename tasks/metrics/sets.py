@@ -1,8 +1,8 @@
 """S1, the set-based score of one answer (CLUES section 3.3, eval/S1.py).
 
-Let p be the set of predicted texts and a the set of gold texts. S1 is 1 if both are empty and 0 if
-exactly one is empty. Otherwise, it is the harmonic mean of precision |p & a| / |p| and recall
-|p & a| / |a|, and 0 if they are disjoint.
+Let p be the set of predicted texts and a the set of gold texts. S1 is 1 if both are empty, and 0 if
+exactly one is empty. Otherwise, it is the harmonic mean of precision |p & a| / |p| and recall |p &
+a| / |a|, or 0 if they are disjoint.
 
 Texts must match exactly, including case and whitespace. Duplicates count once. The result equals
 that of the benchmark's own scorer if every spelling of "no answer" is the empty set.
@@ -22,7 +22,7 @@ class Score(NamedTuple):
 
 
 def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
-    """Return the S1 score for one answer, in [0, 1].
+    """Return the S1 score of one answer, in [0, 1].
 
     Raises TypeError for a single string, which is iterable but not a collection of strings.
 
@@ -41,11 +41,11 @@ def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
 
 
 def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Score:
-    """Return an answer's score under its task's gold rule.
+    """Return the score of an answer under its task's gold rule.
 
-    With `set`, all gold answers form one set. With `any_of`, they are alternatives, and the
-    result is the best S1 against any of them (the first if tied). Without gold, both rules are
-    the same. Raises ValueError for other rules, and TypeError for a single string.
+    With `set`, all gold answers form one set. With `any_of`, they are alternatives, and the result
+    is the best S1 against any of them (the first if tied). Without gold, both rules are equivalent.
+    Raises ValueError for other rules, and TypeError for a single string.
     """
     check_rule(gold_rule)
     _refuse_bare(predicted, gold)

@@ -1,11 +1,11 @@
-"""A test set's score under one metric, and a value per example whose mean is the score.
+"""The score of a test set under one metric, and one value per example whose mean is the score.
 
-Answers are sets of texts. S1 uses them unchanged. Every other metric uses a single string:
-the set's distinct texts, sorted and joined as in the NLP Few-shot Gym. If "no answer" is
-possible, two empty sets score 1 and one empty set scores 0, as under S1.
+Answers are sets of texts. S1 uses them unchanged. Every other metric uses a single string: the
+distinct texts of the set, sorted and joined as in the NLP Few-shot Gym. If "no answer" is possible,
+two empty sets score 1 and a single empty set scores 0, as under S1.
 
 The values are linear: their mean is the score, and their two-way t interval is that of the
-jackknife. For means over examples, they are the examples' scores. Otherwise, they are
+jackknife. For means over examples, they are the scores of the examples. Otherwise, they are
 delete-one-context pseudo-values (Busing, Meijer and van der Leeden 1999, for contexts of different
 sizes), shifted so that their mean is the score rather than its jackknife estimate.
 """
@@ -21,12 +21,12 @@ from tasks.metrics.interface import METRICS, Metric
 from tasks.metrics.sets import score
 from tasks.metrics.texts import normalise
 
-JOIN = " [SEP] "  # between the texts of one answer, as in the Gym's files
+JOIN = " [SEP] "  # between the texts of an answer, as in the Gym's files
 
 
 @dataclass(frozen=True)
 class Answers:
-    """A human's or model's answers to a test set, with the gold answers."""
+    """The answers of a human or model to a test set, with the gold answers."""
 
     given: Sequence[Sequence[str]]
     golds: Sequence[Sequence[str]]
@@ -39,8 +39,8 @@ class Answers:
 class SetScore:
     """The score (NaN if undefined), the remark to print with it, and its linear values.
 
-    If the score is undefined, so are all `values` (NaN). If it is undefined without one context,
-    that context's values are NaN, and the other values equal the score. `remark` and
+    If the score is undefined, so are all `values` (NaN). If it is only undefined without one
+    context, the values of that context are NaN, and all others equal the score. `remark` and
     `why_no_values` give the reasons.
     """
 
@@ -51,7 +51,7 @@ class SetScore:
 
 
 def over_test_set(metric: str, answers: Answers, is_linear: bool = True) -> SetScore:
-    """Return a test set's score, without values if `is_linear` is False."""
+    """Return the score of a test set, without its values if `is_linear` is False."""
     scorer, size = METRICS[metric], len(answers.golds)
     if scorer.is_mean:
         values = [
@@ -80,7 +80,7 @@ def _linear(
     golds: Sequence[Sequence[str]],
     contexts: Sequence[Hashable],
 ) -> tuple[list[float], str]:
-    """Return each example's linear value, or the reason why there are none."""
+    """Return the linear value of each example, or the reason why it has none."""
     groups, size = members(contexts), len(texts)
     values = [value] * size
     if len(groups) < 2:
@@ -105,7 +105,7 @@ def _linear(
 def example_score(
     metric: Metric, given: Sequence[str], gold: Sequence[str], gold_rule: str, no_answer: bool
 ) -> float:
-    """Return an example's score under a metric that is a mean over examples."""
+    """Return the score of an example under a metric that is a mean over examples."""
     if metric.name == "S1":
         return score(given, gold, gold_rule).s1
     if no_answer and not (given and gold):
@@ -114,7 +114,7 @@ def example_score(
 
 
 def as_text(texts: Sequence[str]) -> str:
-    """Join a set of texts into a string that is independent of their order."""
+    """Join a set of texts into a string that does not depend on their order."""
     return JOIN.join(sorted(set(texts), key=lambda text: (normalise(text), text)))
 
 
@@ -126,7 +126,7 @@ def alternatives(gold: Sequence[str], gold_rule: str) -> list[str]:
 # By chance --------------------------------------------------------------------------------------
 
 
-DRAWS, SEED = 500, 0  # test sets drawn if the expectation has no closed form
+DRAWS, SEED = 500, 0  # number of test sets to draw if the expectation has no closed form
 
 
 def by_chance(
@@ -136,12 +136,12 @@ def by_chance(
     gold_rule: str,
     no_answer: bool,
 ) -> float:
-    """Return the expected score of uniformly random choices.
+    """Return the expected score of choices that are uniformly random.
 
-    `no_answer` adds "no answer" to the choices. The result is exact for means over examples. It
-    is 0 for correlations, because all assignments of the chosen texts to examples are equally
-    likely, so that the expected covariance with the gold is 0. Classification-F1 is the mean
-    over DRAWS seeded draws of the whole test set.
+    `no_answer` adds "no answer" to the choices. The result is exact for means over examples. It is
+    0 for correlations, because all assignments of the chosen texts to examples are equally likely,
+    so the expected covariance with the gold answers is 0. Classification-F1 is the mean over DRAWS
+    seeded draws of the entire test set.
     """
     spec = METRICS[metric]
     given = [

@@ -1,7 +1,7 @@
 """Scores of one text against one or more gold answers, as computed by CrossFit.
 
-Source: dataloader/metrics.py in CrossFit. Predictions are stripped first. The best score for any
-gold answer counts. An example without gold (no output in the file) scores 0.
+Source: dataloader/metrics.py in CrossFit. Predictions are stripped first. The best score against
+any gold answer counts. An example without gold (whose file has no output) scores 0.
 """
 
 import re
@@ -23,12 +23,12 @@ def normalise(text: str) -> str:
 
 
 def exact_match(prediction: str, golds: Sequence[str]) -> float:
-    """Return EM: 1 if the prediction equals a gold answer after `normalise`, or else 0."""
+    """Return EM: 1 if the prediction equals a gold answer after `normalise`, otherwise 0."""
     return _best(lambda text, gold: float(normalise(text) == normalise(gold)), prediction, golds)
 
 
 def accuracy(prediction: str, golds: Sequence[str]) -> float:
-    """Return ACC: 1 if the prediction equals a gold answer, ignoring case only, or else 0."""
+    """Return ACC: 1 if the prediction equals a gold answer, ignoring only case, otherwise 0."""
     return _best(lambda text, gold: float(text.lower() == gold.lower()), prediction, golds)
 
 
@@ -55,16 +55,16 @@ def _best(score: Callable[[str, str], float], prediction: str, golds: Sequence[s
 
 
 MAX_WORDS = 1000  # of each text; the longest output in the Gym's test files has fewer
-_TINY = 1e-8  # added to the denominator to prevent division by 0
+_TINY = 1e-8  # added to the denominator to avoid division by 0
 
 
 def rouge_l(prediction: str, golds: Sequence[str]) -> float:
-    """Return F of Rouge-L against the best gold, in [0, 1), or 0 without gold or prediction.
+    """Return the F of Rouge-L against the best gold, in [0, 1), or 0 without gold or prediction.
 
     It is computed at summary level, as in the package rouge 1.0 that CrossFit uses. Texts are split
     into sentences at full stops and into words at blanks. The words of a longest common subsequence
     of each pair of sentences form one set. Recall divides its size by the number of distinct words
-    in the gold, precision by the number in the prediction, so reordered sentences still score 1.
+    in the gold answer, precision by that in the prediction, so reordered sentences still score 1.
     Time is proportional to the product of both lengths in words, so only the first MAX_WORDS words
     of a text are used.
 
@@ -100,8 +100,8 @@ def _common_words(first: list[str], second: list[str]) -> list[str]:
     """Return the words of one longest common subsequence.
 
     If there are several, ties are broken as in the package: backtracking prefers a step back in
-    `second` over one in `first`. Each row of the length table is a single integer with a 0 in
-    each column where the length increases (Hyyrö 2004, "Bit-parallel LCS-length computation
+    `second` over one in `first`. Each row of the length table is a single integer with a 0 in each
+    column in which the length increases (Hyyrö 2004, "Bit-parallel LCS-length computation
     revisited"), so a row takes only a few integer operations.
     """
     marks: dict[str, int] = {}
