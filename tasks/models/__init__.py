@@ -1,6 +1,6 @@
 """Django models for tasks, predictions, jobs and uploads.
 
-Start with `task.py`. This app doesn't depend on studies or annotators.
+Start with `task.py`. This app does not depend on studies or annotators.
 """
 
 from tasks.models.job import Installation, Job, PeriodicPart

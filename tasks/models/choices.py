@@ -1,4 +1,4 @@
-"""Constraints, arms, the language field, and a mixin for single rows."""
+"""Constraints, arms, the language field, and a mixin for reading single rows."""
 
 import json
 from collections.abc import Iterator
@@ -44,9 +44,9 @@ class Arm(models.TextChoices):
     QUESTION = "question", "question alone"
 
 
-# A design can name its upstream arms.
+# Names that a design may give its upstream arms.
 ARM_NAME = r"\A[a-z0-9][a-z0-9.-]{0,19}\Z"
-# A worker or model in one of these arms has no training before the task, and sees contexts.
+# In these arms, there is no training before the task, and contexts are shown.
 CELL_ARMS = (Arm.NONE, Arm.DIRECT)
 
 
@@ -70,7 +70,7 @@ class Row(models.Model):
     def first(cls, sql: str, value: Any) -> Self | None:
         """Return the first row that the SQL selects for this value, or None.
 
-        `{}` in the SQL becomes the table's columns. Additional columns become attributes.
+        `{}` in the SQL is replaced by the table's columns. Additional columns become attributes.
         """
         fields = cls._meta.concrete_fields
         sql = sql.format(", ".join([f'"{field.column}"' for field in fields]))

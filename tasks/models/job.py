@@ -35,8 +35,8 @@ class Job(models.Model):
     error = models.TextField(blank=True)
     # The results of the chunks, in order.
     result = models.JSONField(default=list)
-    # The lease on the next chunk and when it expires, how often the chunk was started and, with a
-    # queue, when it was last enqueued.
+    # The lease on the next chunk and when it expires, how often the chunk has been started and,
+    # with a queue, when it was last enqueued.
     lease = models.CharField(max_length=32, blank=True)
     leased_until = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
@@ -91,7 +91,7 @@ class Job(models.Model):
 
 
 class PeriodicPart(models.Model):
-    """One part of `manage.py tick`. Its row is the lock for running it."""
+    """A part of `manage.py tick`. Its row serves as the lock for running it."""
 
     name = models.CharField(max_length=30, unique=True)
     busy_until = models.DateTimeField(null=True)  # when the lock of a killed run expires
@@ -112,12 +112,12 @@ class PeriodicPart(models.Model):
 
 
 class Installation(models.Model):
-    """This database, in a single row. Its var/ folder contains the same id."""
+    """This database, as a single row. Its var/ folder contains the same id."""
 
-    # Always true and unique, so that there is only one row.
+    # Always true and unique, which ensures that there is only one row.
     only = models.BooleanField(default=True, unique=True, editable=False)
     folder_id = models.UUIDField(default=uuid.uuid4, editable=False)
-    # When the first visit created the first account, which happens only once.
+    # When the first account was created, on the first visit. This happens only once.
     owned_since = models.DateTimeField(null=True, editable=False)
 
     class Meta:

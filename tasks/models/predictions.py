@@ -1,4 +1,4 @@
-"""Predictions of language models for test examples, which are scored like answers."""
+"""Predictions by language models for test examples, which are scored like answers."""
 
 from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator, RegexValidator, URLValidator
@@ -51,7 +51,7 @@ class LanguageModel(models.Model):
     )
     uploaded_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="uploaded_models")
     uploaded_at = models.DateTimeField(auto_now_add=True)
-    # Hides the model from the list of models and changes nothing else.
+    # Hides the model from the list of models, but changes nothing else.
     archived_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -71,7 +71,7 @@ class LanguageModel(models.Model):
 
 
 class Numbering(models.TextChoices):
-    """What split numbers mean, because the published files for two tasks are not nested."""
+    """What split numbers refer to, because the published files of two tasks are not nested."""
 
     NOT_STATED = "", "not stated"
     PUBLISHED = "published", "as published"
@@ -98,7 +98,7 @@ class Method(models.TextChoices):
 
 
 class Tuning(models.TextChoices):
-    """How prompts and settings were chosen. Held-out data inflate few-shot scores."""
+    """How prompts and settings were chosen. Using held-out data inflates few-shot scores."""
 
     NOT_STATED = "", "not stated"
     FIXED = "fixed", "fixed in advance"
@@ -108,7 +108,7 @@ class Tuning(models.TextChoices):
 
 class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
     def in_cells(self) -> "PredictionFileQuerySet":
-        """Return files of models without an upstream step, as for participations."""
+        """Return files of models without an upstream step, like for participations."""
         return self.filter(arm__in=CELL_ARMS, witness=False)
 
     def with_scores(self) -> "PredictionFileQuerySet":
@@ -119,23 +119,23 @@ class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
         return scored.order_by(*(PredictionFile._meta.ordering or ()))  # grouping removes the order
 
 
-# A model without an arm is trained on the same examples as in the direct arm.
+# A model without an arm is trained on the same examples as the direct arm.
 OWN_ARM = Case(When(arm=Arm.DIRECT, then=Value("")), default=F("arm"))
 
 
 class PredictionFile(models.Model):
-    """One model's predictions for the test examples after training on one split."""
+    """The predictions of one model for the test examples, after training on one split."""
 
     model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="files")
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="prediction_files")
-    # None for a fully supervised run, on all training data of the corpus.
+    # None for a fully supervised run, which uses all training data of the corpus.
     shots = models.PositiveIntegerField(null=True)
     split_number = models.PositiveIntegerField(null=True)
     filename = models.CharField(max_length=255)
     sha256 = models.CharField(max_length=64)
-    # Results of the comparison with the card.
+    # What was found when comparing the predictions with the card.
     remarks = models.JSONField()
-    # The run as described by the person who uploaded it.
+    # The run, as described by the person who uploaded it.
     numbering = models.CharField(max_length=10, choices=Numbering, blank=True, default="")
     seen_test = models.CharField(max_length=10, choices=Seen, blank=True, default="")
     predicted_on = models.DateField(null=True)
@@ -143,7 +143,7 @@ class PredictionFile(models.Model):
     method = models.CharField(max_length=5, choices=Method, blank=True, default="")
     tuning = models.CharField(max_length=10, choices=Tuning, blank=True, default="")
     arm = models.CharField(max_length=20, blank=True, default="")
-    # Whether it is only compared with annotators' errors and not shown in any table.
+    # Whether it is only compared with annotators' errors, and not shown in any table.
     witness = models.BooleanField(default=False)
     uploaded_at = models.DateTimeField(auto_now_add=True)
 
@@ -209,7 +209,7 @@ class PredictionFile(models.Model):
 
 
 class Prediction(models.Model):
-    """The predicted texts for one test example; an empty list means "no answer"."""
+    """The texts predicted for one test example, where an empty list means "no answer"."""
 
     file = models.ForeignKey(PredictionFile, on_delete=models.CASCADE, related_name="predictions")
     example = models.ForeignKey(Example, on_delete=models.PROTECT, related_name="predictions")

@@ -1,7 +1,7 @@
-"""Tasks, their published files (splits), and the examples in the files.
+"""Tasks, their published files (splits), and the examples in these files.
 
 Rows never change after the import. Changed content becomes a new version of the task, so that every
-answer keeps the example it was given for.
+answer keeps the example to which it was given.
 """
 
 import uuid
@@ -24,7 +24,7 @@ from tasks.models.job import Job
 
 class ImageQuerySet(models.QuerySet["Image"]):
     def store(self, folder: Path, files: Iterable[str]) -> None:
-        """Store a folder's cleaned images. Images stored before are treated as new again."""
+        """Store the clean images in a folder. Images already stored are treated as new again."""
         for path in (folder / CLEAN / file for file in files):
             if path.exists():
                 data = path.read_bytes()
@@ -42,7 +42,7 @@ class ImageQuerySet(models.QuerySet["Image"]):
 
 
 class Image(models.Model):
-    """An image in tasks' examples, stored once in the database, so backups include it."""
+    """An image used in tasks' examples, stored once in the database, so backups include it."""
 
     name = models.CharField(max_length=68, primary_key=True)  # SHA-256 and suffix
     data = models.BinaryField()
@@ -83,7 +83,7 @@ class TaskManager(models.Manager.from_queryset(TaskQuerySet)):  # type: ignore[m
 
 
 class Task(models.Model):
-    """One version of a task: its card and the splits imported with it."""
+    """A version of a task: its card, and the splits imported with it."""
 
     name = models.CharField(max_length=60)
     version = models.PositiveIntegerField()
@@ -91,7 +91,7 @@ class Task(models.Model):
     card_data = models.JSONField()
     rechained = models.BooleanField(default=False)
     imported_at = models.DateTimeField(auto_now_add=True)
-    # Hides this version from the list of tasks and changes nothing else.
+    # Hides this version from the list of tasks, but changes nothing else.
     archived_at = models.DateTimeField(null=True, blank=True)
     # None if it was imported on the command line without --owner, or before tasks had teams.
     imported_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -117,12 +117,12 @@ class Task(models.Model):
 
     @property
     def report(self) -> dict[str, Any]:
-        """Return the data report. This costs a query unless `data_report` was selected."""
+        """Return the data report. This takes a query unless `data_report` was selected."""
         return self.data_report.content
 
     @property
     def test_part(self) -> str:
-        """Return a string such as "20 of 60 test examples (drawn with seed 1)", or "" for all."""
+        """Return text such as "20 of 60 test examples (drawn with seed 1)", or "" for all."""
         if self.card.test_of is None:
             return ""
         files = {split["file"]: split["examples"] for split in self.report["splits"]}
@@ -137,7 +137,7 @@ class Task(models.Model):
 
     @property
     def test_hash(self) -> str:
-        """Return the SHA-256 of the test file's example content hashes, in order."""
+        """Return the SHA-256 of the content hashes of the test examples, in file order."""
         return frozen.test_hash(self)
 
     def train_split(self, shots: int, number: int | None) -> "Split":
@@ -151,13 +151,13 @@ class Task(models.Model):
         return sorted({shots for shots in trained.values_list("shots", flat=True) if shots})
 
     def split_numbers(self, shots: int) -> list[int]:
-        """Return the numbers of the training files with this size, in ascending order."""
+        """Return the numbers of the training files of this size, in ascending order."""
         splits = self.splits.filter(kind=Split.Kind.TRAIN, shots=shots)
         return sorted(number for number in splits.values_list("number", flat=True) if number)
 
 
 class TaskReport(models.Model):
-    """A task's data report, in a separate row because it is large and few pages read it."""
+    """A task's data report, which has its own row because it is large and few pages use it."""
 
     task = models.OneToOneField(
         Task, on_delete=models.CASCADE, primary_key=True, related_name="data_report"
@@ -166,7 +166,7 @@ class TaskReport(models.Model):
 
 
 class UnfinishedImport(models.Model):
-    """A mark for tasks whose examples are still being stored (tasks/importing.py)."""
+    """Marks a task whose examples are still being stored (tasks/importing.py)."""
 
     task = models.OneToOneField(
         Task, on_delete=models.CASCADE, primary_key=True, related_name="unfinished"
@@ -195,10 +195,10 @@ class TaskMember(models.Model):
 
 class SplitKind(models.TextChoices):
     TRAIN = "train"
-    # As large as its training file. Only the upstream step of a cross-task study shows it.
+    # As large as its training file, and only shown in the upstream step of a cross-task study.
     DEV = "dev"
     TEST = "test"
-    # Attention checks belong to a version but not to its content or to S1.
+    # Attention checks belong to a version, but neither to its content nor to S1.
     CHECK = "check"
 
 
@@ -238,7 +238,7 @@ class Split(models.Model):
 
 
 class Example(models.Model):
-    """Context (segments), question and gold as published. Empty gold means "no answer"."""
+    """Context (segments), question and gold answers as published. Empty gold means "no answer"."""
 
     split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="examples")
     position = models.PositiveIntegerField()
@@ -247,11 +247,11 @@ class Example(models.Model):
     question = models.TextField(blank=True)
     gold = models.JSONField()
     gold_starts = models.JSONField(null=True)
-    # The researcher's reason why the gold is right. Like gold, it is only shown in the reveal.
+    # The researcher's reason why the gold answer is correct. It is only shown in the reveal, too.
     explanation = models.TextField(blank=True, default="")
-    # The choices in display order, only for tasks with options.
+    # The choices in the order displayed, for tasks with options only.
     options = models.JSONField(default=list, blank=True)
-    # The example's group, such as its genre, or "" if the file has none.
+    # The example's group, such as its genre, or "" if the file does not give one.
     stratum = models.CharField(max_length=100, blank=True, default="")
     content_hash = models.CharField(max_length=64, db_index=True)
 
@@ -273,11 +273,11 @@ class TaskUpload(models.Model):
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="uploads")
     # The CLUES card to use, or "" to use the task.toml among the files.
     card_name = models.CharField(max_length=40, blank=True)
-    # Messages about files refused in the latest upload.
+    # Messages about files rejected in the latest upload.
     refused = models.JSONField(default=list)
-    # Counts changes to the files or card, which invalidate earlier checks.
+    # Counts changes to the files or card, each of which invalidates earlier checks.
     revision = models.PositiveIntegerField(default=0)
-    # The check of this revision, or the import after confirmation.
+    # The check of this revision or, after confirmation, the import.
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
