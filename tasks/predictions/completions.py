@@ -1,9 +1,9 @@
-"""Answers as single texts, as evaluation tools log them, and the conversion of such logs.
+"""Answers as single texts, as logged by evaluation tools, and the conversion of such logs.
 
 A single text is left unchanged, no text becomes "", and several texts become a JSON list. A text
-that would be parsed differently becomes a one-item list. Logs become prediction files, which
-format.py reads. Samples from lm-evaluation-harness and logs from Inspect (which require inspect-ai,
-the extra `inspect`) are supported. Pure core, without Django.
+that would be parsed differently becomes a list with one item. Logs become prediction files, which
+format.py reads. Supported are samples from lm-evaluation-harness, and logs from Inspect (which
+require inspect-ai, the extra `inspect`). Pure core, without Django.
 """
 
 import importlib.util
@@ -24,7 +24,7 @@ MISSING = "reading Inspect logs requires inspect-ai: pip install inspect-ai (the
 
 
 def as_completion(texts: Sequence[str]) -> str:
-    """Convert an answer to a single text, which `texts_of` converts back."""
+    """Convert an answer to a single text, which can be converted back with `texts_of`."""
     if not texts:
         return ""
     (first, *others) = texts
@@ -34,7 +34,7 @@ def as_completion(texts: Sequence[str]) -> str:
 
 
 def texts_of(completion: str) -> list[str]:
-    """Return the texts in an answer, which is a JSON list or one text ([] if it is empty)."""
+    """Return the texts of an answer, which is a JSON list or a single text ([] if empty)."""
     text = completion.strip()
     if text.startswith("["):
         try:
@@ -52,10 +52,10 @@ def prediction_lines(rows: Iterable[tuple[object, Sequence[str]]]) -> bytes:
 
 
 def read_predictions(path: Path) -> tuple[str, bytes]:
-    """Return the name and lines of a prediction file. Convert logs from other tools.
+    """Return the name and lines of a prediction file, converting logs from other tools.
 
-    The task in a log has the name of a prediction file (MNLI_10_3), and its samples have the
-    ids of the examples, as in files from `export_task`. Raises FormatError or OSError.
+    The task in a log is named like a prediction file (MNLI_10_3), and its samples have the ids of
+    the examples, as in files from `export_task`. Raises FormatError or OSError.
     """
     if matched := SAMPLES.fullmatch(path.name):
         return f"{matched['place']}.jsonl", _read_harness(path)
@@ -76,7 +76,7 @@ def _read_harness(path: Path) -> bytes:
 
 
 def _read_inspect(path: Path) -> tuple[str, bytes]:
-    """Convert an Inspect log with one epoch. It may be named like a prediction file."""
+    """Convert an Inspect log with a single epoch. It may be named like a prediction file."""
     log = _log(path)
     if log.status != "success":
         problem = f"its status is {log.status}; run it again with eval-retry"
@@ -97,7 +97,7 @@ def _log(path: Path) -> Any:
 
     try:
         return read_eval_log(path)
-    except Exception as error:  # the log readers raise various exceptions
+    except Exception as error:  # readers of logs raise various exceptions
         raise FormatError(path.name, f"Inspect cannot read this log ({str(error)[:200]})") from None
 
 

@@ -1,8 +1,8 @@
-"""Prediction files for a model: one JSON Lines file per task, shots and split number.
+"""Prediction files of a model: one JSON Lines file per task, shots and split number.
 
 Each line is `{"id": ..., "predicted": [texts]}`, with one line per test example of the task.
-Parsing is strict, and errors name the file, line and field, as for examples (tasks/formats.py). The
-card applies to models too, because answers that humans cannot give would make scores incomparable.
+Parsing is strict, and errors give the file, line and field, as for examples (tasks/formats.py). The
+card also applies to models, because answers that humans can't give would make scores incomparable.
 """
 
 import io
@@ -25,9 +25,9 @@ NAMED += " or TASK_all.jsonl if fully supervised"
 
 
 class Place(NamedTuple):
-    """A place, as encoded in a file name. The default version is the newest.
+    """The task, version, shots and split encoded in a file name. The default version is the newest.
 
-    Zero shots have no split. `shots` is None for a fully supervised run.
+    Zero-shot runs have no split. `shots` is None for a fully supervised run.
     """
 
     task: str
@@ -54,7 +54,7 @@ class Predicted(NamedTuple):
 
 
 def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
-    """Return the ids of the corpus's whole test set if `ids`, the ids of the task, are part of it.
+    """Return the ids of the corpus's entire test set, of which the task may use only part (`ids`).
 
     Ids in the Few-shot Gym consist of a file and a line, such as glue-rte_16_13_test:5.
     """
@@ -68,11 +68,11 @@ def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
 def parse(
     data: bytes, filename: str, ids: Collection[str], test_ids: Collection[str] = ()
 ) -> dict[str, Predicted]:
-    """Parse a prediction file. Return the predictions by example id.
+    """Parse a prediction file, and return its predictions by example id.
 
-    Every spelling of "no answer" (`[]`, `[""]`) becomes the empty list, as gold does at import.
-    Each id in `ids` must have exactly one line. Other ids in `test_ids` are ignored, so that
-    models are scored on the same examples as humans. Raises FormatError.
+    Every spelling of "no answer" (`[]`, `[""]`) becomes the empty list, like gold answers on
+    import. Each id in `ids` must have exactly one line. Other ids in `test_ids` are ignored, so
+    that models are scored on the same examples as humans. Raises FormatError.
     """
     if len(data) > LARGEST_FILE:
         raise FormatError(filename, f"the file is larger than {LARGEST_FILE:,} bytes")
@@ -123,11 +123,11 @@ def as_answered(card: Card, predicted: Predicted, options: Sequence[str]) -> Pre
 
 
 def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> list[FormatError]:
-    """Return the violations of the card, one error per rule, at the first line with a violation.
+    """Return violations of the card, with one error per rule, at the first line that violates it.
 
-    A label task requires exactly one of its labels. A span task allows at most `max_spans`
-    texts, and an empty answer only if the card has "no answer". Options must be among the
-    example's options. Numbers must have plain digits. Repeated texts count once, as in S1.
+    A label task requires exactly one of its labels. A span task allows at most `max_spans` texts,
+    and an empty answer only if the card has "no answer". Options must be among those of the
+    example. Numbers must be in plain digits. Repeated texts count once, as in S1.
     """
     errors = []
     for breaks, message in card.kind.rules(card):
@@ -148,8 +148,8 @@ def not_in_context(
 ) -> str:
     """Return a sentence about texts that humans couldn't have highlighted, or "" if there are none.
 
-    `places` maps ids to the texts that can be highlighted in (segments, and the question if the
-    card allows it). Such predictions are accepted, because a model may write any text.
+    `places` maps ids to the texts that can be highlighted (segments, and the question if the card
+    allows it). Such predictions are accepted, because a model may write any text.
     """
     if not card.is_highlighted or card.typed:
         return ""

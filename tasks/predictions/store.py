@@ -22,15 +22,15 @@ from tasks.predictions.format import place_of
 DETAILS = (
     "title", "link", "parameters", "size_class", "external_labelled", "external_unlabelled",
 )  # fmt: skip
-# Fields of its files.
+# Fields of the model's files.
 RUN = ("numbering", "seen_test", "predicted_on", "revision", "method", "tuning", "arm")
 FILE_FIELDS = (*RUN, "witness")
 STATED = (*DETAILS, *FILE_FIELDS)
-PART = 200_000  # bytes read together; a larger file is read separately
+PART = 200_000  # bytes to read together; a larger file is read separately
 
 
 class PredictionsError(ValueError):
-    """Raised if nothing was stored. Holds one message per problem, each with the file name."""
+    """Raised if nothing was stored. Contains one message per problem, each with the file name."""
 
     def __init__(self, problems: Sequence[str]):
         super().__init__("\n".join(problems))
@@ -47,7 +47,7 @@ class PredictionUpload:
 
     @classmethod
     def from_filename(cls, filename: str, data: bytes) -> "PredictionUpload":
-        """Build an upload from a file whose name contains its place. Raises FormatError."""
+        """Build an upload from a file whose name gives its place. Raises FormatError."""
         place = place_of(filename)
         versions = Task.objects.filter(name=place.task)
         if place.version:
@@ -76,7 +76,7 @@ class PredictionUpload:
 
 @dataclass(frozen=True)
 class Scored:
-    """A file's predictions with S1 and remarks, before they are stored."""
+    """The predictions in a file with their S1 and remarks, before they are stored."""
 
     rows: list[Prediction]
     remarks: list[str]
@@ -85,16 +85,15 @@ class Scored:
 def add(
     name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any
 ) -> list[PredictionFile]:
-    """Score and store a model's predictions. Create the model if it doesn't exist.
+    """Score and store a model's predictions, creating the model if it doesn't exist.
 
     `details` describe the model (DETAILS; empty: unchanged) and the run (RUN; date as ISO 8601).
-
-    Raises PredictionsError listing every invalid file, ValidationError for the name or a
-    detail, or checking.Busy. In these cases, nothing is stored.
+    Raises PredictionsError, which lists every invalid file, ValidationError for the name or a
+    detail, or checking.Busy. In any of these cases, nothing is stored.
     """
     if not uploads:
         raise PredictionsError(["No prediction file was found."])
-    # Reading and scoring take longer than storing, and need no lock.
+    # Reading and scoring take longer than storing, and don't require a lock.
     with checking.one_of(by.pk):
         results = scored(uploads)
     return store(name, uploads, results, by, details)
@@ -112,7 +111,7 @@ def delete(file: PredictionFile) -> None:
     """Delete a prediction file. Raises PredictionsError if a closed study compares it."""
     try:
         with transaction.atomic():
-            # A study that is being closed locks the files that it compares.
+            # While a study is being closed, it locks the files that it compares.
             for locked in PredictionFile.objects.select_for_update().filter(pk=file.pk):
                 locked.delete()
     except ProtectedError:
@@ -125,7 +124,7 @@ def delete(file: PredictionFile) -> None:
 
 
 def check(name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any) -> None:
-    """Raise the same errors as `add`, except those about file contents. Nothing is stored."""
+    """Raise the same errors as `add`, except those about the contents of files. Stores nothing."""
     problems = list(_misplaced(uploads).values())
     if problems:
         raise PredictionsError(problems)
@@ -141,7 +140,7 @@ def store(
     by: User,
     details: dict[str, Any],
 ) -> list[PredictionFile]:
-    """Store all scored files or none. Raises the same errors as `add`."""
+    """Store either all scored files or none. Raises the same errors as `add`."""
     try:
         with transaction.atomic():
             model = _free_model(name, uploads, by, details)
@@ -151,7 +150,7 @@ def store(
                 for upload, result in zip(uploads, results, strict=True)
             ]
     except IntegrityError:
-        # The check above has passed, so the same model or place was stored concurrently.
+        # The above check passed, so the same model or place must have been stored concurrently.
         raise PredictionsError(
             ["The same predictions were uploaded at the same time. Check the list, then try again."]
         ) from None
@@ -197,7 +196,7 @@ def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
 
 
 def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
-    """Read, check and score files in processes. Raises PredictionsError, checking.Busy."""
+    """Read, check and score files in processes. Raises PredictionsError and checking.Busy."""
     misplaced = _misplaced(uploads)
     placed = [number for number in range(len(uploads)) if number not in misplaced]
     replies: dict[int, dict[str, Any]] = {}
@@ -268,7 +267,7 @@ def _read(
     try:
         return checking.run("predictions", waits=True, files=files, tasks=described)["files"]
     except checking.TooComplex as error:
-        if len(uploads) > 1:  # find the file that exceeds the limits
+        if len(uploads) > 1:  # find out which file exceeds the limits
             return [_read([upload], by_task)[0] for upload in uploads]
         return [{"errors": [f"{uploads[0].filename}: {error}"]}]
 

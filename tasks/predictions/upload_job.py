@@ -1,7 +1,7 @@
-"""The job for large prediction uploads, which scores them part by part and then stores them all.
+"""The job for large prediction uploads, which scores them in chunks and then stores all of them.
 
-Small uploads are scored in the request (tasks/predictions/store.py). The files stay in the
-job's folder until it finishes. If any of them can't be stored, none are.
+Small uploads are scored in the request (tasks/predictions/store.py). The files stay in the folder
+of the job until it finishes. If any of them can't be stored, none are.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
         "files": files,
         "parts": prediction_store.parts_by_size([len(upload.data) for upload in uploads]),
     }
-    with transaction.atomic():  # commit the job only after its files are written
+    with transaction.atomic():  # commit the job only after its files have been written
         job = jobs.start(KIND, parameters, total=len(parameters["parts"]) + 1, owner=by)
         try:
             with disk.full_errors():
@@ -64,9 +64,9 @@ def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: An
 
 @jobs.job(KIND)
 def chunk(job: Job, number: int) -> dict[str, Any]:
-    """Score a part and return {problems, remarks by file}.
+    """Score a chunk, and return {problems, remarks by file}.
 
-    The last part stores all and returns {stored: number, remarks}, or {problems: sentences}.
+    The last chunk stores all and returns {stored: number, remarks}, or {problems: sentences}.
     """
     if number < job.total - 1:
         return _score(job, job.parameters["parts"][number])
@@ -126,7 +126,7 @@ def _store(job: Job) -> dict[str, Any]:
 
 
 def _is_stored(job: Job) -> bool:
-    """Return whether a killed process stored the files without recording it."""
+    """Return whether a process stored the files and was killed before recording it."""
     names = ("task", "shots", "split_number", "sha256")
     since = PredictionFile.objects.filter(
         model__name=job.parameters["model"], uploaded_at__gte=job.created_at
