@@ -1,6 +1,6 @@
 """Template tags for the language and direction of a task's text.
 
-Pages are in the study's interface language, but cards and examples are in the task's language.
+Pages are in the study's interface language, whereas cards and examples are in the task's language.
 Without these tags, screen readers, hyphenation and text direction would use the wrong language.
 """
 
@@ -38,7 +38,7 @@ def isolated(text: str, card: Card) -> SafeString:
 
 @register.filter
 def listed(texts: Iterable[str], card: Card) -> SafeString:
-    """Return a list of such texts in bold, for answers in a sentence."""
+    """Return a list of such texts in bold, for answers that appear in a sentence."""
     between = pgettext("between the parts of a list", ", ")
     strong = '<strong><bdi lang="{}">{}</bdi></strong>'
     return format_html_join(between, strong, ((card.language, text) for text in texts))
