@@ -1,4 +1,4 @@
-"""Names of the answer kinds in tasks/answers/, and checks for card values."""
+"""Names of the answer types in tasks/answers/, and checks for values on cards."""
 
 import math
 import re
@@ -12,10 +12,10 @@ SHORT_TEXT, LONG_TEXT = "short text", "long text"
 # Maximum length of a typed answer: the default, and the highest value that a card may set.
 LONGEST_TEXTS = {SHORT_TEXT: (200, 1_000), LONG_TEXT: (4_000, 10_000)}
 LONGEST_UNIT = 30  # characters
-HIGHEST = 1e15  # limit for numbers in a card; smaller whole numbers are exact in floating point
+HIGHEST = 1e15  # limit for numbers on a card; smaller whole numbers are exact in floating point
 # The longest name in the Few-shot Gym has 52 characters.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
-LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")  # a tag of BCP 47, simplified
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")  # a simplified BCP 47 tag
 MAX_SEED = 2**63 - 1
 
 # Checks yield errors as (location within the value, what was expected).
@@ -40,7 +40,7 @@ def check_language(value: Any) -> Wrong:
 
 
 def check_one_of(allowed: Sequence[str]) -> partial[Wrong]:
-    """Return a check whose `args` are the allowed values."""
+    """Return a check that accepts only these values, which are in its `args`."""
     return partial(_one_of, allowed)
 
 

@@ -1,4 +1,4 @@
-"""Django app configuration for tasks. It registers the job kinds at startup.
+"""Django app configuration for tasks. Kinds of jobs are registered at startup.
 
 After each migration, the var/ folder is bound to the database.
 """

@@ -1,6 +1,6 @@
 """The task card (task.toml), which contains everything about a task except its examples.
 
-The whole card is part of a study's manifest. Parsing is strict: missing and unknown keys are
+The entire card is part of a study's manifest. Parsing is strict: missing and unknown keys are
 errors, because ignoring a misspelt option would change what annotators see.
 """
 
@@ -48,7 +48,7 @@ MAX_BYTES = 100_000  # the longest card in this project has 2,312 bytes
 
 
 class CardError(ValueError):
-    """Raised for an invalid card. Lists all errors with file, key and what was expected."""
+    """Raised for an invalid card. Lists all errors with the file, the key and what was expected."""
 
     def __init__(self, *sentences: str):
         super().__init__("; ".join(sentences))
@@ -64,7 +64,7 @@ class Label:
 
 @dataclass(frozen=True)
 class QuestionType:
-    """A question type, recognised by its exact wording in the data."""
+    """A type of question, which is recognised by its exact wording in the data."""
 
     match: str
     name: str
@@ -75,7 +75,7 @@ class QuestionType:
 
 @dataclass(frozen=True)
 class Help:
-    """A help window with a definition and an example that isn't in any split."""
+    """A help window with a definition, and an example that doesn't occur in any split."""
 
     title: str
     definition: str
@@ -84,14 +84,14 @@ class Help:
 
 @dataclass(frozen=True)
 class LabelHelp(Help):
-    """A label's help window. Pages translate its title."""
+    """The help window of a label. Pages translate its title."""
 
     label: str
 
 
 @dataclass(frozen=True)
 class KindHelp(Help):
-    """A question type's help window. Pages translate its title."""
+    """The help window of a question type. Pages translate its title."""
 
     kind: str
 
@@ -106,7 +106,7 @@ def _help_on_kind(kind: QuestionType) -> KindHelp:
 
 
 def _entries(part: type[Any]) -> Callable[[Any], Wrong]:
-    """Return a check for a list of tables with all keys of `part`. The first key must be unique."""
+    """Return a check for a list of tables with all keys of `part`. The first must be unique."""
     keys = tuple(part.__dataclass_fields__)
 
     def check(value: Any) -> Wrong:
@@ -132,7 +132,7 @@ def _entries(part: type[Any]) -> Callable[[Any], Wrong]:
 def _labels(value: Any) -> Wrong:
     yield from (wrong := list(_entries(Label)(value)))
     for index, entry in enumerate([] if wrong else value):
-        # An answer contains the name, and browsers change line breaks.
+        # Answers contain the name, and browsers change line breaks.
         if len(entry["name"]) > LONGEST_LABEL or len(entry["name"].splitlines()) > 1:
             yield (
                 f"[{index}].name", f"expected one line of at most {LONGEST_LABEL} characters"
@@ -140,7 +140,7 @@ def _labels(value: Any) -> Wrong:
 
 
 def _key(check: Callable[[Any], Wrong], *kinds: str, part: type[Any] | None = None) -> Any:
-    """Return a key's metadata: check, answer kinds (none: all), and its tables' class."""
+    """Return metadata for a key: its check, answer types (none: all), and its tables' class."""
     return {"check": check, "kinds": kinds, "part": part}
 
 
@@ -165,18 +165,18 @@ class Card:
     granularity: str = field(default=WORD, metadata=_key(check_one_of(GRANULARITIES)))
     # Where a highlight starts and ends. This rule is quoted if an answer has wrong boundaries.
     boundary_rule: str | None = field(default=None, metadata=_key(check_text, SPANS))
-    # The answer kind, unless it follows from the labels.
+    # The answer type, unless it follows from the labels.
     answer: str | None = field(default=None, metadata=_key(check_one_of(tuple(KINDS))))
-    # For spans: may annotators type answers that are not in the text?
+    # For spans: whether annotators may type answers that are not in the text.
     typed: bool = field(default=False, metadata=_key(check_flag, SPANS))
-    # For several options: may all of them be correct?
+    # For several options: whether all of them may be correct.
     all_options: bool = field(default=False, metadata=_key(check_flag, OPTIONS))
     # For numbers: range, step and unit.
     lowest: float | None = field(default=None, metadata=_key(check_number, NUMBER))
     highest: float | None = field(default=None, metadata=_key(check_number, NUMBER))
     step: float | None = field(default=None, metadata=_key(check_step, NUMBER))
     unit: str | None = field(default=None, metadata=_key(check_unit, NUMBER))
-    # For text: the maximum length. For long text: a guide to the lowest and highest word counts.
+    # For text: the maximum length. For long text: the lowest and highest word counts, as a guide.
     longest: int | None = field(default=None, metadata=_key(check_count, SHORT_TEXT, LONG_TEXT))
     words: tuple[int, ...] = field(default=(), metadata=_key(check_words, LONG_TEXT))
     metric: str = field(default=S1, metadata=_key(check_one_of(tuple(METRICS))))
@@ -185,19 +185,19 @@ class Card:
         default=(), metadata=_key(_entries(QuestionType), part=QuestionType)
     )
     help: tuple[Help, ...] = field(default=(), metadata=_key(_entries(Help), part=Help))
-    # The domain of the texts, such as movie reviews, for tables of tasks.
+    # The domain of the texts, such as movie reviews, for use in tables of tasks.
     domain: str | None = field(default=None, metadata=_key(check_text))
-    # The default content warning of designs with this task.
+    # The default content warning for designs that use this task.
     content_warning: str | None = field(default=None, metadata=_key(check_text))
-    # May segments be images (tasks/images.py)?
+    # Whether segments may be images (tasks/images.py).
     images: bool = field(default=False, metadata=_key(check_flag))
-    # For tasks of the Few-shot Gym: the category, such as cls/nli.
+    # For tasks from the Few-shot Gym: the category, such as cls/nli.
     ontology: str | None = field(default=None, metadata=_key(check_text))
-    # Are k shots k examples per label, as in the Gym's classification tasks, or k in total?
+    # Whether k shots are k examples per label, as in the Gym's classification tasks, or in total.
     shots_per_label: bool = field(default=False, metadata=_key(check_flag))
-    # The seeds of the corpus for training splits 1, 2, ...
+    # The seeds of training splits 1, 2, ... in the corpus.
     training_seeds: tuple[int, ...] = field(default=(), metadata=_key(check_seeds))
-    # The number of test examples in the corpus if the test file has fewer, and the seed used to
+    # The number of test examples in the corpus, if the test file has fewer, and the seed used to
     # sample them.
     test_of: int | None = field(default=None, metadata=_key(check_count))
     test_seed: int | None = field(default=None, metadata=_key(check_seed))
@@ -216,7 +216,7 @@ class Card:
 
     @property
     def longest_text(self) -> int:
-        """Return the maximum length of typed text, or 0 for other answer kinds."""
+        """Return the maximum length of typed text, or 0 for all other answer types."""
         usual, _maximum = LONGEST_TEXTS.get(self.answered_by, (0, 0))
         return usual if self.longest is None else self.longest
 
@@ -252,7 +252,7 @@ class Card:
         return self.question if self.question is not None else question
 
     def selectable_question(self, question: str) -> str | None:
-        """Return the displayed question if it can be highlighted in this task, or else None."""
+        """Return the question as shown if it can be highlighted in this task, otherwise None."""
         return self.wording(question) if self.question_selectable else None
 
     def source_of(self, prompt: Prompt) -> Source:
@@ -280,7 +280,7 @@ class Card:
 KEYS = {key.name: key for key in fields(Card)}
 REQUIRED = tuple(name for name, key in KEYS.items() if key.default is MISSING)
 OPTIONAL = tuple(name for name in KEYS if name not in REQUIRED)
-# These keys are for spans, but cards of label tasks have always been allowed to contain them.
+# These keys are for spans, but have always been allowed on the cards of label tasks, too.
 LENIENT = ("max_spans", "question_selectable")
 
 
@@ -306,9 +306,9 @@ def load_card(path: Path) -> Card:
 
 
 def parse_card(data: dict[str, Any], source: str, is_new: bool = False) -> Card:
-    """Build a card from its keys. Raises CardError, where `source` names the file.
+    """Build a card from its keys. Raises CardError, in which `source` names the file.
 
-    Only a new card needs a valid language tag, because stored cards can have any text.
+    Only new cards must have a valid language tag, because stored cards may contain any text.
     """
     wrong = [f"{source}: {problem}" for problem in _key_problems(data, REQUIRED, OPTIONAL)]
     wrong += [
@@ -331,7 +331,7 @@ def parse_card(data: dict[str, Any], source: str, is_new: bool = False) -> Card:
         values[name] = tuple(items) if isinstance(items, list) else items
     usual = LABEL if values.get("labels") else SPANS
     if values.get("answer") == usual:
-        values["answer"] = None  # the hash is the same if the default is written explicitly
+        values["answer"] = None  # the hash is the same if the default is stated explicitly
     card = Card(**values)
     if reason := card.misfit(card.metric):
         raise CardError(f"{source}: key metric: {reason}")
@@ -364,7 +364,7 @@ def _contradictions(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _key_problems(
     data: dict[str, Any], required: tuple[str, ...], optional: tuple[str, ...]
 ) -> Iterator[str]:
-    """Yield a sentence for each missing or unknown key. A misspelt key is reported only once."""
+    """Yield one sentence per missing or unknown key. A misspelt key is reported only once."""
     missing = [key for key in required if key not in data]
     unknown = [key for key in data if key not in required and key not in optional]
     near = {key: get_close_matches(key, missing, 1) for key in unknown}
@@ -380,7 +380,7 @@ TASKS = ("SST-2", "MNLI", "CoNLL03", "WikiANN", "SQuADv2", "ReCoRD")  # from CLU
 
 
 def place(name: str) -> tuple[int, str]:
-    """Return a sort key: tasks from the paper in its order, then other tasks by name.
+    """Return a sort key that lists tasks from the paper in its order, then others by name.
 
     >>> sorted(["ReCoRD", "movies", "MNLI", "SST-2"], key=place)
     ['SST-2', 'MNLI', 'ReCoRD', 'movies']

@@ -1,9 +1,9 @@
-"""The process that reads an uploaded file within time and memory limits.
+"""The process that reads an uploaded file within limits on time and memory.
 
-`python -m tasks.check_process SECONDS BYTES` (processor time and address space) reads one
-request from standard input and writes one reply, both as JSON. It imports only the pure
-core, and Pillow for images, so it starts in about 50 ms, and it never executes anything
-from the request. tasks/checking.py starts it.
+`python -m tasks.check_process SECONDS BYTES` (processor time and address space) reads one request
+from standard input and writes one reply, both as JSON. It imports only the pure core, and Pillow
+for images, so it starts in about 50 ms, and it never executes anything from the request. It is
+started by tasks/checking.py.
 """
 
 import base64
@@ -35,16 +35,16 @@ from tasks.formats import (
 from tasks.metrics import score
 from tasks.predictions.format import as_answered, disobedient, not_in_context, parse, whole_test
 
-OUT_OF_MEMORY = 3  # exit status if memory is exhausted
-SHOWN = 10  # examples in the preview
+OUT_OF_MEMORY = 3  # exit status if memory runs out
+SHOWN = 10  # number of examples in the preview
 
 
 def main(work: dict[str, Callable[..., dict[str, Any]]]) -> None:
-    """Answer the request. The limits are set before its first byte is read."""
+    """Process the request. The limits are set before its first byte is read."""
     for limit, value in zip((resource.RLIMIT_CPU, resource.RLIMIT_AS), sys.argv[1:], strict=True):
         resource.setrlimit(limit, (int(value), int(value)))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.nice(10)  # annotators' pages have priority
+    os.nice(10)  # annotators' pages take priority
     try:
         request = json.load(sys.stdin.buffer)
         reply = json.dumps(work[request.pop("what")](**request))
@@ -62,7 +62,7 @@ def card(path: str) -> dict[str, Any]:
 
 
 def split(path: str, card: dict[str, Any]) -> dict[str, Any]:
-    """Return {examples}, the number of examples in one of the task's files, or {errors}."""
+    """Return {examples}, the number of examples in one of a task's files, or {errors}."""
     try:
         return {"examples": len(read_split(Path(path), _card(card)).records)}
     except FormatError as error:
@@ -70,7 +70,7 @@ def split(path: str, card: dict[str, Any]) -> dict[str, Any]:
 
 
 def lines(path: str) -> dict[str, Any]:
-    """Return {errors} with the lines of a file that are invalid under any card."""
+    """Return {errors} with the lines of a file that are invalid whatever the card."""
     name, wrong = Path(path).name, []
     try:
         with Path(path).open("rb") as file:

@@ -1,8 +1,8 @@
-"""Checks uploads in processes with limited resources, so that they don't block the server.
+"""Checks of uploads, in processes with limited resources, so that they don't block the server.
 
-An upload may be crafted to occupy a processor for hours. Python runs one thread at a time, so
-annotators would have to wait. To avoid this, each check runs in a low-priority process
-(tasks/check_process.py). A server process runs one check at a time while its other threads serve
+An upload may be crafted to occupy a processor for hours, and since Python runs one thread at a
+time, annotators would have to wait. Therefore, each check runs in a low-priority process
+(tasks/check_process.py). A server process runs one check at a time, while its other threads serve
 annotators.
 """
 
@@ -24,9 +24,9 @@ from tasks.check_process import OUT_OF_MEMORY
 ROOT = Path(__file__).parents[1]
 SECONDS = 20  # of processor time
 MEMORY = 1_000_000_000  # bytes of address space
-PATIENCE = 5  # seconds that a request waits for its turn
+PATIENCE = 5  # seconds for which a request waits for its turn
 LIMIT = 300  # seconds of wall time, for a busy machine
-# These flags exclude the environment and site-packages, which the pure core needs only for images.
+# These flags exclude the environment, and site-packages, which the core needs only for images.
 COMMAND = [sys.executable, "-E", "-S", "-X", "utf8", "-m", "tasks.check_process"]
 # Reading datasets requires site-packages (openpyxl and pyarrow) and more address space.
 DATASET_COMMANDS = ("columns", "example", "make", "gym", "gym_make")
@@ -36,7 +36,7 @@ one_at_a_time = threading.BoundedSemaphore(1)
 
 
 class TooComplex(Exception):
-    """Raised if a check exceeds its time or memory limit. The message omits the file name."""
+    """Raised if a check exceeds its limit on time or memory. The message omits the file name."""
 
 
 class Busy(Exception):
@@ -45,7 +45,7 @@ class Busy(Exception):
 
 @contextmanager
 def one_of(account: int, waits: bool = False) -> Iterator[None]:
-    """Allow one check per account at a time across all server processes. Raises Busy.
+    """Allow one check per account at a time, across all server processes. Raises Busy.
 
     This leaves capacity for other accounts. With `waits`, Busy is raised only after PATIENCE,
     because a page's example may be in progress. A killed process's lock expires after LIMIT.
@@ -65,7 +65,7 @@ def one_of(account: int, waits: bool = False) -> Iterator[None]:
 def run(
     name: str, *, waits: bool = False, has_images: bool = False, **request: Any
 ) -> dict[str, Any]:
-    """Run a check by name (WORK in check_process and datasets/process.py) and return its reply.
+    """Run a check by name (WORK in check_process and datasets/process.py), and return its reply.
 
     Raises TooComplex, or Busy if another check is running (with `waits`, only after PATIENCE).
     """

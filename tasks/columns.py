@@ -1,4 +1,4 @@
-"""Table column definitions for pages, files and the API."""
+"""Definitions of table columns for pages, files and the API."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")
-NOTHING = "–"  # text of a cell without a value
+NOTHING = "–"  # shown in cells without a value
 
-# Pages multiply numbers in these units by 100. Files use a scale from 0 to 1.
+# Pages multiply numbers in these units by 100, whereas files use a scale from 0 to 1.
 SHOWN_X_100 = frozenset({"S1 x 100", "score x 100", "points", "percent", "%"})
 
 
 def grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
-    """Return the items by key, in the order of the pairs.
+    """Group items by key, in the order of the pairs.
 
     >>> grouped([("a", 1), ("b", 2), ("a", 3)])
     {'a': [1, 3], 'b': [2]}
@@ -34,7 +34,7 @@ def points(value: float | None) -> str:
     """
     if value is None or not math.isfinite(value):
         return NOTHING
-    return f"{value if abs(value) > 1e-9 else 0:.1f}"  # rounding errors are not -0.0
+    return f"{value if abs(value) > 1e-9 else 0:.1f}"  # don't show rounding errors as -0.0
 
 
 def two_digits(value: float) -> str:
@@ -54,7 +54,7 @@ def p_value(p: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Format seconds, with more decimals for smaller values.
+    """Format seconds, using more decimals for smaller values.
 
     >>> seconds(12.34), seconds(1.234), seconds(0.0123)
     ('12.3', '1.23', '0.01')
@@ -65,11 +65,11 @@ def seconds(value: float) -> str:
 
 
 def shots_text(shots: int | str | None) -> str:
-    """Return "1 shot" or "10 shots". A list such as "0, 10" is in the plural."""
+    """Return "1 shot" or "10 shots". A list such as "0, 10" takes the plural."""
     return f"{shots} shot{'' if str(shots) == '1' else 's'}"
 
 
-# The format of numbers by unit. Other units and special formats use `show`.
+# The format of numbers by unit. For other units and special formats, `show` is used.
 FORMS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("S1 x 100", "score x 100", "points", "percent"), points),
     "0 to 1": p_value,
@@ -82,13 +82,13 @@ FORMS: dict[str, Callable[[Any], str]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """A table column, used by the page, the CSV and the API.
+    """A column of a table, used by the page, the CSV and the API.
 
-    `name` is its name in CSV and JSON ("" if it is only on the page), `heading` its title on the
-    page ("" if it is only in files), and `unit` the unit of its numbers on the page. `show` formats
-    a value. By default, the unit determines the format (FORMS). `get` reads the value from a row or
-    is an attribute name ("score.mean"), by default `name`. CSV and JSON contain `stored`. `kind` is
-    the values' type in the API.
+    `name` is its name in CSV and JSON ("" if it is only on the page), `heading` is its title on the
+    page ("" if it is only in files), and `unit` is the unit of its numbers on the page. `show`
+    formats a value; by default, the format depends on the unit (FORMS). `get` reads the value from
+    a row or is the name of an attribute ("score.mean"), by default `name`. CSV and JSON contain
+    `stored`. `kind` is the type of the values in the API.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Column:
 
 
 def hundredth(value: float | None) -> float | None:
-    """Divide a number by 100 with 15 digits, so that a printed 79.8 is stored as 0.798.
+    """Divide a number by 100 to 15 digits, so that 79.8 in print is stored as 0.798.
 
     >>> hundredth(79.8), 79.8 / 100
     (0.798, 0.7979999999999999)

@@ -1,10 +1,10 @@
-"""Comparison of an answer with the gold for the reveal (docs/protocol.md#the-reveal).
+"""Comparison of an answer with the gold answer for the reveal (docs/protocol.md#the-reveal).
 
-Texts are compared. A text is right if it is gold, wherever it was highlighted. It is missed
-if it is gold but was not chosen, and is shown where it occurs. It is extra if it was chosen
-but isn't gold. It is partial, and scores 0, if it overlaps an occurrence of a gold text but
-differs from it. If gold answers are alternatives, the answer is compared with the scored
-one; the others are also accepted. A gold text that can't be highlighted is unreachable.
+What is compared are texts. A text is right if it is gold, wherever it was highlighted. It is missed
+if it is gold but was not chosen, and is shown where it occurs. It is extra if it was chosen but
+isn't gold. It is partial, and scores 0, if it overlaps an occurrence of a gold text but differs
+from it. If gold answers are alternatives, the answer is compared with the one that was scored; the
+others are also accepted. A gold text that can't be highlighted is unreachable.
 """
 
 import itertools
@@ -28,12 +28,12 @@ class Mark(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A part of a segment whose marks don't change.
+    """A part of a segment within which marks don't change.
 
-    `verdict` is right, extra, partial or "", and `missed` may cover the part as well. `starts`
-    and `ends` show whether a mark starts or ends here. A partial highlight is announced
-    together with the gold it overlaps. Each of their pieces holds the start of this overlap in
-    `overlap`. `opens` and `closes` show whether the announced part starts or ends here.
+    `verdict` is right, extra, partial or "", and `missed` may apply to the same part. `starts` and
+    `ends` say whether a mark starts or ends here. A partial highlight is announced together with
+    the gold text that it overlaps. Each of their pieces holds the start of this overlap in
+    `overlap`. `opens` and `closes` say whether the announced part starts or ends here.
     """
 
     text: str
@@ -48,16 +48,16 @@ class Piece(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """The extent of partial highlights and the gold that they overlap."""
+    """The extent of partial highlights and of the gold texts that they overlap."""
 
     start: int
     end: int
-    given: int  # start of the first highlight
+    given: int  # where the first highlight starts
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """An answer compared with the gold. The lists contain distinct texts in order."""
+    """An answer compared with the gold answer. The lists contain distinct texts in order."""
 
     s1: float
     marks: tuple[Mark, ...]
@@ -73,7 +73,7 @@ class Comparison:
         return {name: len(getattr(self, name)) for name in ("right", "missed", "extra", "partial")}
 
     def overlaps(self, segment: int) -> list[Overlap]:
-        """Return a segment's overlaps. Those that share words, as of parts of a name, are one."""
+        """Return a segment's overlaps, merging those that share words (as in parts of a name)."""
         marks = [mark for mark in self.marks if mark.segment == segment]
         missed = [mark for mark in marks if mark.verdict == "missed"]
         merged: list[Overlap] = []
@@ -87,7 +87,7 @@ class Comparison:
         return merged
 
     def announced_at(self, place: Span | Mark) -> int:
-        """Return where a place is announced: with the overlap that it begins in, if any."""
+        """Return where a place is announced: with the overlap in which it starts, if any."""
         overlaps = self.overlaps(place.segment)
         return next((o.given for o in overlaps if o.start <= place.start < o.end), place.start)
 
@@ -114,13 +114,13 @@ class Comparison:
 def compare_answer(
     card: Card, prompt: Prompt, answer: GivenAnswer, gold: Sequence[str]
 ) -> Comparison:
-    """Compare an answer with the gold.
+    """Compare an answer with the gold answer.
 
     A missed gold text is marked once, at its first occurrence that overlaps a span of the answer,
-    or otherwise at its first occurrence. With `any_of` and no right text, the answer is compared
-    with the alternative that a span overlaps, or otherwise the first that can be highlighted, or
-    otherwise the first. An occurrence inside a word counts only for texts that never occur as whole
-    words. Chosen and typed answers have no position, even if the text contains them.
+    or else at its first occurrence. With `any_of` and no correct text, the answer is compared with
+    the alternative that a span overlaps, or else the first that can be highlighted, or else the
+    first. An occurrence inside a word counts only for texts that never occur as whole words. Chosen
+    and typed answers have no position, even if the text contains them.
     """
     s1, alternative = score(answer.texts, gold, card.gold_rule)
     accepted = expected = list(dict.fromkeys(gold))
@@ -134,7 +134,7 @@ def compare_answer(
     marks = [_mark(span, expected, places) for span in answer.spans]
     partial = list(dict.fromkeys(mark.text for mark in marks if mark.verdict == "partial"))
     overlooked = {text: _missed(places[text], answer.spans) for text in expected}
-    # Sort by first occurrence. Texts without an occurrence are last.
+    # Sort by first occurrence, with texts that do not occur at the end.
     missed = sorted(
         (text for text in expected if text not in answer.texts),
         key=lambda text: [not overlooked[text], overlooked[text]],
@@ -148,7 +148,7 @@ def compare_answer(
         extra=[text for text in answer.texts if text not in expected and text not in partial],
         partial=partial,
         also_accepted=[text for text in accepted if text not in expected],
-        # Typed answers can match any gold.
+        # Typed answers can match any gold answer.
         unreachable=[] if card.typed else [text for text in expected if text in unreachable],
     )
 
@@ -158,7 +158,7 @@ def _touches(place: Span, spans: Sequence[Span]) -> bool:
 
 
 def _nearest(places: dict[str, list[Span]], spans: Sequence[Span]) -> str:
-    """Return the alternative to compare with if the answer contains none of them."""
+    """Return the alternative to compare with if the answer does not contain any of them."""
     touched = (text for text in places if any(_touches(place, spans) for place in places[text]))
     return next(itertools.chain(touched, filter(places.get, places), places))
 
@@ -171,6 +171,6 @@ def _mark(span: Span, expected: Sequence[str], places: dict[str, list[Span]]) ->
 
 
 def _missed(places: Sequence[Span], spans: Sequence[Span]) -> list[Mark]:
-    """Return the mark of a missed text, or [] if the text does not occur."""
+    """Return the mark for a missed text, or [] if the text does not occur."""
     touched = [place for place in places if _touches(place, spans)]
     return [Mark("missed", *place) for place in (touched or places)[:1]]

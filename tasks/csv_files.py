@@ -1,4 +1,4 @@
-"""CSV files as defined in RFC 4180, with CRLF between records."""
+"""CSV files according to RFC 4180, with CRLF between records."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from django.http import HttpResponse
 from django.utils.http import content_disposition_header
 
-# Spreadsheets interpret text with these prefixes as formulas.
+# Spreadsheets interpret text with any of these prefixes as a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -41,7 +41,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def moment(value: datetime) -> str:
-    """Format a time for CSVs in ISO 8601, UTC, with microseconds.
+    """Format a time for CSV files, in ISO 8601 and UTC with microseconds.
 
     >>> moment(datetime(2026, 11, 24, 15, 37, 40, tzinfo=UTC))
     '2026-11-24T15:37:40.000000Z'
@@ -50,7 +50,7 @@ def moment(value: datetime) -> str:
 
 
 def cell(value: Any) -> Any:
-    """Format a value for exports. Lists become JSON, None an empty cell, booleans 0 or 1."""
+    """Format a value for exports: lists as JSON, None as an empty cell, booleans as 0 or 1."""
     if value is None:
         return ""
     if isinstance(value, datetime):
@@ -63,7 +63,7 @@ def cell(value: Any) -> Any:
 def no_formula(text: str) -> str:
     """Put an apostrophe before text that spreadsheets would interpret as a formula.
 
-    Used in files for human readers. Exports of answers contain the text unchanged.
+    This is for files that people read. Exports of answers contain the text unchanged.
 
     >>> no_formula("=1+1")
     "'=1+1"

@@ -1,6 +1,6 @@
 """A task's data report: what researchers need to know before annotation starts.
 
-It is built during the import and stored with the task. Problems are reported but not fixed.
+It is built during the import and stored with the task. Problems are reported, but not fixed.
 """
 
 import itertools
@@ -26,12 +26,12 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
 
     Keys: splits [{file, examples, empty_share}], unreachable [{file, ids}], labels_not_in_question
     [label], not_nested [[number, smaller size, larger size]], renumbering {number: {size: number}},
-    duplicates [{file, ids}], overlap_with_test [{file, ids}], reused_ids [{file, ids}] (ids of
-    other texts in the test file), respelled and same_options [{file, ids}], baseline_name,
-    baseline (None unless the task has labels or "no answer"), ceiling, floors [{name, s1}] for
-    guessing among the answers that the test file lists. With strata: strata {file: {stratum: n}}.
-    With labels: labels {file: {label: n}}, and one_label {file: label} for files of several
-    examples that all have one label.
+    duplicates [{file, ids}], overlap_with_test [{file, ids}], reused_ids [{file, ids}] (ids that
+    belong to other texts in the test file), respelled and same_options [{file, ids}],
+    baseline_name, baseline (None unless the task has labels or "no answer"), ceiling, floors
+    [{name, s1}] for guessing among the answers listed in the test file. With strata: strata {file:
+    {stratum: n}}. With labels: labels {file: {label: n}}, and one_label {file: label} for files of
+    several examples that all have the same label.
     """
     test = next(file for file in files if file.kind == "test")
     trains = [file for file in files if file.kind == "train"]
@@ -74,7 +74,7 @@ def _strata(files: list[SplitFile]) -> dict[str, Any]:
 
 
 def _labels(files: list[SplitFile]) -> dict[str, Any]:
-    """Return {labels: {file: {label: examples}}}, with {one_label: {file: label}} if there are."""
+    """Return {labels: {file: {label: examples}}}, and {one_label: {file: label}} if any."""
     labels = {file.filename: dict(Counter(r.gold[0] for r in file.records)) for file in files}
     ones = {
         file: label for file, of in labels.items() if len(of) == 1
@@ -105,9 +105,9 @@ def _is_unreachable(card: Card, record: Record) -> bool:
 
 
 def _odd_labels(card: Card, files: list[SplitFile]) -> list[str]:
-    """Return the labels that every question in the data spells differently, as in MNLI.
+    """Return labels that every question in the data spells differently, as in MNLI.
 
-    A question that names no label, or only some of them, is not odd: "Is the review positive?".
+    A question that names none or only some of the labels is not odd: "Is the review positive?".
     """
     questions = {record.question for file in files for record in file.records} - {""}
     asked = set.intersection(*map(_words, questions)) if questions else set()
@@ -128,7 +128,7 @@ def _words(text: str) -> set[str]:
 
 
 def _sizes(trains: list[SplitFile]) -> dict[int, dict[int, frozenset[str]]]:
-    """Return the contents of training files by size and number, with sizes in ascending order."""
+    """Map size and number to the contents of training files, with sizes in ascending order."""
     sizes: dict[int, dict[int, frozenset[str]]] = {}
     for file in sorted(trains, key=lambda file: (file.shots or 0, file.number or 0)):
         contents = frozenset(record.content_hash for record in file.records)
@@ -137,7 +137,7 @@ def _sizes(trains: list[SplitFile]) -> dict[int, dict[int, frozenset[str]]]:
 
 
 def not_nested(trains: list[SplitFile]) -> list[list[int]]:
-    """Return [number, smaller size, larger size] of training files that are not nested."""
+    """Return [number, smaller size, larger size] for training files that are not nested."""
     sizes = _sizes(trains)
     ordered = list(sizes)
     return [
@@ -152,7 +152,7 @@ def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
     """Return the numbers that would nest the training files: {number: {size: published number}}.
 
     Each file of the smallest size starts a chain, which continues with the only larger file that
-    contains it. The result is empty if the published files are nested or if there is a gap.
+    contains it. The result is empty if the published files are nested or if a chain has a gap.
     """
     if not not_nested(trains):
         return {}
@@ -175,7 +175,7 @@ def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
 
 
 def rechained(files: list[SplitFile]) -> list[SplitFile]:
-    """Renumber training files so that files with the same number are nested, where possible."""
+    """Renumber training files so that those with the same number are nested, where possible."""
     chains = renumbering([file for file in files if file.kind == "train"])
     numbers = {
         (int(size), published): int(number)
@@ -224,10 +224,10 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
 
 
 def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
-    """Return the scores x 100 for guessing among listed candidates, or [] without lists.
+    """Return the scores x 100 for guessing among listed candidates, or [] if none are listed.
 
-    A random candidate's score is the mean over each example's distinct candidates. The most
-    frequent candidate is the one listed most often across all examples, or the first if tied.
+    The score of a random candidate is the mean over each example's distinct candidates. The most
+    frequent candidate is the one listed most often over all examples, or the first if tied.
     """
     if card.kind.is_one_choice and not card.no_answer:
         shares = [
@@ -280,7 +280,7 @@ def _labels_text(report: dict[str, Any], file: str) -> str:
 
 def _strata_text(counts: dict[str, int]) -> str:
     """Return the number of examples by stratum, such as "; 21 government, 21 telephone"."""
-    ordered = sorted(counts.items())  # PostgreSQL orders keys of JSON by length
+    ordered = sorted(counts.items())  # PostgreSQL orders the keys of JSON by length
     parts = [f"{count} {stratum or 'without a stratum'}" for stratum, count in ordered]
     return f"; {', '.join(parts)}" if parts else ""
 
@@ -328,7 +328,7 @@ def _bounds_text(report: dict[str, Any]) -> list[str]:
 
 
 def origin(made_from: dict[str, Any]) -> str:
-    """Return a sentence about the origin of a task made from a dataset or a Few-shot Gym task."""
+    """Return a sentence about where a task made from a dataset or Few-shot Gym task came from."""
     if made_from["format"] == "gym":
         seeds = ", ".join(map(str, made_from["seeds"]))
         sampling = f", drawn with seed {made_from['seed']}" if made_from["seed"] is not None else ""
@@ -348,6 +348,6 @@ def origin(made_from: dict[str, Any]) -> str:
 
 
 def _list(ids: list[str]) -> str:
-    """List all ids, or the first ten if there are many. The stored report lists them all."""
+    """List all ids, or only the first ten if there are many. The stored report has all of them."""
     remainder = f" and {len(ids) - 10} more" if len(ids) > 12 else ""
     return ", ".join(ids[:10] if remainder else ids) + remainder

@@ -1,7 +1,7 @@
-"""Datasets uploaded in the browser and converted to a task's files.
+"""Datasets that are uploaded in the browser and converted to a task's files.
 
-A dataset is stored in the upload's folder (tasks/uploads.py) under names with a leading dot, which
-aren't part of the task. The generated files are checked and imported like any upload.
+A dataset is stored in the folder of the upload (tasks/uploads.py), under names with a leading dot,
+which aren't part of the task. The generated files are checked and imported like any upload.
 """
 
 import dataclasses
@@ -62,7 +62,7 @@ def inspection(upload: TaskUpload) -> dict[str, Any]:
 
 
 def fields(upload: TaskUpload) -> dict[str, Any]:
-    """Return the latest values in the columns form by field, or {} if there are none."""
+    """Return the latest values in the columns form by field, or {} if it has not been used."""
     place = uploads.folder_of(upload) / FIELDS
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
 
@@ -113,6 +113,6 @@ def make(upload: TaskUpload, spec: TaskSpec, owner: Any) -> None:
 
 
 def origin(upload: TaskUpload) -> dict[str, Any]:
-    """Return the generated files' {made_from, defaults, notes, hash}, or {} if there are none."""
+    """Return {made_from, defaults, notes, hash} of generated files, or {} for other files."""
     place = uploads.folder_of(upload) / ORIGIN
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}

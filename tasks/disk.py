@@ -1,4 +1,4 @@
-"""File handling: reports full disks with advice, and removes the folders of deleted rows."""
+"""Handling of files: reporting full disks with advice, and removing folders of deleted rows."""
 
 import contextlib
 import errno
@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 
 class DiskFull(Exception):
-    """Raised if the disk is full. The message contains advice."""
+    """Raised if the disk is full. The message gives advice."""
 
 
 @contextlib.contextmanager
@@ -38,8 +38,8 @@ def full_message() -> str:
 
 
 def sweep(root: Path, rows: QuerySet[Any]) -> None:
-    """Delete folders of deleted rows after an hour, because new rows may not be committed yet."""
-    # List folders before rows, because a folder created later belongs to a row.
+    """Delete the folders of deleted rows after an hour, as new rows may not be committed yet."""
+    # List folders before rows, because a folder created in between belongs to a row.
     folders = list(root.iterdir()) if root.is_dir() else []
     names = {str(pk) for pk in rows.values_list("pk", flat=True)}
     for folder in folders:

@@ -1,7 +1,7 @@
-"""Exports a task version as files in the published layout, for training a model.
+"""Export of a task version as files in the published format, for training a model.
 
-The files contain what annotators see, so importing them gives the same content hash.
-Attention checks aren't part of a task and are excluded.
+The files contain what annotators see, so importing them results in the same content hash. Attention
+checks are not part of a task, so they are excluded.
 """
 
 import io
@@ -22,7 +22,7 @@ class ExportError(Exception):
 
 
 def files_of(task: Task) -> list[SplitFile]:
-    """Return a task's files as they were imported, without attention checks."""
+    """Return the files of a task as they were imported, without attention checks."""
     return [
         SplitFile(
             split.kind,
@@ -50,13 +50,13 @@ def record_of(example: Example) -> Record:
 
 
 def write_folder(folder: Path, task: Task, card: Card, files: list[SplitFile]) -> None:
-    """Write a task's files with this card, and its images, to an existing folder."""
+    """Write the files and images of a task, with this card, to an existing folder."""
     making.write_folder(folder, card, files)
     task.images.write(folder)
 
 
 def as_zip(task: Task) -> bytes:
-    """Return a ZIP of the card and files. Without timestamps, equal tasks give equal bytes."""
+    """Return a ZIP of the card and files. It has no timestamps, so equal tasks have equal bytes."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(packed, "w") as archive:
         write_folder(Path(place), task, task.card, files_of(task))

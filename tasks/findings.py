@@ -1,8 +1,8 @@
 """Statements in a reveal, such as right, too short or missed (docs/protocol.md#the-reveal).
 
-There is one finding per difference between an answer and the gold, in text order. If an answer
-overlaps a gold text, they share a finding ("'Los' is too short: the answer is Los Angeles"), and
-the gold text is not listed again as missed. Pages provide the wording.
+There is one finding per difference between an answer and the gold answer, in text order. If an
+answer overlaps a gold text, they share a finding ("'Los' is too short: the answer is Los Angeles"),
+and the gold text is not also listed as missed. The wording is left to pages.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,16 +21,16 @@ Kind = Literal[
     "too_short",
     "too_long",
     "shifted",  # overlaps the answer, and each contains words that the other does not
-    "joined",  # one highlight that spans several answers
+    "joined",  # one highlight that covers several answers
     "extra",
-    "other_kind",  # correct for another question about the same text
-    "spare",  # an accepted alternative that is not the compared one
+    "other_kind",  # correct in answer to another question about the same text
+    "spare",  # an accepted alternative other than the one compared
     "missed",
     "unreachable",  # gold that cannot be highlighted in the text
     "right_label",
     "other_label",
-    "instead",  # an incorrect answer to a question with one answer
-    "beside",  # a long text, which the annotator compares with the gold
+    "instead",  # an incorrect answer to a question with a single answer
+    "beside",  # a long text, which the annotator compares with the gold answer
 ]
 MISTAKES: tuple[Kind, ...] = (
     "too_short", "too_long", "shifted", "joined", "extra", "other_kind", "missed", "other_label",
@@ -43,9 +43,9 @@ BOUNDARIES: tuple[Kind, ...] = ("too_short", "too_long", "shifted", "joined")
 class Finding:
     """A statement about an answer.
 
-    `given` is the highlighted text or chosen label, or "" for missed gold. `gold` holds the gold
-    answers it refers to. `surplus` holds the superfluous words at either end. `segment` and `start`
-    are the position, or None for labels and for gold that isn't in the text.
+    `given` is the highlighted text or chosen label, or "" for missed gold. `gold` contains the gold
+    answers it refers to. `surplus` contains the superfluous words at either end. `segment` and
+    `start` are the position, or None for labels and for gold that isn't in the text.
     """
 
     kind: Kind
@@ -54,7 +54,7 @@ class Finding:
     surplus: tuple[str, ...] = ()
     segment: int | None = None
     start: int | None = None
-    # The question type of an `other_kind` finding.
+    # The question type, for an `other_kind` finding.
     belongs_to: str = ""
 
     @property
@@ -63,7 +63,7 @@ class Finding:
 
     @property
     def is_on_boundaries(self) -> bool:
-        """Return whether only the boundaries are wrong, so that a definition wouldn't help."""
+        """Return whether only the boundaries are wrong, so a definition wouldn't help."""
         return self.kind in BOUNDARIES
 
 
@@ -77,7 +77,7 @@ def findings(
     coupled = {text for finding in given for text in finding.gold}
     in_text = [*given, *_missed(comparison, coupled)]
     in_text.sort(key=lambda finding: (finding.segment, finding.start))
-    # If answers that are not in the text may be typed, gold may not be in the text either.
+    # If answers that are not in the text may be typed, gold may not be in the text, either.
     nowhere = [text for text in comparison.missed if not expected[text]]
     return (
         *in_text,
@@ -116,7 +116,7 @@ def findings_on(
 
 
 def _one_for_the_other(result: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Merge an extra and a missed answer into one mistake if only one answer is allowed."""
+    """Merge an extra and a missed answer into one mistake if only a single answer is allowed."""
     extra = [finding for finding in result if finding.kind == "extra"]
     gold = tuple(text for finding in result if finding.kind == "missed" for text in finding.gold)
     if not extra or not gold:
@@ -126,7 +126,7 @@ def _one_for_the_other(result: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def _text_findings(texts: Sequence[str], comparison: Comparison) -> Iterator[Finding]:
-    """Yield "right" or "extra" for answers without a position in the text."""
+    """Yield "right" or "extra" for answers that have no position in the text."""
     for text in texts:
         if text in comparison.right:
             yield Finding("right", text, (text,))
@@ -149,7 +149,7 @@ def _span_finding(
     if span.text in comparison.right:
         return finding("right", gold=(span.text,))
     places = [place for places in expected.values() for place in places if place.overlaps(span)]
-    # Highlights cannot overlap, so an answer inside another is not the one to highlight here.
+    # Highlights can't overlap, so an answer inside another one is not what to highlight here.
     touched = [p for p in places if not any(_covers(other, p) for other in places if other != p)]
     gold = tuple(dict.fromkeys(place.text for place in sorted(touched) if _covers(span, place)))
     if len(gold) > 1:

@@ -1,6 +1,6 @@
-"""Reads records from files in the published JSON Lines layout, including its peculiarities.
+"""Reader for records from files in the published JSON Lines format, with all its peculiarities.
 
-A record is fully checked when it is read, so that other modules can rely on it. Errors name the
+A record is fully checked when it is read, so that other modules can rely on it. Errors give the
 file, line and field, and what was expected.
 """
 
@@ -28,7 +28,7 @@ MAX_ANSWERS = 200  # gold answers per example; the published maximum is 32
 REQUIRED = ("id", "context", "question", "answer")
 # Published fields that are ignored and never shown.
 EXTRAS = ("is_impossible", "plausible_answers", "entities")
-# Optional fields. `genre` is the stratum in the published MNLI files.
+# Optional fields. In the published MNLI files, `genre` is the stratum.
 OPTIONAL = (*EXTRAS, "explanation", "options", "stratum", "genre")
 MAX_WRONG = 20  # lines listed in errors
 LONGEST_EXPLANATION = 1000  # characters; the explanation is read between two examples
@@ -42,7 +42,7 @@ class FormatError(ValueError):
         place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
         super().__init__(f"{place}: {expected}")
         self.file, self.line, self.field, self.expected = file, line, field, expected
-        self.others: list[FormatError] = []  # more errors in the same file
+        self.others: list[FormatError] = []  # further errors in the same file
 
     @property
     def sentences(self) -> list[str]:
@@ -51,23 +51,23 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True)
 class Record:
-    """One published example. `gold` is empty if the correct answer is "no answer"."""
+    """A published example. `gold` is empty if the correct answer is "no answer"."""
 
     id: str
     context: tuple[str, ...]
     question: str
     gold: tuple[str, ...]
     gold_starts: tuple[int, ...] | None = None
-    # The researcher's reason why the gold is right, only for training examples.
+    # The researcher's reason why the gold answer is correct, for training examples only.
     explanation: str = ""
-    # The possible answers that the file lists (ReCoRD's entities), with repetitions. They are never
-    # shown; the data report gives the scores for guessing among them.
+    # The possible answers listed in the file (ReCoRD's entities), including repetitions. They are
+    # never shown, but the data report gives the scores for guessing among them.
     candidates: tuple[str, ...] = ()
-    # The choices in display order, only for tasks with options.
+    # The choices in the order displayed, for tasks with options only.
     options: tuple[str, ...] = ()
-    # The example's group, such as its genre. It is never shown to annotators.
+    # The example's group, such as its genre. Annotators never see it.
     stratum: str = ""
-    # Is a number or text spelt differently in the database than in the file?
+    # Whether a number or text is spelt differently in the database than in the file.
     respelled: bool = False
 
     @cached_property
@@ -80,10 +80,10 @@ class Record:
 
 @dataclass(frozen=True)
 class SplitFile:
-    """A file with a training split (shots, number) or the test split (neither).
+    """A file with a training split (which has shots and number) or the test split (without them).
 
-    A development file has the shots and number of the training file that it belongs to.
-    k shots are k examples, or k of each label if the card sets `shots_per_label`.
+    A development file has the shots and number of its training file. k shots are k examples, or k
+    of each label if the card sets `shots_per_label`.
     """
 
     kind: str
@@ -94,22 +94,22 @@ class SplitFile:
 
 
 def canonical(value: Any) -> bytes:
-    """Return JSON in a canonical form, so that equal content has equal bytes."""
+    """Return JSON in a canonical form, in which equal content has equal bytes."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     ).encode()
 
 
 def digest_of(hashes: Iterable[str]) -> str:
-    """Return the SHA-256 of a file's example content hashes, concatenated in order."""
+    """Return the SHA-256 of the content hashes of a file's examples, concatenated in order."""
     return hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
 def content_hash(card: Card, files: list[SplitFile]) -> str:
     """Return the SHA-256 of the card and of every record in every file.
 
-    Explanations, options and strata are included only if present, so files without them keep the
-    hash they had before these fields existed.
+    Explanations, options and strata are only included if present, so that files without them keep
+    the hash they had before these fields existed.
     """
     ordered = sorted(files, key=lambda file: (file.kind, file.shots or 0, file.number or 0))
     content = [
@@ -141,7 +141,7 @@ def is_ignored(name: str) -> bool:
 
 
 def layout(folder: Path) -> list[Path]:
-    """List files of the only task in a folder, without reading them. Raises FormatError."""
+    """List the files of the only task in a folder, without reading them. Raises FormatError."""
     paths, prefixes = [], set()
     for path in sorted(folder.iterdir()):
         name = path.name
@@ -164,7 +164,7 @@ def layout(folder: Path) -> list[Path]:
 
 
 def read_split(path: Path, card: Card) -> SplitFile:
-    """Read a file, whose name identifies its split. Raises FormatError."""
+    """Read a file whose name identifies its split. Raises FormatError."""
     matched = FILE_NAME.fullmatch(path.name)
     if not matched:
         raise FormatError(path.name, "unknown file name")
@@ -177,7 +177,7 @@ def read_split(path: Path, card: Card) -> SplitFile:
 
 
 def _check_shots(file: str, shots: int, records: list[Record], card: Card) -> None:
-    """Check that k shots are k examples, or at most k per label (a rare label has fewer)."""
+    """Check that k shots are k examples, or at most k per label (rare labels may have fewer)."""
     if card.shots_per_label:
         counts = Counter(gold for record in records for gold in record.gold[:1])
         for label, number in counts.items():
@@ -187,7 +187,7 @@ def _check_shots(file: str, shots: int, records: list[Record], card: Card) -> No
                     f"expected at most {shots} examples of each label, found {number} of {label!r}",
                 )
         return
-    # Each text is asked about once per question type.
+    # Each text occurs once with every question type.
     expected = shots * max(1, len(card.question_types))
     if len(records) != expected:
         raise FormatError(
@@ -198,7 +198,7 @@ def _check_shots(file: str, shots: int, records: list[Record], card: Card) -> No
 def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Record]:
     """Read a JSON Lines file with unique ids. Raises FormatError with all invalid lines.
 
-    `explained` means that its examples are revealed and may have an explanation.
+    `explained` means that its examples get revealed, and may have an explanation.
     """
     records: list[Record] = []
     lines_of: dict[str, int] = {}
@@ -265,7 +265,7 @@ def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
 
 
 def strict_json(text: str, file: str, line: int | None) -> Any:
-    """Parse JSON without duplicate fields, NaN and Infinity. Raises FormatError."""
+    """Parse JSON without duplicate fields, NaN or Infinity. Raises FormatError."""
 
     def refuse(name: str) -> NoReturn:
         raise FormatError(file, f"{name} is not valid JSON", line)
@@ -292,7 +292,7 @@ def strict_json(text: str, file: str, line: int | None) -> Any:
 def json_object(
     text: str, file: str, line: int, required: Sequence[str], optional: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Parse the object on one line, which must have exactly these fields. Raises FormatError."""
+    """Parse the object in a line, which must have exactly these fields. Raises FormatError."""
     data = strict_json(text, file, line)
     if not isinstance(data, dict):
         raise FormatError(file, "expected a JSON object on each line", line)
@@ -319,7 +319,7 @@ def storable_text(value: Any, file: str, line: int, field: str) -> str:
 
 
 def example_id(value: Any, file: str, line: int) -> str:
-    """Return the id of an example as text. Files may also use numbers. Raises FormatError."""
+    """Return an example's id as text, although files may use numbers. Raises FormatError."""
     identity = storable_text(str(value) if type(value) is int else value, file, line, "id")
     if not identity.strip() or len(identity) > 200:
         raise FormatError(file, "expected an id of 1 to 200 characters", line, "id")
@@ -380,7 +380,7 @@ def _options(listed: Any, card: Card, text: Any, refuse: Any) -> tuple[str, ...]
 
 
 def _candidates(entities: Any, segments: list[str]) -> tuple[str, ...]:
-    """Return the texts at the listed places {start, end}, inclusive, or () for other lists."""
+    """Return the texts at the listed places {start, end} (inclusive), or () for other lists."""
     if not isinstance(entities, list) or len(segments) != 1:
         return ()
     places = [
@@ -423,7 +423,7 @@ def _gold(
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     """Return gold answers as strings, with offsets if the file contains them.
 
-    `[]` and `[""]` are "no answer". `{"text", "answer_start"}` is a text and its offset.
+    `[]` and `[""]` mean "no answer". `{"text", "answer_start"}` is a text with its offset.
     """
     if not answer or answer == [""]:
         return (), None

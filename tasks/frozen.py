@@ -43,14 +43,14 @@ def card(task: "Task") -> Card:
 
 @_by_content
 def test_hash(task: "Task") -> str:
-    """Return the SHA-256 of the test file's example content hashes, in order."""
+    """Return the SHA-256 of the content hashes of the test examples, in file order."""
     examples = task.test_split.examples.order_by("position")
     return digest_of(examples.values_list("content_hash", flat=True))
 
 
 @_by_content
 def set_ceiling(task: "Task") -> float:
-    """Return the highest mean S1 with gold as one set. NaN unless the rule is any_of."""
+    """Return the highest mean S1 with gold as one set, or NaN unless the rule is any_of."""
     if task.card.gold_rule != "any_of":
         return math.nan
     golds = task.test_split.examples.values_list("gold", flat=True)
@@ -68,7 +68,7 @@ def chance(task: "Task") -> float:
     examples = task.test_split.examples.order_by("position").values_list("options", "gold")
     labels = [label.name for label in task.card.labels]
     choices, golds = zip(*((labels or options, gold) for options, gold in examples), strict=True)
-    no_answer = task.card.no_answer and not labels  # a label is always chosen
+    no_answer = task.card.no_answer and not labels  # choosing a label is always required
     return by_chance(task.card.metric, choices, golds, task.card.gold_rule, no_answer)
 
 
@@ -96,7 +96,7 @@ def card_of_example(pk: int) -> Card:
 
 
 def clear() -> None:
-    """Empty the caches. Tests need this, because they reuse the keys of rolled-back rows."""
+    """Empty the caches. Tests need this, because they reuse the keys of rows rolled back."""
     _cache.clear()
     example.cache_clear()
     card_of_example.cache_clear()

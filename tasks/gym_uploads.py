@@ -1,7 +1,7 @@
 """Few-shot Gym tasks uploaded in the browser: read, shown, confirmed and imported.
 
-The files are in a subfolder of the upload (tasks/uploads.py), grouped by the task in their names. A
-process with limits reads them, and a job with one chunk per task imports them.
+The files are in a subfolder of the upload (tasks/uploads.py), grouped by the task in their names.
+They are read by a process with limits, and imported by a job with one chunk per task.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ TOO_COMPLEX = ("These tasks are ", ". Upload fewer tasks, or use the command imp
 
 
 def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> TaskUpload:
-    """Read all tasks or a partition's, or raise UploadError without storing anything."""
+    """Read all tasks, or those of a partition. Raises UploadError without storing anything."""
     selection = partitions()[partition] if partition else None
     with uploads.new_upload(owner) as upload:
         _store_all(folder_of(upload), files)
@@ -68,7 +68,7 @@ def _first(problems: list[str]) -> list[str]:
 
 
 def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
-    """Write each file, or each member of a ZIP, to its task's folder. Raises UploadError."""
+    """Write each file, or each member of a ZIP, to the folder of its task. Raises UploadError."""
     folder.mkdir(parents=True)
     space, stored = uploads.MAX_BYTES, 0
     for file in files:
@@ -96,7 +96,7 @@ def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
 
 
 def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, owner: Any) -> None:
-    """Start the import if every task can be made, or raise UploadError."""
+    """Start the import if every task can be made; otherwise, raise UploadError."""
     draw = dataclasses.asdict(sample) if sample else None
     folder = str(folder_of(upload))
     reply = uploads.check("gym_make", owner, *TOO_COMPLEX, folder=folder, kinds=kinds, sample=draw)
@@ -114,7 +114,7 @@ def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, ow
 
 @jobs.job(uploads.IMPORT_GYM, limit=timedelta(minutes=10))
 def _import(job: Job, number: int) -> dict[str, Any]:
-    """Import one of the tasks in full. Return {name, version, created}."""
+    """Import one of the tasks completely. Return {name, version, created}."""
     upload = TaskUpload.objects.filter(pk=job.parameters["upload"]).first()
     if upload is None:
         raise jobs.JobError("The upload was discarded. Tasks already imported remain.")

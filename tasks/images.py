@@ -1,8 +1,8 @@
-"""Images as segments in examples: their notation, and checks of their files.
+"""Images as segments of examples: their notation, and checks of their files.
 
 In a task's files, a segment is {"image": FILE, "alt": TEXT}, which names a file in the folder
-`images`. After the import, it is the text ![TEXT](FILE), where the SHA-256 of FILE is its name, so
-hashes, exports and text comparisons cover it. Only pages and spans treat it differently.
+`images`. After the import, it is the text ![TEXT](FILE), in which FILE is named after its SHA-256,
+so that hashes, exports and text comparisons cover it. Only pages and spans treat it differently.
 
 The import rewrites each file, so that no metadata (EXIF, location, thumbnails) is stored. A PNG or
 JPEG that consists only of pixels is left unchanged, so that exported files keep their names.
@@ -24,7 +24,7 @@ TYPES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
 MAX_BYTES = 5_000_000
 MAX_PIXELS = 16_000_000
 LONGEST_ALT = 1000  # characters
-BATCH = 10  # images that one process cleans
+BATCH = 10  # images cleaned by one process
 NAME = re.compile(r"[0-9a-f]{64}\.(?:png|jpg)")
 NOTATION = re.compile(rf"!\[(?P<alt>.+)\]\((?P<name>{NAME.pattern})\)", re.DOTALL)
 MODES = {"1": "RGB", "L": "RGB", "LA": "RGBA", "P": "RGB", "PA": "RGBA", "RGB": "RGB",
@@ -36,7 +36,7 @@ JPEG_SCAN, AFTER_SCAN = b"\xff\xda", re.compile(rb"\xff[^\x00\xd0-\xd7]")
 
 
 class ImageError(ValueError):
-    """Raised for an unusable image. The message explains what was expected."""
+    """Raised for an unusable image. The message says what was expected."""
 
 
 class Image(NamedTuple):
@@ -48,7 +48,7 @@ class Image(NamedTuple):
 
 
 def image_in(segment: str) -> Image | None:
-    """Return this segment's image, or None if the segment is text."""
+    """Return the image in this segment, or None if the segment is text."""
     matched = NOTATION.fullmatch(segment) if segment.startswith("![") else None
     return Image(matched["alt"], matched["name"], segment) if matched else None
 
@@ -67,7 +67,7 @@ def name_of(data: bytes) -> str:
 
 
 def with_notation(context: Any, folder: Path, is_allowed: bool) -> Any:
-    """Replace {"image", "alt"} in a context of this task's folder. Raises ImageError."""
+    """Replace {"image", "alt"} in a context of the task in this folder. Raises ImageError."""
     if isinstance(context, list):
         return [
             segment if isinstance(segment, list) else with_notation(segment, folder, is_allowed)
@@ -102,13 +102,13 @@ def files_in(folder: Path) -> list[str]:
 
 
 def batches(folder: Path) -> list[list[str]]:
-    """Return the names of the images in batches that are cleaned together."""
+    """Return the names of the images, in batches that are cleaned together."""
     files = files_in(folder)
     return [files[start : start + BATCH] for start in range(0, len(files), BATCH)]
 
 
 def clean_all(folder: Path, files: list[str]) -> None:
-    """Write the usable image files to CLEAN. The others are reported with their lines."""
+    """Write usable images to CLEAN. All others are later reported with their lines."""
     (folder / CLEAN).mkdir(exist_ok=True)
     for file in files:
         place, part = folder / CLEAN / file, folder / CLEAN / f".{file}"
@@ -120,7 +120,7 @@ def clean_all(folder: Path, files: list[str]) -> None:
 
 @contextmanager
 def cleaned(folder: Path) -> Iterator[Path]:
-    """Yield a folder with cleaned images: this one, or a temporary copy if it has images."""
+    """Yield a folder with clean images: this one, or a temporary copy if it has any images."""
     if not (files_in(folder) or (folder / CLEAN).exists()):
         yield folder
         return
@@ -211,7 +211,7 @@ def _is_bare(data: bytes) -> bool:
     at = 2
     while data[at : at + 2] != JPEG_END:
         part, length = data[at : at + 2], int.from_bytes(data[at + 2 : at + 4])
-        if part not in JPEG_PARTS or (part == b"\xff\xe0" and length != 16):  # has a thumbnail
+        if part not in JPEG_PARTS or (part == b"\xff\xe0" and length != 16):  # contains a thumbnail
             return False
         at += 2 + length
         if part == JPEG_SCAN:

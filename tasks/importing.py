@@ -1,7 +1,7 @@
-"""Imports files as a task version. If anything fails, nothing is stored.
+"""Importing files as a task version. If anything fails, nothing is stored.
 
-Unchanged content isn't stored again. Changed content becomes a new version alongside the
-old one, so answers never lose their examples.
+Unchanged content isn't stored again. Changed content becomes a new version alongside the old one,
+so that answers never lose their examples.
 """
 
 import time
@@ -28,7 +28,7 @@ FIELDS = (
 )  # fmt: skip
 CARDS = Path(__file__).parent / "clues"
 
-# Maps the task name to the folder and prefix of its files in the published layout.
+# Maps each task's name to the folder and prefix of its files as published.
 CLUES = {
     "SST-2": ("SST-2", "sst"),
     "MNLI": ("MNLI", "mnli"),
@@ -47,7 +47,7 @@ class ImportResult:
 
 
 def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list[SplitFile]]:
-    """Read a CLUES task with this project's card. Raises FormatError."""
+    """Read a CLUES task, using this project's card for it. Raises FormatError."""
     folder, prefix = CLUES[name]
     card = load_card(CARDS / f"{name.lower()}.toml")
     if not (root / folder).is_dir():
@@ -72,8 +72,8 @@ def import_task(
     Until the last batch is stored, `Task.objects` excludes the task. A killed import is resumed
     when the same content is imported again.
 
-    `by` is the user who imports the task. None means the command line, which may import for an
-    `owner`. Images are already stored. `made_from` describes the source and sampling
+    `by` is the user who imports the task, or None on the command line, which may import it for an
+    `owner`. Images must already be stored. `made_from` describes the source and sampling
     (tasks/datasets/making.py). Raises teams.NotInTeam for a new version of another team's task.
     """
     digest = content_hash(card, files)
@@ -87,7 +87,7 @@ def import_task(
     task.images.set(_image_names(files))  # type: ignore[arg-type]  # names are keys
     try:
         for number, piece in enumerate(_pieces(task, files)):
-            # SQLite has one writer, and a waiting writer retries every 0.1 s. Let others write.
+            # SQLite allows one writer, and a waiting one retries every 0.1 s. Let others write.
             if number and connection.vendor == "sqlite":
                 time.sleep(0.11)
             with transaction.atomic():

@@ -1,11 +1,11 @@
 """Startup checks that the database and the var/ folder belong to this installation.
 
-Files for uploads, jobs and bundles are stored in var/ under their rows' keys. Another database with
-the same folder (a rehearsal or staging server) would consider them orphaned and delete them. To
-prevent this, the folder and its database share an id.
+Files of uploads, jobs and bundles are stored in var/ under the keys of their rows. A different
+database that uses the same folder (for a rehearsal or staging) would consider them orphaned and
+delete them. To prevent this, the folder and its database share an id.
 
-Databases from before release 0.2.0 are also rejected. Since 0.2.0 each app has a single
-migration, which has the same name as the former first one but creates different tables.
+Databases from before release 0.2.0 are also rejected. Since 0.2.0, each app has a single migration,
+which has the same name as the former first one but creates different tables.
 """
 
 import logging
@@ -26,7 +26,7 @@ from django.db.models import Model, QuerySet
 from tasks.models import Installation
 
 FILE = "installation.txt"
-# Old databases have a table that was renamed later, or the second migration of either branch.
+# Old databases have a table that was later renamed, or the second migration of either branch.
 OLD_TABLE = "annotation_studyevent"
 OLD_SECOND = ["0002_find_the_latest_turn", "0002_reading_time_of_reveals"]
 OLD = (
@@ -55,7 +55,7 @@ def bind() -> None:
 
 
 def conflict() -> str:
-    """Return an error message if the folder belongs to another database, or else ""."""
+    """Return an error message if the folder belongs to another database, otherwise ""."""
     row = _rows().first()
     path = _file()
     if row is None or not path.exists() or path.read_text().strip() == str(row.folder_id):
@@ -68,7 +68,7 @@ def conflict() -> str:
 
 
 def require() -> None:
-    """Reject an old database or another database's folder at startup. Raises ImproperlyConfigured.
+    """Reject an old database, or that of another folder, at startup. Raises ImproperlyConfigured.
 
     Unreachable and unmigrated databases are accepted, because nothing can be deleted.
     """
@@ -91,7 +91,7 @@ def require() -> None:
 
 
 def is_old(connection: BaseDatabaseWrapper) -> bool:
-    """Return whether migrations from before 0.2.0 created this database."""
+    """Return whether this database was created by migrations from before 0.2.0."""
     tables = connection.introspection.table_names()
     if OLD_TABLE in tables or "django_migrations" not in tables:
         return OLD_TABLE in tables
@@ -107,7 +107,7 @@ def refuse_old(using: str, **_kwargs: Any) -> None:
 
 
 def bind_after_migrate(using: str, **_kwargs: Any) -> None:
-    """Bind the folder to the database (post_migrate receiver, also if only other apps migrate)."""
+    """Bind the folder to the database (post_migrate receiver, even if only other apps migrate)."""
     if using == "default" and has_table(Installation):
         bind()
 
@@ -117,7 +117,7 @@ def has_table(model: type[Model]) -> bool:
 
 
 def _rows() -> QuerySet[Installation]:
-    """Query without columns added by later migrations, because the check runs before them."""
+    """Query without columns that later migrations add, because the check runs before them."""
     return Installation.objects.only("folder_id")
 
 

@@ -1,11 +1,11 @@
 """Jobs for work that takes longer than a request. Their progress is stored in rows.
 
-A job consists of numbered chunks, which run one after the other. Each poll of the waiting page (or
+A job consists of numbered chunks, which run one after another. Each poll by the waiting page (or
 `manage.py run_jobs`) runs chunks for about a second and stores their results. Without a queue, a
 job advances when a poll, `run_jobs` or `tick` runs it. With a queue (config/celery.py), the poll
 enqueues the next chunk for a worker.
 
-A chunk is leased before it runs, with a single conditional update, so that only one of two
+A chunk is leased before it runs, using a single conditional update, so that only one of two
 simultaneous polls runs it. The lease lasts half a minute and is renewed while the chunk runs, up to
 the limit of its kind. If a process is killed, the chunk runs again once its lease has expired, so
 chunks must be idempotent and finish within the limit of their kind.
@@ -42,16 +42,16 @@ logger = logging.getLogger(__name__)
 
 POLL = 1.0  # seconds that a request spends on a job
 LEASE = timedelta(seconds=30)  # duration of a lease that is not renewed
-BEAT = 10.0  # seconds between two renewals
-MAX_ATTEMPTS = 3  # for a chunk whose process was killed each time
-RESEND = timedelta(minutes=1)  # time in the queue until a chunk is enqueued again
+BEAT = 10.0  # seconds between renewals
+MAX_ATTEMPTS = 3  # for a chunk whose process is killed every time
+RESEND = timedelta(minutes=1)  # time in the queue after which a chunk is enqueued again
 
 
 class QueueAway(Exception):
     """Raised if the queue does not respond."""
 
 
-# Enqueues a chunk of the job with this key, or None without a queue. Raises QueueAway.
+# Enqueues a chunk of the job with this key; None without a queue. Raises QueueAway.
 send: Callable[[int, int], None] | None = None
 
 
@@ -70,12 +70,10 @@ def known_kinds() -> set[str]:
 
 
 def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any]:
-    """Register `chunk(job, number)`, with numbers from 0, for jobs of this kind.
+    """Register `chunk(job, number)`, with 0-based numbers, for jobs of this kind.
 
     Apps import the modules that call this, or list them in MODULES, so that all processes know
-    them.
-
-    A chunk returns a small JSON value. Its files are stored in `folder_of(job)`.
+    them. A chunk returns a small JSON value, and stores its files in `folder_of(job)`.
     """
 
     def register(chunk: Callable[[Job, int], Any]) -> Callable[[Job, int], Any]:
@@ -85,7 +83,7 @@ def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any
     return register
 
 
-# Checks that `manage.py run_jobs` calls first. They raise CommandError.
+# Checks that `manage.py run_jobs` makes first. They raise CommandError.
 CONDITIONS: list[Callable[[], None]] = []
 
 OPEN = Q(state__in=(Job.State.WAITING, Job.State.RUNNING))
@@ -111,7 +109,7 @@ def start(
 
 
 def folder_of(job: Job) -> Path:
-    """Return the folder for the job's files, created by the first chunk that needs it."""
+    """Return the folder for the job's files, which is created by the first chunk that needs it."""
     return _root() / str(job.pk)
 
 
@@ -120,7 +118,7 @@ def _root() -> Path:
 
 
 def drop(dropped: QuerySet[Job]) -> None:
-    """Delete these jobs and their files. Chunks still running won't store anything else."""
+    """Delete these jobs and their files. Chunks still running won't store anything any more."""
     folders = [folder_of(job) for job in dropped]
     dropped.delete()
     for folder in folders:
@@ -152,9 +150,9 @@ def advance(job: Job) -> None:
 
 
 def _enqueue(job: Job, send: Callable[[int, int], None]) -> None:
-    """Enqueue the next chunk if it isn't running or enqueued already.
+    """Enqueue the next chunk, unless it is already running or enqueued.
 
-    The row records the time, so that polls don't enqueue it repeatedly. A later poll or tick
+    The time is stored in the row, so that polls don't enqueue it repeatedly. A later poll or tick
     enqueues it again if the message was lost or its worker was killed. If the queue doesn't
     respond, `job.queue_is_away` is set and the chunk waits.
     """
@@ -240,7 +238,7 @@ def _renewed(job: Job, limit: timedelta) -> Iterator[None]:
         last = time.monotonic() + limit.total_seconds()
         try:
             while not ended.wait(BEAT) and time.monotonic() < last:
-                # Retry at the next beat if the database is unavailable.
+                # If the database is unavailable, try again at the next beat.
                 with contextlib.suppress(DatabaseError):
                     _leased(job).update(leased_until=database_now() + LEASE)
         finally:
@@ -287,7 +285,7 @@ def _error_message(error: Exception) -> str:
 def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
     """Advance the job and return its progress. Once it finishes, the browser reloads.
 
-    `address` is the page's URL. Without JavaScript, a button polls and redirects to the page.
+    `address` is the URL of the page. Without JavaScript, a button polls and redirects to the page.
     """
     if "again" in request.POST:
         retry(job)

@@ -1,7 +1,7 @@
 """Search, filters, sorting, pagination and CSV export for all long lists.
 
-The query (`q`, `show`, `sort`, `page`, `format`) determines the list, so its URL can be shared.
-Unknown values are ignored.
+The list is determined by the query (`q`, `show`, `sort`, `page`, `format`), so its URL can be
+shared. Unknown values are ignored.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,15 +16,15 @@ from tasks.csv_files import cell, csv_download, no_formula
 
 PER_PAGE = 50
 CSV = "csv"
-ARCHIVED = "archived"  # filter for archived rows, if there are any
+ARCHIVED = "archived"  # filter for archived rows, if any
 Row = TypeVar("Row")
-# Maps filter names to (text, condition). The condition is None for another list.
+# Maps names of filters to (text, condition). The condition is None if it leads to another list.
 Filters = Mapping[str, tuple[str, Callable[[Row], bool] | None]]
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A column's heading with its sorting query. `number` (from 1) also numbers its explanation."""
+    """A column's heading and sorting query. `number` (1-based) also numbers its explanation."""
 
     number: int
     column: Column
@@ -38,7 +38,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Filter:
-    """A row filter with its query and, if counted, its number of rows."""
+    """A filter for rows, with its query and, if counted, the number of rows."""
 
     name: str
     label: str
@@ -55,8 +55,8 @@ class Listing(Generic[Row]):
     query: str
     filters: list[Filter]
     headings: list[Heading]
-    hidden_fields: list[tuple[str, str]]  # parameters that a new search preserves
-    queries: dict[str, str]  # for "csv" and for the "previous" and "next" page
+    hidden_fields: list[tuple[str, str]]  # parameters that are preserved in a new search
+    queries: dict[str, str]  # for "csv", and for the "previous" and "next" page
 
     @property
     def cells(self) -> list[tuple[Row, list[tuple[str, bool]]]]:
@@ -90,7 +90,7 @@ def listing(
     is_archived: Callable[[Row], bool] = lambda _row: False,
     by: str = "show",
 ) -> Listing[Row]:
-    """Select rows according to the query. `rows` are in the default order.
+    """Select rows as determined by the query. `rows` are in the default order.
 
     All words are searched for in `text`, ignoring case. Archived rows are shown only if their
     filter is chosen. `by` is the parameter that names the filter.
@@ -144,7 +144,7 @@ def listing(
 
 
 def ordered(rows: Iterable[Row], column: Column, is_descending: bool) -> list[Row]:
-    """Sort rows by a column. Rows without a value come last in either order."""
+    """Sort rows by a column, with rows that have no value last in either order."""
     values = [(row, _plain(column.value(row))) for row in rows]
     present = [(row, value) for row, value in values if value not in (None, "")]
     present = [(row, v.casefold() if isinstance(v, str) else v) for row, v in present]
@@ -158,13 +158,13 @@ def _plain(value: Any) -> Any:
 
 
 def _cell(value: Any) -> Any:
-    """Format a value for human-readable files. NaN is empty, and text is never a formula."""
+    """Format a value for files that people read. NaN is empty, and text is never a formula."""
     text = cell(_plain(value))
     return no_formula(text) if isinstance(text, str) else text
 
 
 def _heading(params: QueryDict, number: int, column: Column, sort: str) -> Heading:
-    """Build a heading. The first click sorts numbers in descending order and text ascending."""
+    """Build a heading. The first click sorts numbers in descending order, text in ascending."""
     first, second = (f"-{column.name}", column.name)
     if not column.unit:
         first, second = second, first
@@ -174,7 +174,7 @@ def _heading(params: QueryDict, number: int, column: Column, sort: str) -> Headi
 
 
 def _query(params: QueryDict, **changes: object) -> str:
-    """Return the query with these changes. A new order or filter starts at page one."""
+    """Return the query with these changes. A new order or filter starts on the first page."""
     query = params.copy()
     for key in ("page", "format"):
         query.pop(key, None)

@@ -9,7 +9,7 @@ logger = logging.getLogger(__name__)
 
 
 def message(subject: str, text: str, to: str) -> EmailMessage:
-    """Build an email to one address. Line breaks in the subject become spaces."""
+    """Build an email to a single address. Line breaks in the subject become spaces."""
     return EmailMessage(" ".join(subject.split()), text, to=[to])
 
 

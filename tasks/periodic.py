@@ -1,8 +1,8 @@
 """Periodic work, divided into parts. If one part fails, the others still run.
 
-Each part runs on one node at a time. Its row is locked until it ends or its time limit passes, so a
-killed process does not block it for long. Each part does only what is due, so you can run it again
-at any time, including manually.
+Each part runs on only one node at a time. Its row is locked until it ends or its time limit passes,
+so a killed process does not block it for long. Each part does only what is due, so it can be run
+again at any time, including manually.
 """
 
 import logging
@@ -32,7 +32,7 @@ def advance_jobs() -> str:
 
 
 def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
-    """Run waiting jobs to the end unless they run elsewhere. Raises JobError if one failed."""
+    """Run all waiting jobs that don't run elsewhere to the end. Raises JobError if any failed."""
     failed = ended = 0
     for job in Job.objects.filter(jobs.OPEN, kind__in=jobs.known_kinds()):
         while jobs.run_chunk(job) or wait_for_lease(job):
@@ -56,7 +56,7 @@ def wait_for_lease(job: Job) -> bool:
 
 
 def _lease(job: Job) -> tuple[str, Any] | None:
-    """Return the lease on the next chunk and its expiry."""
+    """Return the lease on the next chunk, and when it expires."""
     leased = Job.objects.filter(pk=job.pk).exclude(leased_until=None)
     return leased.values_list("lease", "leased_until").first()
 
@@ -80,13 +80,13 @@ class Part:
 PARTS: dict[str, Part] = {"uploads": Part(uploads.drop_old), "job files": Part(jobs.sweep)}
 LAST: dict[str, Part] = {"jobs": Part(advance_jobs, limit=timedelta(hours=1))}
 
-# Parts that `run_jobs` also runs. They contact no servers, except for webhooks and email.
+# Parts that `run_jobs` also runs. Except for webhooks and email, they contact no servers.
 AFTER_JOBS = {"uploads", "job files", "seats", "webhooks", "notices", "mail"}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a part: done, failed or left (not due, or run by another process)."""
+    """The outcome of a part: done, failed or left (not due, or run by another process)."""
 
     name: str
     state: str
@@ -94,7 +94,7 @@ class Outcome:
 
 
 def tick(names: set[str] | None = None) -> Iterator[Outcome]:
-    """Run these parts, or all parts, in order and yield the outcomes."""
+    """Run these parts, by default all of them, in order, and yield the outcomes."""
     for name, part in all_parts().items():
         if names is None or name in names:
             yield _run(name, part)
@@ -112,7 +112,7 @@ def _run(name: str, part: Part) -> Outcome:
         result = part.run()
     except Exception as error:
         logger.exception("The periodic part %s failed", name)
-        # Use the first line only, because PostgreSQL adds the whole row to its errors.
+        # Use only the first line, because PostgreSQL adds the entire row to its errors.
         message = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:300]
         _give_back(name, began, error=message)
         return Outcome(name, "failed", message)

@@ -1,4 +1,4 @@
-"""The pure core's sentences for annotators. Pages translate them.
+"""Sentences for annotators in the pure core, which are translated by pages.
 
 `sentence`, `counted` and AnswerError (tasks/spans.py) mark a sentence for the catalogues.
 .ci/catalogues.py searches for their names, so their arguments must be literals. They keep the

@@ -1,8 +1,8 @@
-"""Spans of text, and the parsing of answers with spans (docs/highlighter.md).
+"""Spans of text, and the parsing of answers that consist of spans (docs/highlighter.md).
 
 Offsets are Unicode code points in the stored text, with an exclusive end, as in Python slices. The
 server splits the text into tokens, and the browser sends only offsets. Spans are sliced from the
-server's copy, because text from clients is not trusted.
+server's copy, because text sent by clients is not trusted.
 """
 
 import itertools
@@ -19,13 +19,13 @@ from tasks.sentences import Sentence, counted, sentence
 from tasks.tokens import WORD, is_separator, on_boundaries, tokens
 
 QUESTION = -1
-LONGEST_PAYLOAD = 16 * 1024  # characters; valid payloads are ASCII
+LONGEST_PAYLOAD = 16 * 1024  # characters; valid payloads are in ASCII
 MAX_SPANS = 100
 LONGEST_QUOTE = 120  # characters of an answer quoted in a message
 
 
 class Span(NamedTuple):
-    """A part of a segment (0, 1, ...; QUESTION for the question) with its text."""
+    """A part of a segment (0, 1, ...; QUESTION for the question), with its text."""
 
     segment: int
     start: int
@@ -33,15 +33,15 @@ class Span(NamedTuple):
     text: str
 
     def overlaps(self, other: "Span") -> bool:
-        """Return whether both spans share a character. Adjacent spans don't."""
+        """Return whether both spans have a character in common. Adjacent spans don't."""
         return self.segment == other.segment and self.start < other.end and other.start < self.end
 
 
 class GivenAnswer(NamedTuple):
     """An answer: spans in order, a label, values, or an explicit "no answer".
 
-    `values` are the chosen options in the example's order, a number, or typed text. If there are
-    also spans, they are typed answers that aren't in the text.
+    `values` are the chosen options in the order of the example, a number, or typed text. If there
+    are also spans, they are typed answers that aren't in the text.
     """
 
     spans: tuple[Span, ...]
@@ -58,7 +58,7 @@ class GivenAnswer(NamedTuple):
 
 
 class AnswerError(ValueError):
-    """Raised for an invalid answer. `code` is for programs, the message for annotators.
+    """Raised for an invalid answer. `code` is for programs, and the message for annotators.
 
     Its text is marked for the catalogues, as with `sentence`.
     """
@@ -259,7 +259,7 @@ def typed_lines(typed: str) -> list[str]:
     if len(typed) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", "The answer is too long.")
     refuse_broken(typed)
-    # splitlines() is not used, because it also splits at characters that lines may contain.
+    # Don't use splitlines(), which also splits at characters that lines may contain.
     stripped = map(trimmed, re.split(r"\r\n|\r|\n", typed))
     lines = list(dict.fromkeys(line for line in stripped if line))
     if len(lines) > MAX_SPANS:
@@ -270,7 +270,7 @@ def typed_lines(typed: str) -> list[str]:
 
 
 def _placed(lines: list[str], places: dict[str, list[Span]], spans: list[Span]) -> list[Span]:
-    """Return the spans and a place for each line, without overlaps. Raises AnswerError."""
+    """Return the spans, and a place for each line, without overlaps. Raises AnswerError."""
     for line in sorted(lines, key=lambda line: len(places[line])):
         free = [place for place in places[line] if not any(map(place.overlaps, spans))]
         if not free:
@@ -338,12 +338,12 @@ def _around(line: str, text: str, granularity: str) -> str:
     return text[touched[0][0] : touched[-1][1]]
 
 
-# Characters that keyboards and word processors interchange.
+# Characters that keyboards and word processors substitute for each other.
 _ALIKE = str.maketrans("‘’ʼ`´“”„‐‑–—−", "'''''\"\"\"-----")
 
 
 def _folded(text: str) -> str:
-    """Remove common typing differences: case, accents, whitespace, quotes, dashes."""
+    """Remove common differences in typing: case, accents, whitespace, quotes, dashes."""
     apart = unicodedata.normalize("NFKD", text.translate(_ALIKE).casefold())
     return "".join(
         character

@@ -1,8 +1,8 @@
 """Task teams, whose members may add versions and attach checks.
 
-The team consists of the user who imported the first version and any users added since. Every user
-may read a task and use any version in a study. A task without an owner (imported on the command
-line without --owner, or before tasks had teams) belongs to superusers, who can add others.
+The team consists of the user who imported the first version, and any users added since. All users
+may read a task and use any of its versions in a study. A task without an owner (imported on the
+command line without --owner, or before tasks had teams) belongs to superusers, who can add others.
 """
 
 from django.contrib.auth.models import User
@@ -36,7 +36,7 @@ def owner(name: str) -> User | None:
 
 
 def may_change(name: str, user: User | None) -> bool:
-    """Return whether a user may change a task. Any may create one. None is the command line."""
+    """Return whether a user (None: command line) may change a task. Anyone may create one."""
     if user is None or user.is_superuser or not Task.with_unfinished.filter(name=name).exists():
         return True
     its_owner = owner(name)
@@ -52,7 +52,7 @@ def check(name: str, user: User | None) -> None:
 
 
 def add(name: str, username: str, by: User) -> None:
-    """Add a user to a task's team. Raises NotInTeam, TeamError."""
+    """Add a user to a task's team. Raises NotInTeam and TeamError."""
     check(name, by)
     user = User.objects.filter(username=username, is_active=True).first()
     if user is None:

@@ -1,9 +1,9 @@
 """Tokens, which determine where an answer may start and end (docs/highlighter.md#tokens).
 
 The card sets the granularity. With `word`, runs of letters, digits and marks are tokens, and every
-other character is a separate token. With `char`, every character is a token, for text without
-spaces between words. A character is a grapheme cluster: flags and letters with marks are never
-split.
+other character is a separate token. With `char`, every character is a token, which is meant for
+text without spaces between words. A character is a grapheme cluster: flags and letters with marks
+are never split.
 """
 
 import re
@@ -31,7 +31,7 @@ _SPECIAL = {
     0x200C: "n",
     0x200D: "z",
 }
-# A flag, or a symbol with its modifiers, and further symbols attached by a joiner.
+# A flag, or a symbol with its modifiers, and any further symbols attached by a joiner.
 _SIGN = "(?:rr|[okr])[mik]*(?:z[ok][mik]*)*"
 _PATTERNS = {
     WORD: re.compile(f"[wmilvt](?:[nz]*[wmilvt])*|{_SIGN}"),
@@ -76,8 +76,8 @@ def on_boundaries(text: str, start: int, end: int, granularity: str = WORD) -> b
 def _is_edge(text: str, index: int, granularity: str, side: int) -> bool:
     """Return whether a token starts (side 0) or ends (side 1) at `index`.
 
-    Tokens never contain whitespace, so usually only the few characters between two spaces are
-    split.
+    Tokens never contain whitespace, so usually only the few characters between two spaces have to
+    be split.
     """
     first = text.rfind(" ", max(0, index - _NEAR), index) + 1
     last = text.find(" ", index, index + _NEAR)
@@ -108,7 +108,7 @@ _UNSPACED = re.compile(
     "\u3400-\u4dbf\u4e00-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003ffff]+"
 )
-_LONG = 6  # mean characters per run; two to five in text that is split into words
+_LONG = 6  # mean characters per run; in text that is split into words, it is two to five
 
 
 def has_no_spaces(text: str) -> bool:

@@ -1,7 +1,7 @@
-"""Jobs that check an upload's files and import them as a task (tasks/jobs.py).
+"""Jobs that check the files of an upload and import them as a task (tasks/jobs.py).
 
-Files are imported only if all are valid and, except for programs, the user has confirmed. The
-imported files are exactly those that were checked.
+Files are imported only if all of them are valid and, except for programs, the user has confirmed.
+The imported files are exactly those that were checked.
 """
 
 from datetime import timedelta
@@ -34,7 +34,7 @@ def _own_card(upload: TaskUpload) -> Path | None:
 
 
 def files_of(upload: TaskUpload) -> list[Path]:
-    """Return the task's stored files. Raises FormatError."""
+    """Return the stored files of the task. Raises FormatError."""
     paths = layout(folder_of(upload))
     if upload.card_name:
         _folder, prefix = CLUES[upload.card_name]
@@ -54,7 +54,7 @@ def problems(upload: TaskUpload) -> list[str]:
     try:
         files_of(upload)
     except FormatError as error:
-        # The folder's name is internal.
+        # The name of the folder is internal.
         faults.append(str(error).removeprefix(f"{upload.pk}: "))
     return faults + [problem for part in parts(upload) for problem in part.get("errors", ())]
 
@@ -123,7 +123,7 @@ def _attach(
 
 
 def _upload_of(job: Job) -> TaskUpload:
-    """Return a job's upload. Raises JobError if it has been discarded or changed."""
+    """Return the upload of a job. Raises JobError if it has been discarded or changed."""
     upload = TaskUpload.objects.filter(
         pk=job.parameters["upload"], revision=job.parameters["revision"]
     ).first()
@@ -138,9 +138,9 @@ def _upload_of(job: Job) -> TaskUpload:
 def _check(job: Job, number: int) -> dict[str, Any]:
     """Check the card, clean the images, check each file, then all. Return {errors} or results.
 
-    The result for the card is {file, card}, for a file {file, examples}, and for all files
-    {report, hash, rechained_hash, shown}. The hashes show whether the task is already stored,
-    and `shown` contains the examples for the preview. Returns {} after earlier errors.
+    The result for the card is {file, card}, for a file {file, examples}, and for all files {report,
+    hash, rechained_hash, shown}. The hashes show whether the task is already stored, and `shown`
+    contains the examples for the preview. Returns {} after earlier errors.
     """
     return _checked_part(_upload_of(job), job, number, job.total - 1)
 
@@ -155,7 +155,7 @@ def _checked_part(upload: TaskUpload, job: Job, number: int, last: int) -> dict[
         if isinstance(name, list):
             return _clean(upload, name)
         path = folder_of(upload) / name
-        if not card:  # errors under any card
+        if not card:  # errors that don't depend on the card
             return {"file": name, **_checked(upload, name, "lines", path=str(path))}
         return {"file": name, **_checked(upload, name, "split", path=str(path), card=card)}
     if not card or any(part.get("errors") for part in job.result) or problems(upload):
@@ -190,7 +190,7 @@ def _checked(upload: TaskUpload, name: str, check: str, **request: Any) -> dict[
 
 
 def checked(upload: TaskUpload) -> dict[str, Any]:
-    """Return the results for all files (`_check`) if no errors were found, or else {}."""
+    """Return the results for all files (`_check`) if no errors were found, otherwise {}."""
     job, last = upload.job, parts(upload)[-1:]
     return last[0] if job and job.is_done and last and "hash" in last[0] else {}
 
@@ -219,7 +219,7 @@ def confirm(
 
 @jobs.job(IMPORT, limit=timedelta(minutes=30))
 def _import(job: Job, number: int) -> dict[str, Any]:
-    """Import the whole task or nothing. Return {name, version, created}."""
+    """Import the entire task, or nothing. Return {name, version, created}."""
     made_of = job.parameters
     return _make(_upload_of(job), made_of["card"], made_of["hash"], made_of)
 
@@ -238,7 +238,7 @@ def _import_whole(job: Job, number: int) -> dict[str, Any]:
 def _make(
     upload: TaskUpload, card_data: dict[str, Any], checked_hash: str, made_of: dict[str, Any]
 ) -> dict[str, Any]:
-    """Import checked files. Return {name, version, created}. Raises JobError."""
+    """Import files that were checked. Return {name, version, created}. Raises JobError."""
     rechain = made_of["rechain"]
     card = parse_card(card_data, "task.toml")
     try:

@@ -1,7 +1,7 @@
-"""Imports in the browser: files are stored, checked and shown before they become a task.
+"""Imports in the browser, where files are stored, checked and shown before they become a task.
 
-Files are stored in var/uploads/<upload>/ under their names in the published layout. ZIPs are
-unpacked there, and paths in them are ignored. tasks/upload_jobs.py checks and imports files.
+Files are stored in var/uploads/<upload>/ under their published names. ZIPs are unpacked there,
+ignoring any paths in them. Files are checked and imported by tasks/upload_jobs.py.
 """
 
 import contextlib
@@ -27,14 +27,14 @@ from tasks.images import CLEAN, FOLDER, files_in, is_image
 from tasks.importing import drop_unfinished
 from tasks.models import Job, TaskUpload
 
-MAX_BYTES = 200_000_000  # all files of an upload, unpacked
-DIRECTORY = 1_000_000  # maximum bytes in a ZIP's central directory
+MAX_BYTES = 200_000_000  # for all files of an upload, unpacked
+DIRECTORY = 1_000_000  # maximum size of a ZIP's central directory in bytes
 MAX_FILES = 3_000  # in an upload or a ZIP; a CLUES task has 16, the Gym 2,400, and images count
 MAX_AGE = timedelta(days=1)
 TOO_LARGE = "The files are larger than 200 MB in total, the limit for a task."
-MAX_LISTED = 20  # refused files listed with their messages
+MAX_LISTED = 20  # rejected files to list with their messages
 View = TypeVar("View", bound=Callable[..., Any])
-MAX_BODY = "max_body"  # view attribute: maximum bytes of a request
+MAX_BODY = "max_body"  # view attribute: maximum bytes in a request
 MAX_FILES_ATTRIBUTE = "max_files"  # view attribute: maximum number of files in a request
 CHECK, IMPORT, IMPORT_GYM = "check_upload", "import_upload", "import_gym"
 IMPORT_WHOLE = "import_whole"  # check, then import if there are no errors
@@ -55,7 +55,7 @@ class UploadError(ValueError):
 
 @contextlib.contextmanager
 def new_upload(owner: Any) -> Iterator[TaskUpload]:
-    """Create an upload and delete it if the block raises an exception. Raises UploadError."""
+    """Create an upload, and delete it if the block raises an exception. Raises UploadError."""
     upload = TaskUpload.objects.create(owner=owner)
     try:
         with dropped_on_error(upload):
@@ -127,9 +127,9 @@ def _sizes(upload: TaskUpload) -> dict[str, int]:
 
 
 def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
-    """Add these files, and replace files with the same names. ZIPs are unpacked.
+    """Add these files, replacing those with the same names. ZIPs are unpacked.
 
-    Refused files are listed in `upload.refused`, and the others are stored. Earlier checks become
+    Rejected files are listed in `upload.refused`, and all others are stored. Earlier checks become
     invalid. After DiskFull, the file that didn't fit and all later files are missing.
     """
     refused: list[str] = []
@@ -173,7 +173,7 @@ def changed(upload: TaskUpload) -> None:
 def _store(
     upload: TaskUpload, name: str, content: Iterable[bytes], stored: set[str], sizes: dict[str, int]
 ) -> None:
-    """Write one file atomically. `sizes` are those of the upload's files. Raises UploadError."""
+    """Write a file atomically. `sizes` are those of the upload's files. Raises UploadError."""
     is_known = FILE_NAME.fullmatch(name) or name == "task.toml" or is_image(name)
     if not is_known or not is_plain(name):
         raise UploadError(
@@ -201,7 +201,7 @@ def _store(
 
 
 def write(place: Path, name: str, content: Iterable[bytes], space: int) -> int:
-    """Write a file with this name. Return the bytes that remain of `space`. Raises UploadError."""
+    """Write a file with this name. Return how many bytes of `space` remain. Raises UploadError."""
     with place.open("wb") as file:
         for chunk in content:
             space -= len(chunk)
@@ -212,7 +212,7 @@ def write(place: Path, name: str, content: Iterable[bytes], space: int) -> int:
 
 
 def is_plain(name: str) -> bool:
-    """Return whether a name is not a path, and every file system and the database can store it."""
+    """Return whether a name is not a path, and any file system and the database can store it."""
     return name.isprintable() and len(name.encode()) <= 200 and not set(name) & set('/\\:*?"<>|')
 
 
@@ -220,7 +220,7 @@ def is_plain(name: str) -> bool:
 
 
 def parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield each file's name and content, with a ZIP's files in its place. Raises UploadError."""
+    """Yield each file's name and content, with a ZIP replaced by its files. Raises UploadError."""
     name = str(file.name)
     if not name.lower().endswith(".zip"):
         if not is_ignored(name):
@@ -249,7 +249,7 @@ def parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
 
 
 def _is_accepted(member: zipfile.ZipInfo, archive: str) -> bool:
-    """Return whether to unpack a ZIP member. Raises UploadError for suspicious members."""
+    """Return whether to unpack a member of a ZIP. Raises UploadError for suspicious members."""
     path = PurePosixPath(member.filename)
     odd = not path.parts or path.is_absolute() or ".." in path.parts
     if odd or "\\" in member.filename or ":" in member.filename:
