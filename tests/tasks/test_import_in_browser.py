@@ -50,7 +50,7 @@ def test_a_clues_task_imports_as_by_the_command(ada, clues, var, name, folder, a
     page = settle(ada, send(ada, contents, name))
     shown = text(page)
     assert "Data report" in shown
-    assert "The task is not stored yet" in shown
+    assert "The task hasn't been imported yet" in shown
     assert len(page.context["examples"]) == 10
     assert not Task.objects.exists()
     page = settle(ada, act(ada, page, "confirm"))
@@ -108,11 +108,11 @@ def test_with_htmx_an_upload_redirects_to_its_page(ada):
 def test_an_upload_states_what_it_will_change(ada):
     act(ada, settle(ada, send(ada, GOOD)), "confirm")
     page = settle(ada, send(ada, GOOD))
-    assert "This content is already stored as toy-places v1" in text(page)
+    assert "This content has already been imported as toy-places v1" in text(page)
     page = act(ada, page, "confirm")
     assert "already existed" in text(page)
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": line(question="Where?")}))
-    assert "This import will become version 2" in text(page)
+    assert "this import will become version 2" in text(page)
     act(ada, page, "confirm")
     assert Task.objects.count() == 2
 

@@ -410,7 +410,7 @@ def test_a_study_without_models_or_answers_says_what_is_missing(ada, researcher)
     empty = factories.make_study(researcher, factories.make_task())
     assert ada.get(reverse("study_models", args=[empty.name])).status_code == 200
     page = ada.get(reverse("study_differences", args=[empty.name]), follow=True).content.decode()
-    assert "A comparison needs annotators who completed a task" in page
+    assert "you need annotators who have completed a task" in page
     assert table_of(ada, empty, "differences") == []
     assert table_of(ada, empty, "scores") == []
     assert ada.get(reverse("study_models_file", args=[empty.name, "examples"])).status_code == 404

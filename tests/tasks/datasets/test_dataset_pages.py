@@ -49,7 +49,7 @@ def test_a_dataset_is_mapped_previewed_and_confirmed(ada, tmp_path, case):
     assert "Film 0 was dull." in text(page)
     page = draw(ada, page, **{**CHOICE, "labels": "bad | negative | It is dull.\ngood"})
     assert len(page.context["examples"]) == 10
-    assert "Defaults are used for: title, description" in text(page)
+    assert "Default values are used for title, description" in text(page)
     assert "moods_test.jsonl: 20 examples" in text(page)
     preview = ada.get(reverse("task_upload_preview", args=[page.context["upload"].pk, 1]))
     assert "negative" in text(preview)
@@ -201,8 +201,8 @@ def test_the_first_five_rows_and_numbers_of_values_are_shown(ada, tmp_path):
     assert [name for name, _values, _count in page.context["contents"]["columns"]] == list(MOODS[0])
     assert page.context["rows"] == [tuple(row.values()) for row in MOODS[:5]]
     shown = text(page)
-    assert "mood Text Question Answer Options ID Stratum Ignore 2 different values" in shown
-    assert "60 rows; these are the first 5." in shown
+    assert "mood Text Question Answer Options ID Stratum Ignore 2 distinct values" in shown
+    assert "60 rows, of which the first 5 are shown." in shown
 
 
 ROLED = {key: value for key, value in CHOICE.items() if key not in ("text", "gold")}
