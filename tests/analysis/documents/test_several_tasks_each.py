@@ -67,4 +67,4 @@ def test_the_page_distinguishes_participations_from_people(ada, study):
     page = ada.get(reverse("people", args=[study.name])).content.decode()
     assert "All human participations" in page
     assert "All human annotators" not in page
-    assert "an annotator who did two tasks counts twice" in page
+    assert "an annotator who did two tasks is counted twice" in page

@@ -243,11 +243,11 @@ def test_an_answer_cannot_be_submitted_before_it_was_shown(answered):
 
 
 def test_a_missing_guard_is_reported_on_the_dashboard_and_logged(ada, caplog):
-    assert "does not protect" not in ada.get(reverse("studies")).content.decode()
+    assert "isn't protecting stored answers" not in ada.get(reverse("studies")).content.decode()
     guards.lift(connection)
     page = ada.get(reverse("studies")).content.decode()
     assert page.count('role="alert"') == 1
-    assert "does not protect" in page
+    assert "isn't protecting stored answers" in page
     assert "annotation_answer_no_update" in page
     guards.say_what_is_missing()
     assert "annotation_answer_no_update is missing" in caplog.text

@@ -69,7 +69,10 @@ def test_a_question_of_all_answers_is_stated_once(ada, researcher, is_same):
     factories.work_through(seat)
     page = fromstring(ada.get(address(study, seat)).content)
     table = page.find_class("table-given")[0]
-    stated = "These examples all ask: Which places are named?" in page.text_content()
+    stated = (
+        "All of these examples ask the same question: Which places are named?"
+        in page.text_content()
+    )
     headed = "Question" in [head.text_content() for head in table.xpath(".//thead//th")]
     said = table.text_content().count("Which places are named?")
     assert (stated, headed, said) == ((True, False, 0) if is_same else (False, True, 2))

@@ -271,7 +271,7 @@ def test_flags_are_counted_for_completed_people(ada, study):
     assert flagged.by_flag == [("too fast", 3), ("shared browser", 2)]
     shown = poll(ada, study).content.decode()
     assert "3 of 3 completed annotators flagged" in shown
-    assert "Too fast: 3, shared browser: 2. Flags do not exclude anyone." in shown
+    assert "Too fast: 3, shared browser: 2. Flags never exclude anyone automatically." in shown
 
 
 def test_flags_of_simulated_annotators_are_not_counted(study, two):
@@ -577,7 +577,7 @@ def test_without_studies_the_overview_says_what_to_do_next(ada):
     factories.make_task()
     shown = ada.get(reverse("studies")).content.decode()
     assert "Create a study" in shown
-    assert "is a draft until you open it" in shown
+    assert "remains a draft until you open it" in shown
 
 
 @pytest.mark.parametrize(

@@ -264,7 +264,7 @@ def test_the_costs_of_a_study_with_volunteers_are_one_line(ada, researcher):
         factories.make_study(researcher, factories.make_task(name=name), shots=[0], **options)
         for name, options in (("toy-paid", {}), ("toy-unpaid", unpaid))
     )
-    line = "This study does not pay annotators."
+    line = "Annotators aren't paid in this study."
     for study, is_one_line in ((volunteers, True), (paid, False)):
         page = ada.get(reverse("study", args=[study.name])).content.decode()
         assert (line in page, "progress-committed" not in page) == (is_one_line, is_one_line)

@@ -203,7 +203,7 @@ def test_a_rehearsal_leads_from_simulated_annotators_to_a_study(ada, researcher)
     step = page.get_element_by_id("next-step")
     assert step.text == "Create a study like this"
     seats = " ".join(page.get_element_by_id("progress-grid").text_content().split())
-    assert seats.startswith("1 simulated annotator completed, in separate seats 0 of 2")
+    assert seats.startswith("1 simulated annotator completed (they don't use up seats) 0 of 2")
     assert "USD" not in page.get_element_by_id("progress-money").text_content()
     form = ada.get(step.get("href")).context["form"]
     assert form.instance.base_reward == study.base_reward
@@ -215,7 +215,7 @@ def test_a_rehearsal_leads_from_simulated_annotators_to_a_study(ada, researcher)
 def test_a_link_to_this_computer_is_marked(ada, study, page, host, is_local):
     shown = ada.get(reverse(page, args=[study.name]), headers={"host": host}).content.decode()
     assert study.link_code in shown
-    assert ("Works only on this computer" in shown) is is_local
+    assert ("This link works only on this computer" in shown) is is_local
     assert ('href="/help/install/"' in shown) is is_local
 
 
@@ -243,9 +243,9 @@ def test_a_closed_study_shows_no_recruiting_texts(ada, study):
 def test_each_change_of_status_states_its_consequence(ada, study):
     page = ada.get(reverse("study", args=[study.name])).content.decode()
     menu = page.partition('class="overview-more"')[2].partition("</details>")[0]
-    assert "A paused study accepts no new annotators" in menu
-    assert "The design of a draft can be changed." in menu
-    assert "A closed study accepts no new annotators" in menu
+    assert "No new annotators can join a paused study" in menu
+    assert "You can then change the design again." in menu
+    assert "No new annotators can join a closed study" in menu
 
 
 @pytest.mark.long

@@ -601,4 +601,4 @@ def test_an_empty_list_of_people_suggests_what_to_do(client, researcher):
     client.force_login(researcher)
     page = client.get(reverse("people", args=[study.name])).content.decode()
     text = " ".join(re.sub("<[^>]+>", "", page).split())
-    assert "No annotators yet. Share the link to invite annotators. To try the study first," in text
+    assert "No annotators yet. Share the link to invite annotators. To try out the study" in text

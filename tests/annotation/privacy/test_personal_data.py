@@ -240,7 +240,7 @@ def test_payers_look_up_a_completion_code(study, ada):
         done.completion_code.lower(), done.completion_code
     )
     for code in (working.completion_code, "UNKNOWN"):
-        assert "was not issued in this study" in told(code)
+        assert "wasn't issued in this study" in told(code)
     (batch,) = batches.prepare(study, study.owner)
     (row,) = csv.DictReader(io.StringIO(payout.batch_csv(batch)))
     assert row["code"] == done.completion_code

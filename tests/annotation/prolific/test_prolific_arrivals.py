@@ -337,7 +337,7 @@ def test_an_unconfirmed_arrival_is_flagged_and_not_paid(
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert "does not confirm" in page
     platforms = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()
-    assert "does not confirm" in platforms
+    assert "did not confirm these submissions" in platforms
     assert seat.pseudonym in platforms
     decide = reverse("participation_decide", args=[study.name, seat.pseudonym])
     ada.post(decide, {"about": "pay", "outcome": "yes", "reason": "I know who it is"})

@@ -74,11 +74,11 @@ def test_a_requested_return_is_shown_with_the_work(fake, study, published, ada):
     review = reverse("participation_review", args=[study.name, seat.pseudonym])
     ada.post(review, {"action": "return", "message": "Please return it."})
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
-    assert "has not returned the submission yet" in page
+    assert "hasn't returned the submission yet" in page
     fake.return_submission(submission_of(fake, published)["id"])
     sync.sync(study)
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
-    assert "has not returned the submission yet" not in page
+    assert "hasn't returned the submission yet" not in page
 
 
 @pytest.mark.long

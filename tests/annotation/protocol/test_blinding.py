@@ -102,13 +102,13 @@ def test_the_list_says_why_scores_are_hidden_and_how_to_see_them(ada, study, sea
     def shown():
         return ada.get(reverse("people", args=[study.name])).content.decode()
 
-    assert "so the decision cannot depend on the score" in shown()
-    assert "Completed annotators are included unless you exclude them." in shown()
+    assert "so that the score can't influence it" in shown()
+    assert "Annotators who complete the study are included unless you exclude them." in shown()
     lifecycle.change_status(study, "close")
-    assert "so the decision cannot depend on the score" in shown()
+    assert "so that the score can't influence it" in shown()
     for seat in seats:
         show(ada, seat)
-    assert "so the decision cannot depend on the score" not in shown()
+    assert "so that the score can't influence it" not in shown()
 
 
 @pytest.mark.long

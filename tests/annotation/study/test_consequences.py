@@ -179,7 +179,7 @@ def test_a_draft_offers_to_open_only_a_complete_design(ada, researcher, task, bu
     buttons = re.findall(r'<(?:button|a role="button")( class="secondary")?[^>]*>(.*?)</', form)
     assert [name for is_secondary, name in buttons if not is_secondary] == [primary]
     assert page.count(">Change the design<") == 1
-    assert ("You commit to" in form) == (primary == "Open")
+    assert ("you commit to" in form) == (primary == "Open")
 
 
 @pytest.mark.long
