@@ -18,6 +18,7 @@ from whitenoise.middleware import WhiteNoiseFileResponse
 from annotation.web import problems
 from annotation.web.authentication import has_token
 from config import logs
+from config.addresses import is_of_annotators
 from tasks import disk
 from tasks.uploads import MAX_BODY, MAX_FILES_ATTRIBUTE
 
@@ -52,6 +53,8 @@ def security_headers(get_response: Answer) -> Answer:
         # Not reset afterwards, because Django logs refused requests after the middleware returns.
         logs.request_id.set(secrets.token_hex(6))
         response = get_response(request)
+        if is_of_annotators(request.path_info):  # Back must not restore an answered question
+            response.headers.setdefault("Cache-Control", "no-store, private")
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         if settings.DEBUG and response.status_code in (404, 500):  # Django's have inline styles

@@ -16,7 +16,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
@@ -54,9 +53,8 @@ from tasks.spans import AnswerError
 
 
 def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
-    """Decorate an annotator's page: allow these methods, set the language, disable caching.
+    """Decorate an annotator's page: allow these methods, and set the language.
 
-    Pages aren't cached, because the Back button must not restore a question that was answered.
     After declining, the Back button leads to a URL whose participation has been deleted.
     """
 
@@ -80,7 +78,7 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
                     translation.activate(visitors.language_of(request))
                     return render(request, "participation/not_found.html", status=404)
 
-        return never_cache(vary_on_headers("HX-Request")(guarded))
+        return vary_on_headers("HX-Request")(guarded)
 
     return decorated
 
@@ -154,7 +152,6 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
     return redirect(reverse("declined", query=query))
 
 
-@never_cache
 @require_GET
 def declined(request: access.PageRequest) -> HttpResponse:
     """Show the page that follows declining. Nothing is stored about these visitors.
