@@ -36,6 +36,7 @@ TAGS = {"p", "br", "em", "strong", "code", "pre", "blockquote", "ul", "ol", "li"
         "h2", "h3", "h4", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
 PICTURES = {".png": "image/png", ".svg": "image/svg+xml"}
 MOST = 8  # results of each type in a search
+SCROLLED = '<div class="overflow-auto" tabindex="0" role="region" aria-label="Table">'
 COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
 
 
@@ -60,7 +61,7 @@ def documents() -> dict[str, str]:
 
 def anchors(markdown: str) -> list[str]:
     """Return the anchors of a document's headings in order, as GitHub generates them."""
-    return [anchor for anchor, _token in _headings(_parser().parse(markdown))]
+    return [anchor for anchor, _text, _token in _headings(_parser().parse(markdown))]
 
 
 @require_safe
@@ -113,10 +114,8 @@ def rendered(file: str) -> Page:
     parser = _parser()
     tokens = parser.parse(COMMENT.sub("", (DOCS / file).read_text(encoding="utf-8")))
     title, contents = "", []
-    for anchor, token in _headings(tokens):
+    for anchor, heading, token in _headings(tokens):
         token.attrSet("id", anchor)
-        text = tokens[tokens.index(token) + 1]
-        heading = "".join(part.content for part in text.children or [])
         if token.tag == "h1":
             title = heading
         elif token.tag == "h2":
@@ -132,12 +131,7 @@ def rendered(file: str) -> Page:
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer",
     )  # fmt: skip
-    for old, new in (
-        ("<table>", '<div class="overflow-auto" tabindex="0" role="region"'
-         ' aria-label="Table"><table>'),
-        ("</table>", "</table></div>"),
-    ):  # fmt: skip
-        html = html.replace(old, new)
+    html = html.replace("<table>", f"{SCROLLED}<table>").replace("</table>", "</table></div>")
     return Page(title, mark_safe(html), tuple(contents))
 
 
@@ -145,14 +139,16 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
-def _headings(tokens: Sequence[Token]) -> list[tuple[str, Token]]:
+def _headings(tokens: Sequence[Token]) -> list[tuple[str, str, Token]]:
+    """Return the anchor and text of each heading, with its token."""
     counts: Counter[str] = Counter()
     anchored = []
     for token, following in pairwise(tokens):
         if token.type == "heading_open":
             heading = "".join(part.content for part in following.children or [])
             anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-            anchored.append((f"{anchor}-{counts[anchor]}" if counts[anchor] else anchor, token))
+            number = f"-{counts[anchor]}" if counts[anchor] else ""
+            anchored.append((f"{anchor}{number}", heading, token))
             counts[anchor] += 1
     return anchored
 
