@@ -8,7 +8,7 @@ from tasks.answers import KINDS
 from tasks.columns import grouped
 from tasks.gym.catalogue import Partition
 from tasks.gym.kinds import Kind
-from tasks.gym.reader import SEPARATOR, GymTask, Line, Shape
+from tasks.gym.reader import GymTask, Line, Shape
 
 SHOWN = 5  # places to list in a sentence
 
@@ -26,7 +26,7 @@ def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
         (several, "line with", "lines with", f"several golds (at most {maximum})"),
         (edged, "line with", "lines with", "a space at the edge of a gold"),
     ]
-    texts = [(line, t) for line in lines for gold in line.golds for t in gold.split(SEPARATOR)]
+    texts = [(line, text) for line in lines for text in line.texts]
     of_kind = []
     if KINDS[kind.name].has_options:
         offered = [(line, shape.options(line.input)) for line in lines]

@@ -62,13 +62,9 @@ def infer(task: GymTask, shape: Shape, published: Published) -> Kind:
 
 
 def _from_texts(task: GymTask, category: str) -> Kind:
-    """Return spans if the gold answers occur in the inputs, otherwise short text."""
-    inside, golds = 0, 0
-    for line in task.all_lines():
-        for gold in line.golds:
-            for text in gold.split(SEPARATOR):
-                golds += 1
-                inside += text in line.input
+    """Return spans if the gold answers are in the inputs, otherwise short text."""
+    found = [text in line.input for line in task.all_lines() for text in line.texts]
+    inside, golds = sum(found), len(found)
     if category == "qa/closed-book qa" or golds == 0 or inside / golds < 0.9:
         return Kind("short text", f"{category}: {inside} of {golds} outputs occur in the input")
     return Kind("spans", f"{inside} of {golds} outputs occur in the input", typed=inside < golds)
@@ -98,13 +94,8 @@ def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
 
 
 def is_typed(name: str, lines: Sequence[Line]) -> bool:
-    """Return whether a span task has gold answers that are not in its text and must be typed."""
-    return name == "spans" and any(
-        text not in line.input
-        for line in lines
-        for gold in line.golds
-        for text in gold.split(SEPARATOR)
-    )
+    """Return whether a span task has gold that is not in its text and must be typed."""
+    return name == "spans" and any(text not in line.input for line in lines for text in line.texts)
 
 
 # The card and its examples ----------------------------------------------------------------------
@@ -126,11 +117,8 @@ def asks(shape: Shape, kind: Kind) -> bool:
 
 
 def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
-    """Return the gold answers: members of a set, or options without surrounding whitespace."""
-    if not KINDS[kind.name].is_one_text:
-        texts = [text for gold in line.golds for text in gold.split(SEPARATOR)]
-    else:
-        texts = list(line.golds)
+    """Return the gold answers: parts of a set, or options without surrounding whitespace."""
+    texts = list(line.golds) if KINDS[kind.name].is_one_text else line.texts
     if options:
         texts = [text if text in options else text.strip() for text in texts]
     return tuple(dict.fromkeys(texts))
@@ -208,9 +196,7 @@ def _spans(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
 
 def _options(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     are_all = any(
-        {text.strip() for gold in line.golds for text in gold.split(SEPARATOR)}
-        >= set(split_options(line.input)[1])
-        for line in lines
+        {text.strip() for text in line.texts} >= set(split_options(line.input)[1]) for line in lines
     )
     return {"all_options": are_all}
 

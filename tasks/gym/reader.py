@@ -37,6 +37,11 @@ class Line:
     problem: str = ""
 
     @property
+    def texts(self) -> list[str]:
+        """Return the texts of all gold answers, each of which may be a set."""
+        return [text for gold in self.golds for text in gold.split(SEPARATOR)]
+
+    @property
     def is_lost(self) -> bool:
         """Return whether the line lost its input or output, so that it is no longer an example."""
         return self.problem in (INPUT_VANISHED, OUTPUT_VANISHED)
