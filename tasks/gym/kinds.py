@@ -4,7 +4,7 @@ The answer types are those of task cards (docs: researchers/tasks.md). The infer
 with the reason, and can be changed before the import.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -148,9 +148,7 @@ def card_of(
         "training_seeds": task.seeds,
         "segments": _segments(shape.names[1:] if asks(shape, kind) else shape.names),
     }
-    texts: dict[str, Any] = dict(KINDS[kind.name].default_texts)
-    if kind.name in MORE:
-        texts |= MORE[kind.name](kind, lines)
+    texts = {**KINDS[kind.name].default_texts, **_more_texts(kind, lines)}
     if asks(shape, kind):
         texts.pop("question", None)
     card = parse_card({**data, "answer": kind.name, **texts}, task.name)
@@ -174,55 +172,38 @@ def _segments(names: Sequence[str]) -> list[str]:
     ]
 
 
-def _label(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
-    names = sorted({gold for line in lines for gold in line.golds})
-    return {**label_texts(names), "labels": [defined(name) for name in names]}
-
-
-def _spans(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
-    is_set = any(SEPARATOR in gold for line in lines for gold in line.golds)
-    data: dict[str, Any] = {
-        "description": "Highlight the answer in a text.",
-        "instructions": "Read the text and the question. Highlight exactly the words that answer"
-        " it, and nothing else.",
-        "submit_hint": "Highlight the answer, then submit.",
-        "question": "Which part of the text is the answer?",
-        "typed": kind.typed,
-    }
-    if kind.typed:
-        data["instructions"] += " An answer that is not in the text can be typed."
-    return data | ({"gold_rule": "set"} if is_set else {"max_spans": 1})
-
-
-def _options(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
-    are_all = any(
-        {text.strip() for text in line.texts} >= set(split_options(line.input)[1]) for line in lines
-    )
-    return {"all_options": are_all}
-
-
-def _short_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
-    return {
-        "description": "Read a question and type a short answer.",
-        "instructions": "Read the text. Then type the answer in a few words, from your own"
-        " knowledge. Do not search for it.",
-        **longest(SHORT_TEXT, [gold for line in lines for gold in line.golds]),
-    }
-
-
-def _long_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
-    trained = [line for line in lines if line.file.endswith("_train.tsv")]
-    return {
-        **guide([gold for line in trained for gold in line.golds]),
-        **longest(LONG_TEXT, [gold for line in lines for gold in line.golds]),
-    }
-
-
-# Texts that depend on a task's lines, in addition to the default texts of its answer type.
-MORE: dict[str, Callable[[Kind, Sequence[Line]], dict[str, Any]]] = {
-    LABEL: _label,
-    SPANS: _spans,
-    OPTIONS: _options,
-    SHORT_TEXT: _short_text,
-    LONG_TEXT: _long_text,
-}
+def _more_texts(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
+    """Return the texts that depend on a task's lines, in addition to the kind's default texts."""
+    golds = [gold for line in lines for gold in line.golds]
+    if kind.name == LABEL:
+        names = sorted(set(golds))
+        return {**label_texts(names), "labels": [defined(name) for name in names]}
+    if kind.name == SPANS:
+        data: dict[str, Any] = {
+            "description": "Highlight the answer in a text.",
+            "instructions": "Read the text and the question. Highlight exactly the words that"
+            " answer it, and nothing else.",
+            "submit_hint": "Highlight the answer, then submit.",
+            "question": "Which part of the text is the answer?",
+            "typed": kind.typed,
+        }
+        if kind.typed:
+            data["instructions"] += " An answer that is not in the text can be typed."
+        is_set = any(SEPARATOR in gold for gold in golds)
+        return data | ({"gold_rule": "set"} if is_set else {"max_spans": 1})
+    if kind.name == OPTIONS:
+        offered = ((line, set(split_options(line.input)[1])) for line in lines)
+        are_all = any({text.strip() for text in line.texts} >= of for line, of in offered)
+        return {"all_options": are_all}
+    if kind.name == SHORT_TEXT:
+        return {
+            "description": "Read a question and type a short answer.",
+            "instructions": "Read the text. Then type the answer in a few words, from your own"
+            " knowledge. Do not search for it.",
+            **longest(SHORT_TEXT, golds),
+        }
+    if kind.name == LONG_TEXT:
+        trained = [line for line in lines if line.file.endswith("_train.tsv")]
+        words = guide([gold for line in trained for gold in line.golds])
+        return words | longest(LONG_TEXT, golds)
+    return {}
