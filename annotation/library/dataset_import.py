@@ -38,9 +38,7 @@ FEW, MOST = 20, 100  # most distinct values in a likely gold column, and with ch
 LISTS = re.compile(r'\["(?!O"|[BIESLUM]-).*", "')
 SPANS = re.compile(r'\[[\[{]|\{|\["(O"|[BIESLUM]-)|\[\]')
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
-FORMATS = [("", "Detect from the file name")] + [
-    (name, name) for name in READERS if name != "datasets"
-]
+FORMATS = [("", "Detect from the file name"), *((name, name) for name in READERS)]
 KIND_NAMES = {kind.argument: kind.title for kind in KINDS.values()}
 GOLD_NAMES = {
     "text": "its text", "index": "its position, from 0", "number": "its position, from 1",
@@ -233,8 +231,8 @@ class ColumnsForm(PageForm):
             raise forms.ValidationError("Enter each line as value | name | meaning.")
         return [[part[0], *part[1:], *[""] * (3 - len(part))] for part in parts]
 
-    def clean_shots(self) -> tuple[int, ...]:
-        return tuple(map(int, self.cleaned_data["shots"].split()))
+    def clean_shots(self) -> list[int]:
+        return [*map(int, self.cleaned_data["shots"].split())]
 
     def data_of(self, post_data: QueryDict) -> QueryDict:
         """Return the data, converting the role chosen above each column to values of fields.
@@ -276,15 +274,13 @@ class ColumnsForm(PageForm):
         data = self.cleaned_data
         labels = data["labels"]
         columns = Columns(
-            kind=data["kind"],
-            text=tuple(data["text"]),
-            gold=(data["gold"],),
-            labels=tuple(value for value, _name, _meaning in labels),
+            gold=[data["gold"]],
+            labels=[value for value, _name, _meaning in labels],
             names={value: name for value, name, _meaning in labels if name},
-            options=tuple(data["options"]),
             gold_is=data["gold_is"] or GOLD_IS[0],
             **{key: data[key] for key in (
-                "question", "ask", "id", "stratum", "separator", "no_answer", "skip_unlabelled",
+                "kind", "text", "question", "ask", "id", "stratum", "separator", "options",
+                "no_answer", "skip_unlabelled",
             )},
         )  # fmt: skip
         keys = ("title", "description", "instructions", "language", "domain", "source", "licence",
