@@ -1,7 +1,7 @@
 """The common interface of all metrics (`METRICS[name]`), with remarks to print with a score."""
 
 import math
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +28,9 @@ CROSSFIT = "CrossFit (Ye, Lin, Ren 2021), dataloader/metrics.py"
 class Metric:
     """A metric with its name, definition (recipe), source and range.
 
-    Either `by_example` (for means over examples) or `by_corpus` is set. Correlations convert texts
-    to numbers with `value_of`. `left_out` implements `without_each`.
+    Means over examples have `by_example`. Other metrics have `by_corpus` and `left_out`, which
+    returns the score without each group of examples, in order of first appearance. Correlations
+    convert texts to numbers with `value_of`.
 
     A prediction is a single string, with gold answers as alternatives. For S1, it is a list of
     strings, compared with all of them together. The metric applies only to these answer `kinds`,
@@ -71,17 +72,6 @@ class Metric:
         if self.by_corpus is not None:
             return self.by_corpus(predictions, golds)
         return math.fsum(map(self.example, predictions, golds)) / len(golds)
-
-    def without_each(
-        self, predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
-    ) -> list[float]:
-        """Return the score without each group of examples, in order of first appearance.
-
-        Raises TypeError for means over examples, which follow from `example`.
-        """
-        if self.left_out is None:
-            raise TypeError(f"{self.name} is a mean over examples")
-        return self.left_out(predictions, golds, groups)
 
     def remark(self, predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> str:
         """Return a remark to print with a correlation if either side is constant, otherwise ""."""

@@ -85,9 +85,10 @@ def _linear(
     values = [value] * size
     if len(groups) < 2:
         return values, "one context"
+    assert metric.left_out is not None  # as it isn't a mean over examples
     pseudo = [
         value * size / len(group) - (size / len(group) - 1) * without
-        for group, without in zip(groups, metric.without_each(texts, golds, contexts), strict=True)
+        for group, without in zip(groups, metric.left_out(texts, golds, contexts), strict=True)
     ]
     undefined = [math.isnan(number) for number in pseudo]
     if any(undefined):

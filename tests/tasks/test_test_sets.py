@@ -62,7 +62,7 @@ def test_leaving_out_a_context_equals_the_metric_of_the_rest(metric, data):
     rows = data.draw(st.lists(st.tuples(label, label, st.integers(0, 4)), min_size=2, max_size=15))
     said, gold, groups = (list(column) for column in zip(*rows, strict=True))
     golds = [[text] for text in gold]
-    left_out = METRICS[metric].without_each(said, golds, groups)
+    left_out = METRICS[metric].left_out(said, golds, groups)
     for group, value in zip(dict.fromkeys(groups), left_out, strict=True):
         kept = [place for place, own in enumerate(groups) if own != group]
         try:
