@@ -6,9 +6,7 @@ production, set DATABASE_URL, SECRET_KEY, ALLOWED_HOSTS and HTTPS=1, and run `ch
 
 import hashlib
 import os
-import re
 import tomllib
-from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -49,14 +47,6 @@ def env_list(name: str, default: list[str]) -> list[str]:
     return [part.strip() for part in value.split(",") if part.strip()] or default
 
 
-def env_amount(name: str, default: str) -> Decimal:
-    """Read an amount of money, such as 1000 or 250.50."""
-    text = os.environ.get(name, "").strip() or default
-    if not re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,2})?", text):
-        raise ImproperlyConfigured(f"{name} must be an amount such as 1000, not {text!r}")
-    return Decimal(text)
-
-
 DEBUG = env_bool("DEBUG", False)
 HTTPS = env_bool("HTTPS", False)
 # The number of our proxies in front of this server. Their X-Forwarded-For entries are trusted.
@@ -75,7 +65,7 @@ PROLIFIC_WORKSPACE = os.environ.get("PROLIFIC_WORKSPACE", "")
 PROLIFIC_PROJECT = os.environ.get("PROLIFIC_PROJECT", "")
 PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
 # Per study, in its currency. A higher budget needs approval by a user who "May spend".
-STUDY_BUDGET_LIMIT = env_amount("HANDFUL_STUDY_BUDGET_LIMIT", "1000")
+STUDY_BUDGET_LIMIT = env_int("HANDFUL_STUDY_BUDGET_LIMIT", 1000, minimum=0)
 # Webhooks may only use public IP addresses or these hosts (host or host:port).
 WEBHOOK_HOSTS = env_list("HANDFUL_WEBHOOK_HOSTS", [])
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])

@@ -163,7 +163,7 @@ def test_every_name_on_the_page_of_papers_exists():
 
 def settings_read() -> set[str]:
     """Return the environment variables that config/settings.py reads, from its syntax tree."""
-    readers = {"env_bool", "env_int", "env_list", "env_amount", "secret", "get"}
+    readers = {"env_bool", "env_int", "env_list", "secret", "get"}
     names = set()
     for node in ast.walk(ast.parse((ROOT / "config" / "settings.py").read_text())):
         if not isinstance(node, ast.Call):
