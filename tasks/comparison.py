@@ -10,7 +10,6 @@ others are also accepted. A gold text that can't be highlighted is unreachable.
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from tasks.answers import Prompt
@@ -67,10 +66,6 @@ class Comparison:
     partial: list[str]
     also_accepted: list[str]
     unreachable: list[str]
-
-    @cached_property
-    def summary(self) -> dict[str, int]:
-        return {name: len(getattr(self, name)) for name in ("right", "missed", "extra", "partial")}
 
     def overlaps(self, segment: int) -> list[Overlap]:
         """Return a segment's overlaps, merging those that share words (as in parts of a name)."""
