@@ -35,12 +35,11 @@ from tasks.answer_keys import (
     check_words,
 )
 from tasks.answers import KINDS, Kind, Prompt
-from tasks.metrics import METRICS, misfit
+from tasks.metrics import GOLD_RULES, METRICS, misfit
 from tasks.spans import Source
 from tasks.tokens import GRANULARITIES, WORD
 
 FAMILIES = ("classification", "sequence_labelling", "reading_comprehension", "generation")
-GOLD_RULES = ("set", "any_of")
 DIRECTIONS = ("ltr", "rtl")
 S1 = "S1"  # the default metric
 LONGEST_LABEL = 100  # characters

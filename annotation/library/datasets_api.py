@@ -23,10 +23,10 @@ from annotation.web.problems import Unprocessable
 from annotation.web.views import ApiView
 from tasks import dataset_uploads, gym_uploads, teams, upload_jobs, uploads
 from tasks import jobs as all_jobs
-from tasks.cards import FAMILIES, GOLD_RULES
+from tasks.cards import FAMILIES
 from tasks.datasets.making import TaskSpec
 from tasks.formats import FormatError
-from tasks.metrics import METRICS
+from tasks.metrics import GOLD_RULES, METRICS
 from tasks.models import TaskUpload
 from tasks.tokens import GRANULARITIES
 

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from tasks.cards import FAMILIES, GOLD_RULES, CardError, load_card
+from tasks.cards import FAMILIES, CardError, load_card
 from tasks.datasets import harness, making
 from tasks.datasets.kinds import ANSWERS, GOLD_IS, Columns, check_kind
 from tasks.datasets.making import Made, Plan, TaskSpec, make, name_of
@@ -19,7 +19,7 @@ from tasks.datasets.reading import READERS, Reading
 from tasks.formats import FormatError
 from tasks.importing import import_task
 from tasks.management.commands.import_clues import account, add_owner, print_result
-from tasks.metrics import METRICS
+from tasks.metrics import GOLD_RULES, METRICS
 from tasks.models import PredictionFile
 from tasks.predictions.completions import prediction_lines
 from tasks.predictions.store import PredictionsError, PredictionUpload, add
