@@ -74,14 +74,6 @@ class PredictionUpload:
             raise FormatError(self.filename, f"{problem} {self.split_number}; {has}")
 
 
-@dataclass(frozen=True)
-class Scored:
-    """The predictions in a file with their S1 and remarks, before they are stored."""
-
-    rows: list[Prediction]
-    remarks: list[str]
-
-
 def add(
     name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any
 ) -> list[PredictionFile]:
@@ -136,7 +128,7 @@ def check(name: str, uploads: Sequence[PredictionUpload], by: User, **details: A
 def store(
     name: str,
     uploads: Sequence[PredictionUpload],
-    results: Sequence[Scored],
+    results: Sequence[dict[str, Any]],
     by: User,
     details: dict[str, Any],
 ) -> list[PredictionFile]:
@@ -195,8 +187,11 @@ def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
     return problems
 
 
-def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
-    """Read, check and score files in processes. Raises PredictionsError and checking.Busy."""
+def scored(uploads: Sequence[PredictionUpload]) -> list[dict[str, Any]]:
+    """Read, check and score files in processes. Return {rows, remarks} for each, as in `_read`.
+
+    Raises PredictionsError, checking.Busy.
+    """
     misplaced = _misplaced(uploads)
     placed = [number for number in range(len(uploads)) if number not in misplaced]
     replies: dict[int, dict[str, Any]] = {}
@@ -216,16 +211,7 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
         raise PredictionsError(
             [problem for number in sorted(problems) for problem in problems[number]]
         )
-    return [
-        Scored(
-            [
-                Prediction(example=by_task[uploads[number].task.pk][key], predicted=texts, s1=s1)
-                for key, texts, s1 in replies[number]["rows"]
-            ],
-            replies[number]["remarks"],
-        )
-        for number in placed
-    ]
+    return [replies[number] for number in placed]
 
 
 def parts_by_size(sizes: Sequence[int]) -> list[list[int]]:
@@ -290,14 +276,17 @@ def _model(name: str, by: User, details: dict[str, Any]) -> LanguageModel:
 
 
 def _store(
-    model: LanguageModel, upload: PredictionUpload, result: Scored, run: dict[str, Any]
+    model: LanguageModel, upload: PredictionUpload, result: dict[str, Any], run: dict[str, Any]
 ) -> PredictionFile:
     file = PredictionFile.objects.create(
         model=model, task=upload.task, shots=upload.shots, split_number=upload.split_number,
         filename=upload.filename, sha256=hashlib.sha256(upload.data).hexdigest(),
-        remarks=result.remarks, **run,
+        remarks=result["remarks"], **run,
     )  # fmt: skip
-    for row in result.rows:
-        row.file = file
-    Prediction.objects.bulk_create(result.rows, batch_size=1000)
+    examples = dict(upload.task.test_split.examples.values_list("source_id", "pk"))
+    predictions = [
+        Prediction(file=file, example_id=examples[key], predicted=texts, s1=s1)
+        for key, texts, s1 in result["rows"]
+    ]
+    Prediction.objects.bulk_create(predictions, batch_size=1000)
     return file

@@ -17,9 +17,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from tasks import disk, jobs
-from tasks.models import Job, Prediction, PredictionFile, Task
+from tasks.models import Job, PredictionFile, Task
 from tasks.predictions import store as prediction_store
-from tasks.predictions.store import PredictionsError, PredictionUpload, Scored
+from tasks.predictions.store import PredictionsError, PredictionUpload
 
 KIND = "predictions"
 SMALL = 500_000  # bytes of predictions that take less than a second to score and store
@@ -102,9 +102,9 @@ def _score(job: Job, numbers: Sequence[int]) -> dict[str, Any]:
     except PredictionsError as error:
         return {"problems": error.problems}
     for number, result in zip(numbers, results, strict=True):
-        text = json.dumps([[row.example_id, row.predicted, row.s1] for row in result.rows])
+        text = json.dumps(result)
         (jobs.folder_of(job) / f"{number}.scored").write_text(text, encoding="utf-8")
-    return {"problems": [], "remarks": [result.remarks for result in results]}
+    return {"problems": [], "remarks": [result["remarks"] for result in results]}
 
 
 def _store(job: Job) -> dict[str, Any]:
@@ -114,7 +114,8 @@ def _store(job: Job) -> dict[str, Any]:
         if job.owner is None:
             raise jobs.JobError("The account that uploaded this no longer exists.")
         uploads = [_upload(job, number) for number in range(len(files))]
-        results = [Scored(_scored(job, number), notes) for number, notes in enumerate(remarks)]
+        places = [jobs.folder_of(job) / f"{number}.scored" for number in range(len(files))]
+        results = [json.loads(place.read_text(encoding="utf-8")) for place in places]
         prediction_store.store(name, uploads, results, job.owner, job.parameters["details"])
     shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
     lines = [
@@ -133,11 +134,3 @@ def _is_stored(job: Job) -> bool:
     ).filter(arm=job.parameters["details"].get("arm") or "")
     expected = {tuple(file[name] for name in names) for file in job.parameters["files"]}
     return expected <= set(since.values_list(*names))
-
-
-def _scored(job: Job, number: int) -> list[Prediction]:
-    text = (jobs.folder_of(job) / f"{number}.scored").read_text(encoding="utf-8")
-    return [
-        Prediction(example_id=example, predicted=predicted, s1=s1)
-        for example, predicted, s1 in json.loads(text)
-    ]
