@@ -14,7 +14,7 @@ from django.db.models import ProtectedError
 from tasks import checking
 from tasks.columns import shots_text
 from tasks.formats import FormatError
-from tasks.models import Example, LanguageModel, Prediction, PredictionFile, Task
+from tasks.models import LanguageModel, Prediction, PredictionFile, Task
 from tasks.models.choices import CELL_ARMS
 from tasks.predictions.format import place_of
 
@@ -195,16 +195,14 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[dict[str, Any]]:
     misplaced = _misplaced(uploads)
     placed = [number for number in range(len(uploads)) if number not in misplaced]
     replies: dict[int, dict[str, Any]] = {}
-    by_task: dict[int, dict[str, Example]] = {}
+    described: dict[int, dict[str, Any]] = {}  # by key of the task
     for part in parts_by_size([len(uploads[number].data) for number in placed]):
         numbers = [placed[place] for place in part]
         batch = [uploads[number] for number in numbers]
         for upload in batch:
-            if upload.task.pk not in by_task:
-                examples = upload.task.test_split.examples
-                tested = examples.only("source_id", "gold", "context", "question", "options")
-                by_task[upload.task.pk] = {example.source_id: example for example in tested}
-        replies |= zip(numbers, _read(batch, by_task), strict=True)
+            if upload.task.pk not in described:
+                described[upload.task.pk] = _description(upload.task)
+        replies |= zip(numbers, _read(batch, described), strict=True)
     problems = {number: [problem] for number, problem in misplaced.items()}
     problems |= {n: reply["errors"] for n, reply in replies.items() if "errors" in reply}
     if problems:
@@ -226,35 +224,31 @@ def parts_by_size(sizes: Sequence[int]) -> list[list[int]]:
     return parts
 
 
+def _description(task: Task) -> dict[str, Any]:
+    fields = ("source_id", "gold", "context", "question", "options")
+    examples = task.test_split.examples.values_list(*fields)
+    return {"card": task.card.as_dict(), "examples": {key: rest for key, *rest in examples}}
+
+
 def _read(
-    uploads: Sequence[PredictionUpload], by_task: dict[int, dict[str, Example]]
+    uploads: Sequence[PredictionUpload], described: dict[int, dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return {rows, remarks} or {errors} for each file. Rows are [id, texts, S1]."""
-    tasks = list({upload.task.pk: upload.task for upload in uploads}.values())
-    numbers = {task.pk: number for number, task in enumerate(tasks)}
-    described = [
-        {
-            "card": task.card.as_dict(),
-            "examples": {
-                key: [example.gold, example.context, example.question, example.options]
-                for key, example in by_task[task.pk].items()
-            },
-        }
-        for task in tasks
-    ]
+    keys = list(dict.fromkeys(upload.task.pk for upload in uploads))
     files = [
         {
             "filename": upload.filename,
             "data": base64.b64encode(upload.data).decode("ascii"),
-            "task": numbers[upload.task.pk],
+            "task": keys.index(upload.task.pk),
         }
         for upload in uploads
     ]
     try:
-        return checking.run("predictions", waits=True, files=files, tasks=described)["files"]
+        tasks = [described[key] for key in keys]
+        return checking.run("predictions", waits=True, files=files, tasks=tasks)["files"]
     except checking.TooComplex as error:
-        if len(uploads) > 1:  # find out which file exceeds the limits
-            return [_read([upload], by_task)[0] for upload in uploads]
+        if len(uploads) > 1:  # find the file that exceeds the limits
+            return [_read([upload], described)[0] for upload in uploads]
         return [{"errors": [f"{uploads[0].filename}: {error}"]}]
 
 
