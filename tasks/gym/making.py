@@ -5,7 +5,8 @@ Lines without input or output are only reported.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from tasks.cards import Card
 from tasks.datasets import making
 from tasks.datasets.making import Made
-from tasks.formats import FormatError, Record, SplitFile
+from tasks.formats import FormatError, SplitFile
 from tasks.gym import catalogue, kinds, reader
 from tasks.gym.catalogue import Published
 from tasks.gym.findings import findings
@@ -82,28 +83,25 @@ def make(source: Source, sample: Sample | None = None) -> Made:
     task = source.task
     pool = task.lines[task.seeds[0], "test"]
     test = _sampled([line for line in pool if not line.is_lost], sample)
-    lines = {
-        (part, number): [line for line in task.lines[seed, part] if not line.is_lost]
+    lines: dict[tuple[str, int | None, int | None], list[Line]] = {
+        (part, task.k, number): [line for line in task.lines[seed, part] if not line.is_lost]
         for number, seed in enumerate(task.seeds, 1)
         for part in ("train", "dev")
+    } | {("test", None, None): test}
+    places = {
+        "_".join([task.name, *(str(part) for part in split if part)]) + ".jsonl": rows
+        for split, rows in lines.items()
     }
     files = [
-        SplitFile(part, task.k, n, f"{task.name}_{part}_{task.k}_{n}.jsonl", _records(source, rows))
-        for (part, n), rows in lines.items()
+        SplitFile(*split, name, [record_of(line, source.shape, source.kind) for line in rows])
+        for split, (name, rows) in zip(lines, places.items(), strict=True)
     ]
-    files.append(SplitFile("test", None, None, f"{task.name}_test.jsonl", _records(source, test)))
-    card = card_of(
-        source.published,
-        source.shape,
-        source.kind,
-        task,
-        [line for rows in lines.values() for line in rows] + test,
-    )
+    every = list(itertools.chain.from_iterable(lines.values()))
+    card = card_of(source.published, source.shape, source.kind, task, every)
     if len(test) < len(pool):
         is_drawn = sample is not None and sample.size == len(test)
         seed = sample.seed if sample is not None and is_drawn else None
         card = replace(card, test_of=len(pool), test_seed=seed)
-    places = dict(zip((file.filename for file in files), [*lines.values(), test], strict=True))
     return Made(card, _checked(card, files, places), _made_from(source, len(test), len(pool), card))
 
 
@@ -120,10 +118,6 @@ def _sampled(lines: Sequence[Line], sample: Sample | None) -> list[Line]:
 
     numbers = {line.number for line in sorted(lines, key=order)[: sample.size]}
     return [line for line in lines if line.number in numbers]
-
-
-def _records(source: Source, lines: Iterable[Line]) -> list[Record]:
-    return [record_of(line, source.shape, source.kind) for line in lines]
 
 
 def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) -> list[SplitFile]:
