@@ -1,6 +1,6 @@
 """The page and API view for running simulated annotators in a rehearsal."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib.auth.models import User
@@ -8,20 +8,17 @@ from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from annotation.models import Kind, Status, Study
 from annotation.simulation import simulated_annotators
 from annotation.simulation.policies import POLICIES
 from annotation.study.design import DesignError
-from annotation.web import form_bodies, jobs
+from annotation.web import jobs
 from annotation.web.access import ResearcherRequest, job_of, signed_in, study_of
 from annotation.web.fields import PageForm, WholeNumberField, is_shown_again
-from annotation.web.problems import Conflict, Unprocessable
+from annotation.web.posts import StudyPost
 from annotation.web.rights import right_to
-from annotation.web.views import ApiView
+from annotation.web.views import Twin
 from tasks.jobs import go_to, poll
 from tasks.models import Job
 
@@ -51,9 +48,17 @@ class SimulationForm(PageForm):
         help_text="The same seed gives the same answers.",
     )
 
-    def start(self, study: Study, by: User) -> Job:
-        """Start the job. Raises NoRehearsal, and ValueError for an unknown policy."""
-        return simulated_annotators.start(study, by, **self.cleaned_data)
+
+class Simulation(StudyPost):
+    row = "rehearsal"
+    form_class = SimulationForm
+    summary = "Start a job with simulated annotators in a rehearsal"
+    success = 202
+    faults: ClassVar = {ValueError: "policy"}
+    conflicts = (simulated_annotators.NoRehearsal,)
+
+    def do(self, study: Study, data: dict[str, Any], by: User) -> Job:
+        return simulated_annotators.start(study, by, **data)
 
 
 @signed_in("GET", "POST")
@@ -67,7 +72,7 @@ def rehearse(request: ResearcherRequest, name: str) -> HttpResponse:
             with transaction.atomic():  # no rehearsal without any annotators
                 if not study.rehearsal:
                     study = simulated_annotators.rehearsal_of(study, request.user)
-                form.start(study, request.user)
+                simulated_annotators.start(study, request.user, **form.cleaned_data)
             return redirect("rehearsal", study.name)
         except (simulated_annotators.NoRehearsal, DesignError) as error:
             form.add_error(None, str(error))
@@ -94,24 +99,11 @@ def simulation_run(request: ResearcherRequest, name: str, pk: int) -> HttpRespon
     return go_to(request, results) if job.is_done and not waits else reply
 
 
-class Simulate(ApiView):
+class Simulate(Twin):
     """Run simulated annotators; rehearsals only."""
 
-    @extend_schema(
-        request=form_bodies.shape("SimulateBody", form_bodies.fields_of(SimulationForm)),
-        responses={202: jobs.JobShape},
-        summary="Start a job with simulated annotators in a rehearsal",
-    )
-    def post(self, request: Request, name: str) -> Response:
-        study = study_of(request, name, right_to("rehearsal"))
-        body = form_bodies.as_object(request.data)
-        form_bodies.check_known(body, SimulationForm.base_fields)
-        form = SimulationForm(form_bodies.as_form_data(body))
-        form_bodies.check(form)
-        try:
-            job = form.start(study, request.user)
-        except simulated_annotators.NoRehearsal as error:
-            raise Conflict(str(error)) from None
-        except ValueError as error:
-            raise Unprocessable({"policy": [str(error)]}) from None
-        return Response(jobs.as_record(job), status=202)
+    step = Simulation
+    reply = jobs.JobShape
+
+    def payload(self, study: Study, result: Job) -> Any:
+        return jobs.as_record(result)

@@ -197,7 +197,6 @@ ALLOWED = [
     ("api_table_latex", ("intervals",), None, READERS),
     ("api_webhooks", (), None, OWNERS),
     ("api_webhooks", (), {}, OWNERS),
-    ("api_simulate", (), {}, OWNERS),
     ("api_clone", (), {}, READERS),
     ("api_human_performance", (), None, READERS),
     ("api_analysis", (), None, READERS),
