@@ -62,7 +62,7 @@ class ChecksForm(PageForm):
 
 
 class CardTextsForm(PageForm):
-    """The form with one field per text of the card. `card` returns the edited card."""
+    """Form with a field for each text in a card. `made` is the edited card, if it is valid."""
 
     key = "card"
 
@@ -90,13 +90,10 @@ class CardTextsForm(PageForm):
         cleaned = super().clean() or {}
         if not self.errors:
             try:
-                self._made = parse_card(self._changed(), "The card")
+                self.made = parse_card(self._changed(), "The card")
             except CardError as error:
                 self.add_error(None, str(error))
         return cleaned
-
-    def card(self) -> Card:
-        return self._made
 
     def _changed(self) -> dict[str, Any]:
         data: dict[str, Any] = {**self.before}
@@ -231,13 +228,12 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
     status = 422 if form.is_bound else 200
     if not teams.may_change(name, request.user):
         context["problem"], status = str(teams.NotInTeam(name)), 403
-    elif form.is_valid() and form.card() == task.card:
+    elif form.is_valid() and form.made == task.card:
         form.add_error(None, "Nothing changed, so no new version was created.")
     elif form.is_valid():
         try:
-            return redirect(
-                "task_upload", upload_jobs.with_card(task, form.card(), request.user).pk
-            )
+            upload = upload_jobs.with_card(task, form.made, request.user)
+            return redirect("task_upload", upload.pk)
         except disk.DiskFull as error:
             form.add_error(None, str(error))
             status = 503

@@ -71,14 +71,10 @@ class PanelForm(OnPage, forms.ModelForm):
             ),
         }
 
-    def _post_clean(self) -> None:
-        super()._post_clean()  # type: ignore[misc]  # no public hook is called this late
-        try:
-            panel.check(self.instance)
-        except forms.ValidationError as error:
-            for field, sentences in error.message_dict.items():
-                if field not in self.errors:
-                    self.add_error(field, sentences)
+    def clean(self) -> None:
+        for field, problem in panel.problems(self.cleaned_data).items():
+            if field not in self.errors:
+                self.add_error(field, problem)
 
 
 class NameTaken(ValueError):

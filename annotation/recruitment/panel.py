@@ -4,11 +4,11 @@ CloudResearch Connect and SONA are presets. Researchers set parameter names and 
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import HttpRequest, QueryDict
 
@@ -64,19 +64,19 @@ PRESETS = {
 }
 
 
-def check(panel: Panel) -> None:
-    """Raise ValidationError, with reasons by field, if the panel can't work."""
+def problems(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the reasons, by field, why a panel with these values can't work."""
     errors = {}
     for field in ("id_parameter", "submission_parameter"):
-        name = getattr(panel, field)
+        name = values.get(field, "")
         if (name or field == "id_parameter") and not re.fullmatch(r"[A-Za-z0-9_.-]{1,60}", name):
             errors[field] = "Enter the name of the parameter only, such as participantId."
-    codes = [getattr(panel, field) for field in CODES if getattr(panel, field)]
+    codes = [values[field] for field in CODES if values.get(field)]
     for field in CODES[1:]:
-        if codes.count(getattr(panel, field)) > 1:
+        if codes.count(values.get(field, "")) > 1:
             errors[field] = "Each outcome needs its own code: a platform pays by the code."
     for field in URLS:
-        template = getattr(panel, field)
+        template = values.get(field, "")
         if not template:
             continue
         bare = template
@@ -90,8 +90,7 @@ def check(panel: Panel) -> None:
             errors[field] = f"Only {', '.join(PLACEHOLDERS)} can appear in braces."
         elif re.search(r"\b(PROJECT|SCHOOL|TOKEN)\b", template):
             errors[field] = "Replace the words in capitals with your own values."
-    if errors:
-        raise ValidationError(errors)
+    return errors
 
 
 class PanelAdapter(PlatformAdapter):
