@@ -3,7 +3,7 @@
 Each decision has a form and a POST declaration, which the page and the API share.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from django import forms
@@ -27,18 +27,18 @@ from annotation.web.rights import right_to
 STORED = "The decision is stored with its reason."
 
 
-def _reason() -> forms.CharField:
-    return forms.CharField(max_length=500, error_messages={"required": NO_REASON})
+NO_REASON_TO_LOG = "Enter a reason. It is stored in the log."
 
 
-def _qualify(annotator: Participation, passes: bool, reason: str, by: User) -> None:
-    qualification.decide(annotator.token, passes, reason, by)
+def _reason(longest: int, problem: str = NO_REASON, help_text: str = "") -> forms.CharField:
+    messages = {"required": problem}
+    return forms.CharField(max_length=longest, help_text=help_text, error_messages=messages)
 
 
-DECIDE = {
+DECIDE: dict[str, Callable[..., object]] = {
     Decision.About.ANALYSIS: exclusion.decide,
     Decision.About.PAY: ledger.decide,
-    Decision.About.QUALIFICATION: _qualify,
+    Decision.About.QUALIFICATION: lambda one, *choice: qualification.decide(one.token, *choice),
 }
 
 
@@ -47,7 +47,7 @@ class DecisionForm(PageForm):
 
     about = forms.ChoiceField(choices=Decision.About.choices, widget=forms.HiddenInput)
     outcome = YesNoField()
-    reason = _reason()
+    reason = _reason(500)
 
     def __init__(self, topic: str, *args: Any):
         self.key = topic
@@ -81,7 +81,7 @@ class Decide(AnnotatorPost):
 
 class ReasonForm(PageForm):
     key = "reason"
-    reason = _reason()
+    reason = _reason(500)
 
 
 class Exclude(AnnotatorPost):
@@ -120,7 +120,7 @@ class AnnotatorsForm(PageForm):
 
 
 class SelectionForm(AnnotatorsForm):
-    reason = _reason()
+    reason = _reason(500)
 
 
 class BulkForm(SelectionForm):
@@ -212,9 +212,7 @@ class Bonus(AnnotatorPost):
 
 class SeatForm(PageForm):
     key = "seat"
-    reason = forms.CharField(
-        max_length=150, error_messages={"required": "Enter a reason. It is stored in the log."}
-    )
+    reason = _reason(150, NO_REASON_TO_LOG)
 
 
 class FreeSeat(AnnotatorPost):
@@ -233,10 +231,8 @@ class FreeSeat(AnnotatorPost):
 
 class WithdrawForm(PageForm):
     key = "withdraw"
-    reason = forms.CharField(
-        max_length=150,
-        help_text="For example: requested by email. Do not enter names or addresses.",
-        error_messages={"required": "Enter a reason. It is stored in the log."},
+    reason = _reason(
+        150, NO_REASON_TO_LOG, "For example: requested by email. Do not enter names or addresses."
     )
     confirm = forms.BooleanField(
         label="The participant requested this. Erase the answers permanently.",
@@ -319,7 +315,7 @@ class BulkPay(BulkExclude):
 
 
 class BulkWithdrawForm(PayForm):
-    reason = forms.CharField(max_length=150, error_messages={"required": NO_REASON})
+    reason = _reason(150)
 
 
 class BulkWithdraw(BulkPay):
