@@ -99,7 +99,7 @@ def _change(request: ResearcherRequest) -> HttpResponse:
     """Change an account. Asks for the password, in case an administrator left a browser open."""
     if request.POST.get("action") == "invite":
         return _invite(request)
-    form = UserForm(request.user, request.POST)
+    form = UserForm(request.POST, subject=request.user)
     if not form.is_valid():
         return _page(
             request,

@@ -30,7 +30,7 @@ from annotation.models import (
 from annotation.models.accounts import time_zones
 from annotation.study import team
 from annotation.web.access import ResearcherRequest, signed_in
-from annotation.web.fields import PageForm, PressedField, RowField, row_field
+from annotation.web.fields import PageForm, PressedField, RowField
 from tasks.cards import load_card
 from tasks.formats import read_folder
 from tasks.importing import import_task
@@ -124,7 +124,7 @@ ACTIONS = (
 class UserForm(PageForm):
     key = "user"
     user = RowField(
-        User.objects.none(),
+        lambda by: User.objects.exclude(pk=by.pk),
         error_messages={
             "required": "Choose an account.",
             "invalid_choice": "This account does not exist, or it is your own.",
@@ -136,10 +136,6 @@ class UserForm(PageForm):
     )
     # Only used by "delete", which cannot be undone.
     typed = forms.CharField(required=False)
-
-    def __init__(self, by: User, *args: Any, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        row_field(self, "user").queryset = User.objects.exclude(pk=by.pk)
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data

@@ -24,7 +24,7 @@ from annotation.models import ApiToken, ProlificAccount, Study
 from annotation.prolific.accounts import set_token
 from annotation.prolific.errors import ProlificError
 from annotation.web.access import ResearcherRequest, signed_in
-from annotation.web.fields import PageForm, RowField, by_key, optional_text, row_field
+from annotation.web.fields import PageForm, RowField, by_key, optional_text
 from annotation.web.posts import View
 from tasks import mail
 from tasks.clock import database_now
@@ -48,17 +48,14 @@ class TokenForm(PageForm):
         error_messages={"required": "Choose at least one scope."},
     )  # fmt: skip
     study = RowField(
-        Study.objects.none(), required=False, empty_label="all studies you can access",
+        lambda owner: Study.objects.visible_to(owner).order_by("name"),
+        required=False, empty_label="all studies you can access",
         help_text="A token never grants more access than your role in a study.",
     )  # fmt: skip
     days = forms.TypedChoiceField(
         label="Valid for", choices=DAYS, initial=90, coerce=int, empty_value=None,
         help_text="After that, scripts need a new token.",
     )  # fmt: skip
-
-    def __init__(self, owner: User, *args: Any):
-        super().__init__(*args)
-        row_field(self, "study").queryset = Study.objects.visible_to(owner).order_by("name")
 
     def make(self, owner: User) -> tuple[str, ApiToken]:
         """Create the token. Return its plain text (shown only once) and its row."""
@@ -97,7 +94,7 @@ class ProlificTokenForm(PageForm):
 def tokens(request: ResearcherRequest, show: View) -> HttpResponse:
     if request.method == "GET":
         return _section("tokens")
-    form = TokenForm(request.user, request.POST)
+    form = TokenForm(request.POST, subject=request.user)
     if not form.is_valid():
         return show(request, form, 422)
     token, row = form.make(request.user)
@@ -116,7 +113,7 @@ def section(owner: User, form: PageForm | None = None) -> dict[str, Any]:
     tokens = ApiToken.objects.filter(owner=owner).select_related("study")
     rows = [(token, token.is_over(now)) for token in tokens]
     accounts = ProlificAccount.objects.filter(owner=owner).exclude(token="")
-    return {"rows": rows, "accounts": accounts} | by_key(TokenForm(owner), sent=form)
+    return {"rows": rows, "accounts": accounts} | by_key(TokenForm(subject=owner), sent=form)
 
 
 def _section(anchor: str, **query: str) -> HttpResponse:

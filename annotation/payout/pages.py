@@ -23,7 +23,7 @@ from annotation.prolific.errors import ProlificError
 from annotation.prolific.sync import sync
 from annotation.recruitment.registry import current_exit
 from annotation.web.access import ResearcherRequest, signed_in, study_of
-from annotation.web.fields import NO_REASON, PageForm, RowField, row_field
+from annotation.web.fields import NO_REASON, PageForm, RowField
 from annotation.web.posts import StudyPost, page, study_page, with_status
 from annotation.web.problems import Conflict
 from annotation.web.rights import right_to
@@ -57,12 +57,9 @@ class ReleaseForm(PageForm):
 class BatchForm(PageForm):
     key = "batch"
     batch = RowField(
-        PaymentBatch.objects.none(), widget=forms.HiddenInput, help_text="to pay, mark or cancel"
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        row_field(self, "batch").queryset = self.subject.payment_batches.all()
+        lambda study: study.payment_batches.all(), widget=forms.HiddenInput,
+        help_text="to pay, mark or cancel",
+    )  # fmt: skip
 
 
 class Payments(StudyPost):

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from annotation.models import AccessRule, PersonalLink, Scenario, Study
+from annotation.models import AccessRule, PersonalLink, Study
 from annotation.pay import budget, ledger
 from annotation.recruitment import eligibility
 from annotation.recruitment.links import LinkError, links_with_states, make_links
@@ -65,11 +65,7 @@ class RuleForm(PageForm):
 
 class EndForm(PageForm):
     key = "end"
-    end = RowField(AccessRule.objects.none(), widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        row_field(self, "end").queryset = self.subject.access_rules.all()
+    end = RowField(lambda study: study.access_rules.all(), widget=forms.HiddenInput)
 
 
 class Lists(StudyPost):
@@ -114,7 +110,9 @@ class Switches(StudyPost):
 class SeatsForm(PageForm):
     key = "seats"
     scenario = RowField(
-        Scenario.objects.none(), empty_label=None, help_text="It gets the new seats."
+        lambda study: study.scenarios.select_related("task"),
+        empty_label=None,
+        help_text="It gets the new seats.",
     )
     number = WholeNumberField(
         label="Seats to add", initial=1, widget=forms.TextInput({"inputmode": "numeric"}),
@@ -131,7 +129,6 @@ class SeatsForm(PageForm):
         super().__init__(*args, **kwargs)
         if not lifecycle.has_results(self.subject):
             del self.fields["confirmed"]
-        row_field(self, "scenario").queryset = self.subject.scenarios.select_related("task")
         row_field(self, "scenario").label_from_instance = lambda row: f"{row}: {row.seats} seats"  # type: ignore[method-assign, assignment]  # as Django documents
 
 

@@ -11,10 +11,10 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from annotation.models import Invitation, Member, Role, Study, Webhook
+from annotation.models import Invitation, Member, Role, Study
 from annotation.study import team as members
 from annotation.web.access import ResearcherRequest, signed_in, study_of
-from annotation.web.fields import OnPage, PageForm, RowField, by_key, row_field
+from annotation.web.fields import OnPage, PageForm, RowField, by_key
 from annotation.web.posts import StudyPost, View, page, with_status
 from annotation.web.rights import right_to
 
@@ -93,13 +93,9 @@ class RoleForm(RemovalForm):
 class WebhookForm(PageForm):
     key = "webhook"
     webhook = RowField(
-        Webhook.objects.none(),
+        lambda study: study.webhooks.all(),
         error_messages={"required": NO_WEBHOOK, "invalid_choice": NO_WEBHOOK},
     )
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        row_field(self, "webhook").queryset = self.subject.webhooks.all()
 
 
 class Team(StudyPost):

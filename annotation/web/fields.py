@@ -5,11 +5,13 @@ required for this are in templates/_field.html.
 """
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
@@ -26,6 +28,9 @@ class OnPage(forms.BaseForm):
         kwargs.setdefault("auto_id", f"{self.key}-%s")
         super().__init__(*args, **kwargs)
         self.subject = subject
+        for field in self.fields.values():
+            if isinstance(field, RowField):
+                field.queryset = field.rows(subject)
 
 
 class PageForm(OnPage, forms.Form):
@@ -120,6 +125,12 @@ def _check_row_number(field: forms.Field, value: Any) -> None:
 
 
 class RowField(forms.ModelChoiceField):
+    """A field for one of the rows that belong to the subject of the form."""
+
+    def __init__(self, rows: Callable[[Any], QuerySet], **kwargs: Any):
+        super().__init__(None, **kwargs)
+        self.rows = rows
+
     def to_python(self, value: Any) -> Any:
         if value not in self.empty_values:
             _check_row_number(self, value)
