@@ -1,6 +1,5 @@
 """Recruitment platforms in the API: panels, and studies on Prolific."""
 
-from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
@@ -77,7 +76,7 @@ class CostShape(serializers.Serializer):
 class AskedShape(serializers.Serializer):
     """Prolific's figures for a draft."""
 
-    id = serializers.IntegerField(help_text="id of the draft")
+    id = serializers.IntegerField(source="draft.pk", help_text="id of the draft")
     eligible = serializers.IntegerField(help_text="eligible people; 0: fewer than 25")
     cost = serializers.CharField(help_text="for all its places, with fees and VAT")
 
@@ -98,18 +97,13 @@ class ProlificCosts(ApiView):
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")
-        forecasts = []
+        forecasts: list[studies.Forecast] = []
         if request.query_params.get("ask") == "prolific":
             try:
                 forecasts = studies.ask(study)
             except (drafts.PlanError, ProlificError) as error:
                 raise Conflict(str(error)) from None
-        costs = [asdict(cost) for cost in drafts.costs(study)]
-        figures = [
-            {"id": forecast.draft.pk, "eligible": forecast.eligible, "cost": forecast.cost_in_words}
-            for forecast in forecasts
-        ]
-        return Response({"costs": costs, "asked": figures})
+        return Response(self.Costs({"costs": drafts.costs(study), "asked": forecasts}).data)
 
 
 def _rows(study: Study) -> Any:

@@ -215,7 +215,7 @@ def _forecasts(request: ResearcherRequest, study: Study) -> dict[str, Any]:
 
 def _prolific_row(draft: ProlificStudy, form: OnPage, forecasts: dict[str, Any]) -> dict:
     submissions = draft.submissions
-    costs = {forecast.draft.pk: forecast.cost_in_words for forecast in forecasts.get("asked", [])}
+    costs = {forecast.draft.pk: forecast.cost for forecast in forecasts.get("asked", [])}
     return {
         "study": draft, "form": form, "scenarios": list(draft.scenarios.select_related("task")),
         "reward": ledger.in_currency(draft.reward_cents),

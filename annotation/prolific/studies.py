@@ -178,18 +178,14 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Prolific's figures for a draft: eligible people, and the cost of its places in cents.
+    """Prolific's figures for a draft: eligible people, and the cost of its places.
 
     `eligible` ignores the blocklist, and is 0 if fewer than 25 people are eligible.
     """
 
     draft: ProlificStudy
     eligible: int
-    cost: int
-
-    @property
-    def cost_in_words(self) -> str:
-        return ledger.in_currency(self.cost)
+    cost: str
 
 
 def ask(study: Study, client: Client | None = None) -> list[Forecast]:
@@ -198,7 +194,7 @@ def ask(study: Study, client: Client | None = None) -> list[Forecast]:
     workspace = client.workspace()
     eligible = client.eligible(audience.filters(study, client, workspace), workspace)
     return [
-        Forecast(draft, eligible, client.cost(draft.reward_cents, draft.places))
+        Forecast(draft, eligible, ledger.in_currency(client.cost(draft.reward_cents, draft.places)))
         for draft in study.prolific_studies.filter(external_id=None, places__gt=0)
     ]
 
