@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from django import forms
@@ -17,11 +17,6 @@ from annotation.web.fields import AmountField, RowsField, TextField, WholeNumber
 from tasks.gym import catalogue
 from tasks.metrics import METRICS
 from tasks.models import Task
-
-
-def task_label(task: Task) -> str:
-    sizes = ", ".join(map(str, task.training_sizes)) or "none"
-    return f"{task} (training sizes: {sizes})"
 
 
 def partitions() -> list[tuple[str, str]]:
@@ -130,17 +125,15 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         self.order_fields(design_file.FORM_FIELDS)
         for name in ("tasks", "upstream_tasks", "sham_task"):
             row_field(self, name).queryset = self._selectable()
-            row_field(self, name).label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
+            # Without the prefix, two fields would have the same labels.
+            prefix = "Upstream: " if name == "upstream_tasks" else ""
+            row_field(self, name).label_from_instance = partial(self._task_label, prefix)  # type: ignore[method-assign]  # as Django documents
         for name in ("task_minutes", "arms"):
             self.fields[name].widget.attrs["rows"] = 2
         self.initial["shots"] = " ".join(map(str, self.instance.shots))
         self.initial["splits"] = " ".join(map(str, self.instance.splits))
         self.initial["version"] = design.version(self.instance)
         self.initial.update(audience.initial(self.instance.audience))
-        # These are the same tasks as above. Without a prefix, labels would occur twice.
-        row_field(self, "upstream_tasks").label_from_instance = (  # type: ignore[method-assign]  # as Django documents
-            lambda obj: f"Upstream: {self._task_label(obj)}"
-        )
         self._suggest()
 
     def sections(self) -> list[Section]:
@@ -223,10 +216,11 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
             offered = Task.objects.filter(Q(archived_at=None) | Q(pk__in=its))
         return offered.order_by("name", "-version")
 
-    def _task_label(self, task: Task) -> str:
-        if task.archived_at:
-            return f"{task_label(task)}, archived"
-        return task_label(task) + ("" if task.pk in self._newest else ", older version")
+    def _task_label(self, prefix: str, task: Task) -> str:
+        sizes = ", ".join(map(str, task.training_sizes)) or "none"
+        age = "" if task.pk in self._newest else ", older version"
+        age = ", archived" if task.archived_at else age
+        return f"{prefix}{task} (training sizes: {sizes}){age}"
 
     def _suggest(self) -> None:
         study, sum_in_words = self.instance, "the maximum pay of all seats plus 20 %"
