@@ -1,4 +1,4 @@
 """Project configuration: settings, URLs, sign-in, logging and startup checks.
 
-Read settings.py first.
+Start with settings.py.
 """

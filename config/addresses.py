@@ -1,10 +1,10 @@
-"""Classify URLs as annotators' or researchers' pages, and find a page's parent page."""
+"""Classify URLs as pages of annotators or researchers, and find the parent of a page."""
 
 from django.urls import Resolver404, get_script_prefix, resolve
 
 # The path segment after each of these prefixes is a secret: a personal link, a password reset key,
-# an invitation, or an email confirmation token. config/logs.py removes these segments from the
-# logs. tests/config/test_logs.py checks that deploy/nginx.conf does the same for every route.
+# an invitation, or an email confirmation token. config/logs.py removes these segments from logs.
+# tests/config/test_logs.py checks that deploy/nginx.conf does the same for every route.
 SECRET = (
     "work",
     "join",

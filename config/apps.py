@@ -26,18 +26,18 @@ class HandfulConfig(AppConfig):
 
 
 def send_to_workers(job: int, number: int) -> None:
-    """Send a chunk of a job to Celery. Celery is imported only when it is used."""
+    """Send a chunk of a job to Celery, which is only imported when used."""
     from config import celery
 
     celery.send(job, number)
 
 
 def create_cache_table(using: str, **_kwargs: Any) -> None:
-    """Create the shared cache table if the cache uses the database and the table is missing."""
+    """Create the shared cache table if the cache is in the database and has no table yet."""
     call_command("createcachetable", database=using, verbosity=0)
 
 
 class HandfulStaticFilesConfig(StaticFilesConfig):
-    """Exclude static files that are never used. Compressing them slowed down the first startup."""
+    """Exclude static files that are never used. Compressing them would slow the first startup."""
 
     ignore_patterns = [*StaticFilesConfig.ignore_patterns, "rest_framework", "redoc", "*es-bundle*"]

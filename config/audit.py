@@ -1,9 +1,9 @@
 """Middleware and signal handlers that write requests to the audit log.
 
-Step functions write their own entries in their own transaction. For any other change by a
-researcher, the middleware adds an entry once the response is ready, so new URLs are covered.
-Downloads and API reads are logged too, at most once an hour per user or token and URL. No decision
-depends on these entries, which are the only rows that a researcher's GET writes.
+Step functions write entries in their own transactions. For any other change by a researcher, the
+middleware adds an entry once the response is ready, so that new URLs are covered. Downloads and API
+reads are also logged, at most once an hour per user or token and URL. No decisions depend on these
+entries, which are the only rows written by a researcher's GET.
 """
 
 import hashlib
@@ -24,10 +24,10 @@ from config.addresses import is_of_annotators
 from tasks.clock import database_now
 
 READS = ("GET", "HEAD")
-# Pages that show identities without being downloads.
+# Pages that show identities, although they are not downloads.
 IDENTITIES = {"recruit links": "names and links", "api_links": "names and links"}
-# Declarations of POSTs by the URL names of pages and their API counterparts. Jobs of all kinds have
-# the same URL in the API.
+# Declarations of POSTs, by the URL names of both pages and their API counterparts. All kinds of
+# jobs have the same URL in the API.
 ROWS = {row.twin: row for row in POSTS.values() if row.twin} | POSTS
 ROWS["api_job_run"] = POSTS["release_run"]
 # Forms that can also run a calculation on the current input without storing it.
@@ -35,7 +35,7 @@ CALCULATED = {"study_new", "study_edit"}
 
 
 def audited(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Make the request available to step functions, and log changes they didn't log."""
+    """Make the request available to step functions, and log any changes they didn't log."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         if is_of_annotators(request.path_info):
@@ -78,7 +78,7 @@ def _enter(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def _read_action(request: HttpRequest, response: HttpResponse) -> str:
-    """Describe the response's data for the log, or return "" for an ordinary page."""
+    """Describe the data in the response for the log, or return "" for an ordinary page."""
     name = _name(request)
     if response.status_code != 200:
         return ""
@@ -91,7 +91,7 @@ def _read_action(request: HttpRequest, response: HttpResponse) -> str:
 
 
 def _once_an_hour(request: HttpRequest, user: User, action: str, topic: str) -> None:
-    """Write an entry unless this user or token already has the same entry in this clock hour."""
+    """Write an entry, unless this user or token already has the same one in this clock hour."""
     token = getattr(request, "auth", None)
     hour = database_now().strftime("%Y-%m-%dT%H")
     holder = f"{user.pk} {token.pk if isinstance(token, ApiToken) else ''}"
@@ -101,14 +101,14 @@ def _once_an_hour(request: HttpRequest, user: User, action: str, topic: str) -> 
 
 
 def _name(request: HttpRequest) -> str:
-    """Return the URL name, without the "api_" prefix unless the prefixed name is listed."""
+    """Return the URL name without the "api_" prefix, unless the prefixed name is listed."""
     match = request.resolver_match
     name = (match and match.url_name) or "a URL without a name"
     return name if name in IDENTITIES else name.removeprefix("api_")
 
 
 def _row(request: HttpRequest) -> Post | None:
-    """Return the declaration of the POST at this URL, or None if there is none."""
+    """Return the declaration of the POST at this URL, or None."""
     match = request.resolver_match
     view = getattr(match and match.func, "cls", None)
     step = getattr(view, "step", None)
@@ -127,7 +127,7 @@ def _study(request: HttpRequest) -> Study | None:
 
 
 def _about(request: HttpRequest) -> str:
-    """Return the other URL arguments, such as a pseudonym or version, separated by spaces."""
+    """Return all other URL arguments, such as a pseudonym or version, separated by spaces."""
     match = request.resolver_match
     parts = match.captured_kwargs if match else {}  # type: ignore[attr-defined]
     values = [v for k, v in parts.items() if k != "name" or not _is_of_a_study(request)]

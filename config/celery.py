@@ -1,11 +1,11 @@
-"""Celery app, used only if CELERY_BROKER_URL is set. Workers run jobs; beat runs the tick.
+"""Celery app, only used if CELERY_BROKER_URL is set. Workers run jobs, and beat runs the tick.
 
 Start them with `celery -A config.celery worker` and `celery -A config.celery beat`
 (docs/operating.md). Only apps.py imports this module, when it sends a job, so a server without a
-broker doesn't need Celery.
+broker does not require Celery.
 
-A message contains only a job number and a chunk number. The work, its attempts and its result are
-in the database, so lost or repeated messages are harmless. Jobs handle retries themselves
+A message only contains the numbers of a job and a chunk. The work, its attempts and its result are
+in the database, so lost or repeated messages do no harm. Jobs handle retries themselves
 (tasks/jobs.py).
 """
 
@@ -24,7 +24,7 @@ from config import logs
 
 logger = logging.getLogger("handful.celery")
 TICK = 60.0  # seconds
-# Messages are redelivered after this many seconds. No chunk of a job may take longer.
+# Messages are redelivered after this many seconds, so no chunk of a job may take longer.
 VISIBILITY = 3600
 
 if not settings.CELERY_BROKER_URL:
@@ -41,7 +41,7 @@ app.conf.update(
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     worker_send_task_events=False,
-    # A worker retries its broker connection forever, but sending a message fails immediately.
+    # A worker retries its broker connection forever, whereas sending a message fails immediately.
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     task_publish_retry=False,
@@ -54,7 +54,7 @@ app.conf.update(
         "interval_max": 0.1,
     },
     beat_schedule={
-        # Discard a tick once the next one is due.
+        # Discard a tick as soon as the next one is due.
         "tick": {"task": "handful.tick", "schedule": TICK, "options": {"expires": TICK}}
     },
     beat_schedule_filename=str(settings.VAR_DIR / "celery-beat"),
@@ -63,7 +63,7 @@ app.conf.update(
 
 @signals.setup_logging.connect
 def _keep_log_handlers(**_kwargs: object) -> None:
-    """Stop Celery from installing its own log handlers, which would log secret links."""
+    """Keep Celery from installing its own log handlers, which would log secret links."""
 
 
 @signals.task_prerun.connect
@@ -74,7 +74,7 @@ def _number(task_id: str = "", **_kwargs: object) -> None:
 
 @app.task(name="handful.chunk")
 def run_chunk(job: int, number: int) -> None:
-    """Run the chunk unless it is already done, then enqueue the next chunks."""
+    """Run the chunk unless it has already been done, then enqueue the next chunks."""
     from tasks import jobs
     from tasks.models import Job
 
@@ -99,7 +99,7 @@ def send(job: int, number: int) -> None:
 
 @app.task(name="handful.tick")
 def tick() -> None:
-    """Run all periodic work that is due, as cron does. Row locks prevent overlapping runs."""
+    """Run all periodic work that is due, as cron does. Row locks keep runs from overlapping."""
     call_command("tick")
 
 

@@ -1,6 +1,6 @@
-"""System checks for an installation's settings and files: `manage.py check --deploy`.
+"""System checks for the settings and files of an installation: `manage.py check --deploy`.
 
-The checks in running_checks.py also need `--database default`, because they use the database and
+The checks in running_checks.py also require `--database default`, because they use the database and
 the network. Guards, keys and the owner of var/ are checked where they are defined.
 """
 
@@ -146,7 +146,7 @@ def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
 
 @register(Tags.files, deploy=True)
 def backups_are_written(**_options: Any) -> Iterator[CheckMessage]:
-    """Check that `manage.py backup` has run recently. Other backup tools are not detected."""
+    """Check that `manage.py backup` has run recently. Other backup tools go undetected."""
     when = backups.last()
     hint = "Add the backup line from docs/operating.md#cron, and test restoring a backup."
     if when is None:

@@ -14,15 +14,15 @@ from annotation.web import problems
 from config import health, logs
 
 log = logging.getLogger("handful.refusals")
-AWAY = 5  # seconds; sent as Retry-After
-# PostgreSQL SQLSTATE prefixes: lost connections, no resources, shutdown, read-only.
+AWAY = 5  # seconds, sent as Retry-After
+# Prefixes of PostgreSQL's SQLSTATE: lost connections, no resources, shutdown, read-only.
 STATES = ("08", "53", "57P", "25006")
-# Equivalent SQLite error names. More detailed names begin with these.
+# SQLite's names for the same errors. More specific names start with these.
 NAMES = ("BUSY", "LOCKED", "READONLY", "FULL", "CANTOPEN", "IOERR")
 
 
 def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Return a 403 page with the reason. For hidden results, show it within the study's pages."""
+    """Return a 403 page with the reason, which for hidden results is within the study's pages."""
     if isinstance(exception, ScoresHidden):
         context = {"study": exception.study, "reason": str(exception)}
         return render(request, "web/scores_hidden.html", context, status=403)
@@ -32,8 +32,8 @@ def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
     """Return a 500 response with the request ID, which is also in the log.
 
-    Return 503 with Retry-After if the database is down, read-only or full, and 503 with
-    instructions if `migrate` has not run. Browsers get a page, htmx requests get plain text, and
+    If the database is down, read-only or full, return 503 with Retry-After. If `migrate` has not
+    been run, return 503 with instructions. Browsers get a page, htmx requests get plain text, and
     API clients get problem JSON.
     """
     if is_away(sys.exc_info()[1]):
@@ -80,5 +80,5 @@ def is_away(error: BaseException | None) -> bool:
     if not isinstance(error, OperationalError):
         return False
     name = getattr(error.__cause__, "sqlite_errorname", "")
-    # Without a connection, PostgreSQL errors have no SQLSTATE.
+    # If PostgreSQL errors occur without a connection, they have no SQLSTATE.
     return not name or name.removeprefix("SQLITE_").startswith(NAMES)

@@ -1,6 +1,6 @@
-"""Liveness and readiness endpoints for load balancers and monitors.
+"""Endpoints for liveness and readiness, for use by load balancers and monitoring.
 
-Both are public, so they report only the names of failed checks. The log contains the details.
+Both are public, so they only report the names of failed checks. Details are in the log.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET
 from annotation import guards, key_check
 from tasks import installation, periodic
 
-LEAST_SPACE = 200_000_000  # bytes free in var/; enough for one upload of the maximum size
+LEAST_SPACE = 200_000_000  # bytes free in var/, enough for one upload of the maximum size
 ASKS = "X-Handful-Check"
 _SIGNER = TimestampSigner(salt="handful.check")
 log = logging.getLogger("handful.health")
@@ -58,7 +58,7 @@ def _folder() -> str:
     return "" if free >= LEAST_SPACE else f"{free / 1e6:.0f} MB are free in {settings.VAR_DIR}"
 
 
-# Run in this order. After a database error, the remaining checks are skipped.
+# These run in this order. After a database error, all remaining checks are skipped.
 CHECKS: dict[str, Callable[[], str]] = {
     "database": _database,
     "migrations": _migrations,
@@ -71,7 +71,7 @@ CHECKS: dict[str, Callable[[], str]] = {
 @never_cache
 @require_GET
 def live(request: HttpRequest) -> JsonResponse:
-    """Return 200 if the process responds; outages of other services must not restart it."""
+    """Return 200 if the process responds: it must not be restarted when other services fail."""
     body: dict[str, object] = {"status": "live"}
     with contextlib.suppress(BadSignature):
         _SIGNER.unsign(request.headers.get(ASKS, ""), max_age=timedelta(minutes=1))
@@ -85,14 +85,14 @@ def live(request: HttpRequest) -> JsonResponse:
 
 
 def signed() -> str:
-    """Return a value for the ASKS header. It is valid for one minute."""
+    """Return a value for the ASKS header, which is valid for one minute."""
     return _SIGNER.sign("check")
 
 
 @never_cache
 @require_GET
 def ready(request: HttpRequest) -> JsonResponse:
-    """Return 200 if every check passes, otherwise 503 with the names of the failed checks."""
+    """Return 200 if all checks pass, otherwise 503 with the names of those that failed."""
     results = dict.fromkeys(CHECKS, "")
     for name, check in CHECKS.items():
         try:

@@ -1,7 +1,7 @@
-"""Public help pages under /help/, rendered from docs/, and the search across studies and help.
+"""Public help pages under /help/, rendered from docs/, and a search across studies and help.
 
-A page's URL is its document's path without `.md`; docs/README.md is /help/ itself. Anchors follow
-GitHub's rules, so links work in both places.
+The URL of a page is the path of its document without `.md`; docs/README.md is /help/ itself.
+Anchors follow GitHub's rules, so that links work in both places.
 """
 
 import posixpath
@@ -42,7 +42,7 @@ COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
 
 @dataclass(frozen=True)
 class Page:
-    """A document as HTML, with its title and the anchor and text of each h2 heading."""
+    """A document as HTML, with its title, and the anchor and text of each h2 heading."""
 
     title: str
     html: SafeString
@@ -51,7 +51,7 @@ class Page:
 
 @cache
 def documents() -> dict[str, str]:
-    """Return a dict that maps URLs, relative to /help/, to document paths in docs/."""
+    """Map URLs, relative to /help/, to the paths of documents in docs/."""
     files = {}
     for path in sorted(DOCS.rglob("*.md")):
         file = path.relative_to(DOCS).as_posix()
@@ -110,7 +110,7 @@ def _results(user: User, query: str) -> Iterator[tuple[str, str, str]]:
 
 @cache
 def rendered(file: str) -> Page:
-    """Render a document. The result is cached, as documents don't change while a server runs."""
+    """Render a document, with caching, because documents don't change while a server runs."""
     parser = _parser()
     tokens = parser.parse(COMMENT.sub("", (DOCS / file).read_text(encoding="utf-8")))
     title, contents = "", []
@@ -165,7 +165,7 @@ def _rewrite_links(tokens: Sequence[Token], folder: str) -> None:
 
 
 def _link_target(target: str, folder: str) -> str:
-    """Resolve a link in a document in that folder. Return "" if its target isn't served."""
+    """Resolve a link in a document of this folder. Return "" if its target isn't served."""
     if re.match(r"[a-z]+:|#", target):
         return target
     path, hash_, anchor = target.partition("#")

@@ -1,7 +1,7 @@
 """Read secret keys from the environment, or generate them once in the data folder.
 
-The keys hash and encrypt IDs, so an empty, truncated or changed key would silently corrupt
-data. Such keys are rejected at startup.
+The keys are used to hash and encrypt IDs, so an empty, truncated or changed key would silently
+corrupt data. Such keys are rejected at startup.
 """
 
 import contextlib
@@ -33,14 +33,14 @@ def secret(name: str, folder: Path) -> str:
 
 
 def _make(path: Path) -> None:
-    """Write a new secret to a temporary file, then link it to `path` unless that file exists."""
+    """Write a new secret to a temporary file, and link it to `path` unless that already exists."""
     descriptor, draft = tempfile.mkstemp(dir=path.parent)  # mode 0600
     try:
         with open(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(48))
             file.flush()
             os.fsync(file.fileno())
-        # If several processes start at once, the first link wins and the others read that file.
+        # If several processes start at once, the first link wins, and the others read that file.
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
     finally:
@@ -48,14 +48,14 @@ def _make(path: Path) -> None:
 
 
 def private_folder(path: Path) -> Path:
-    """Create a folder that only this user can access. It contains personal links and hashes."""
+    """Create a folder for personal links and hashes, which only this user can access."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     _restrict_mode(path, 0o700)
     return path
 
 
 def private_file(path: Path) -> Path:
-    """Create a file that only this user can access, unless it exists."""
+    """Create a file that only this user can access, unless it already exists."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     _restrict_mode(path, 0o600)
     return path

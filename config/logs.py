@@ -1,7 +1,7 @@
 """Log formatters that add a request ID and remove secrets.
 
-A personal link is an annotator's only credential, so it must never appear in logs. Secrets are
-removed from the formatted text, including tracebacks, in every library's records.
+A personal link is the only credential of an annotator, so it must never appear in logs. Secrets are
+removed from the formatted text, including tracebacks, in the records of all libraries.
 """
 
 import json
@@ -20,17 +20,17 @@ from config.addresses import SECRET
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
-# Longest first, so that "api/v1/join" matches before "join".
+# Longest first, so that "api/v1/join" is matched before "join".
 _SECRET = "|".join(sorted(SECRET, key=len, reverse=True)).replace("/", "(?:/|%2F)")
 CUT = [
     (
         re.compile(rf"(?:\b|(?<=%2F))({_SECRET})(/|%2F)(?:(?!%2F)[^/\s?'\"<>])+", re.IGNORECASE),
         r"\1\2…",
     ),
-    # Query strings can contain participants' IDs or form input.
+    # Query strings can contain participants' IDs or what was entered in a form.
     (re.compile(r"(/[^\s?'\"<>]*)\?[^\s'\"<>]+"), r"\1?…"),
     (re.compile(r"\b[0-9a-f]{24}\b", re.IGNORECASE), "…"),  # IDs on Prolific, as in its API's URLs
-    # PostgreSQL includes the whole row in its error messages.
+    # PostgreSQL includes the entire row in its error messages.
     (re.compile(r"\b(DETAIL|Detail):.*", re.DOTALL), r"\1: …"),
 ]
 
@@ -49,7 +49,7 @@ def _log_uncaught(kind: type[BaseException], error: BaseException, trace: Any) -
 
 
 def without_secrets(text: str) -> str:
-    """Remove secret links, query strings and database rows, but keep source paths in tracebacks."""
+    """Remove secret links, query strings and database rows, keeping source paths in tracebacks."""
     lines = []
     for line in text.splitlines():
         if not line.startswith('  File "'):
@@ -60,7 +60,7 @@ def without_secrets(text: str) -> str:
 
 
 def entry(record: logging.LogRecord) -> dict[str, str]:
-    """Return the fields in order. No `traceback` if the database is down: one line is enough."""
+    """Return the fields in order. If the database is down, one line without traceback is enough."""
     parts = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname,

@@ -22,20 +22,20 @@ from config.addresses import is_of_annotators
 from tasks import disk
 from tasks.uploads import MAX_BODY, MAX_FILES_ATTRIBUTE
 
-# Browser features that our pages do not use. They are disabled in every response.
+# Browser features that our pages do not use. All responses disable them.
 UNUSED = (
     "accelerometer", "autoplay", "camera", "display-capture", "encrypted-media", "geolocation",
     "gyroscope", "magnetometer", "microphone", "midi", "payment", "publickey-credentials-create",
     "publickey-credentials-get", "screen-wake-lock", "usb", "xr-spatial-tracking",
 )  # fmt: skip
 HEADERS = {
-    "Cache-Control": "private",  # without it, some shared caches store CSV files and ZIPs
+    "Cache-Control": "private",  # otherwise, some shared caches store CSV files and ZIPs
     "Content-Security-Policy": settings.CONTENT_SECURITY_POLICY,
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in UNUSED),
 }
-# Browsers ignore these headers on scripts, style sheets, fonts and images in a page. An annotator's
-# first visit loads about twenty such files, perhaps over a slow connection.
+# Browsers ignore these headers on scripts, style sheets, fonts and images in a page. On their first
+# visit, annotators load about twenty such files, perhaps over a slow connection.
 DOCUMENT_HEADERS = (
     "Content-Security-Policy", "Cross-Origin-Opener-Policy", "Permissions-Policy",
     "Referrer-Policy", "X-Frame-Options",
@@ -50,7 +50,7 @@ def security_headers(get_response: Answer) -> Answer:
     """Set `HEADERS` on every response, and give each request an ID for logs and the response."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        # Not reset afterwards, because Django logs refused requests after the middleware returns.
+        # Not reset, because Django logs rejected requests after the middleware has returned.
         logs.request_id.set(secrets.token_hex(6))
         response = get_response(request)
         if is_of_annotators(request.path_info):  # Back must not restore an answered question
@@ -61,7 +61,7 @@ def security_headers(get_response: Answer) -> Answer:
             del response.headers["Content-Security-Policy"]
         if not isinstance(response, WhiteNoiseFileResponse):
             response.headers["X-Request-ID"] = logs.request_id.get()
-        # Static files are not logged, so they need no request ID.
+        # Static files are not logged, so they get no request ID.
         elif response.headers.get("Content-Type", "").startswith(PARTS_OF_A_PAGE):
             for name in DOCUMENT_HEADERS:
                 del response.headers[name]

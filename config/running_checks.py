@@ -32,7 +32,7 @@ NETWORKS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "glusterfs", "fuse.s
 LIMITS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 SKEW = timedelta(seconds=2)
 WAIT = 10  # seconds
-# What a proxy responds with while the server behind it is starting. Waits up to 14 seconds.
+# How a proxy responds while the server behind it is starting. This waits for up to 14 seconds.
 STARTING = Retry(
     4, connect=0, backoff_factor=1, status_forcelist=(502, 503, 504), raise_on_status=False
 )
@@ -63,7 +63,7 @@ def running_check(check: Check) -> Check:
 
 @running_check
 def schema() -> Iterator[CheckMessage]:
-    """Check that all migrations are applied."""
+    """Check that all migrations have been applied."""
     if names := health.not_migrated():
         yield Error(
             f"{len(names)} migrations are not applied, such as {names[0]}.",
@@ -108,7 +108,7 @@ def durability() -> Iterator[CheckMessage]:
 
 
 def network_of(path: Path, mounts: str) -> str:
-    """Return the network file system that `path` is on, from /proc/self/mounts, or "" if local."""
+    """Return the network file system of `path`, according to /proc/self/mounts, or "" if local."""
     rows = [line.split()[1:3] for line in mounts.splitlines()]
     within = [(place, kind) for place, kind in rows if path.is_relative_to(place)]
     _place, kind = max(within, key=lambda row: len(row[0]), default=("", ""))
@@ -123,7 +123,7 @@ def _query(sql: str) -> Any:
 
 @running_check
 def clocks() -> Iterator[CheckMessage]:
-    """Check that the machine's and database's clocks agree, and that neither was set back."""
+    """Check that the clocks of machine and database agree, and that neither was set back."""
     difference = database_now() - timezone.now()
     if abs(difference) > SKEW:
         yield Error(
@@ -277,7 +277,7 @@ def proxies() -> Iterator[CheckMessage]:
 
 @running_check
 def prolific() -> Iterator[CheckMessage]:
-    """Check that Prolific accepts the server's token, with one workspace and project."""
+    """Check that Prolific accepts the server's token, with a single workspace and project."""
     if not settings.PROLIFIC_TOKEN:
         return
     try:

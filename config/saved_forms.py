@@ -1,9 +1,9 @@
 """Preserve form input if the session ended before the form was submitted.
 
-The response is the sign-in page with the signed input in a hidden field, so the server doesn't
-store anything for visitors who aren't signed in. After signing in, the researcher reviews the input
-and submits it or opens it in its form; it is never submitted automatically. A form opened before
-its user signed in again in another tab gets the same page. Annotators' pages don't use this.
+The response is the sign-in page with the signed input in a hidden field, so nothing is stored on
+the server for visitors who aren't signed in. After signing in, the researcher reviews the input and
+submits it or opens it in its form; it is never submitted automatically. A form that was opened
+before its user signed in again in another tab gets the same page. Annotators' pages don't use this.
 """
 
 from collections.abc import Callable
@@ -30,16 +30,16 @@ from config import users
 from config.addresses import is_of_researchers, page_above
 from config.sign_in import TooManyAttempts
 
-MOST = 200_000  # characters in all fields and file names
+MOST = 200_000  # characters in all fields and file names together
 SALT = "kept form"
-SECRET_FIELDS = ("password", "token")  # substrings of field names
-# A POST with `show_again` to these shows the form with the input, without storing anything.
+SECRET_FIELDS = ("password", "token")  # if contained in a field's name
+# POSTs to these with `show_again` show the form with the input, without storing anything.
 REOPENED = {"study_new", "study_edit", "report"}
 
 
 @dataclass(frozen=True)
 class FormInput:
-    """Form input and the URL it was sent to. Files are included by name only."""
+    """Form input, and the URL to which it was sent. Files are included by name only."""
 
     address: str
     fields: list[tuple[str, str]]
@@ -47,7 +47,7 @@ class FormInput:
 
     @property
     def page(self) -> str:
-        """Return the URL of the page with the form, or of its parent page."""
+        """Return the URL of the page with the form, or that of its parent page."""
         return page_above(self.address.partition("?")[0])
 
     @property
@@ -88,7 +88,7 @@ def unpack(text: str) -> FormInput | None:
 
 
 class SignIn(LoginView):
-    """Sign-in page that then shows the preserved form input, if any."""
+    """The sign-in page, which then shows any form input that was preserved."""
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if users.awaits_first_owner():
@@ -112,7 +112,7 @@ class SignIn(LoginView):
 
 
 class SecondStep(AuthenticateView):
-    """Page for the two-factor code that then shows the preserved form input, if any."""
+    """The page for a two-factor code, which then shows any form input that was preserved."""
 
     def form_valid(self, form: Form) -> HttpResponse:
         response = super().form_valid(form)
@@ -170,10 +170,10 @@ class PreserveInput:
 def _sign_in_instead(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     htmx = HtmxDetails(request)
     if htmx and "calculate" in request.POST:
-        # The page sends these requests while the user types. The form still contains the input.
+        # Sent by the page while the user types. The form still contains the input.
         return HttpResponse(status=204)
     if htmx:
-        # The sign-in form cannot be shown inside a fragment of a page.
+        # The sign-in form cannot be shown in a fragment of a page.
         to = redirect_to_login(htmx.current_url_abs_path or request.path)
         return HttpResponseClientRedirect(to["Location"])
     form_input = keep(request) if request.method == "POST" else None
@@ -182,13 +182,13 @@ def _sign_in_instead(request: HttpRequest, response: HttpResponse) -> HttpRespon
 
 def _sign_in_form(request: HttpRequest, form_input: FormInput) -> HttpResponse:
     response = sign_in_page(request, 401, kept=pack(form_input), next=form_input.page)
-    # HTTP requires this header with 401. Browsers ignore unknown schemes and show no prompt.
+    # HTTP requires this header with 401. For an unknown scheme, browsers show no prompt.
     response["WWW-Authenticate"] = 'Form realm="Handful"'
     return response
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Show a form again with a new token if it was sent from our own page with an old token."""
+    """Show a form again with a new token if it was sent from our own page with an old one."""
     origin = f"{request.scheme}://{request.get_host()}"
     if HtmxDetails(request) or request.headers.get("Origin") != origin:
         return _csrf_error(request, reason)

@@ -1,7 +1,7 @@
-"""Session expiry and time zone for researchers, and deletion of expired data.
+"""Session expiry and time zones for researchers, and deletion of expired data.
 
-Django deletes an expired cache entry only when it is requested again or the table is full. Hashes
-of user names and IP addresses would otherwise remain for years.
+Django deletes an expired cache entry only when it is requested again or when the table is full, so
+hashes of user names and IP addresses would otherwise be kept for years.
 """
 
 import time
@@ -29,7 +29,7 @@ from config.addresses import is_of_annotators, is_of_researchers
 from tasks.clock import database_now
 
 RENEWED_AFTER = 3600  # seconds
-TIME_ZONE = "time_zone"  # in the session
+TIME_ZONE = "time_zone"  # key in the session
 
 
 def researcher_time_zone(
@@ -38,7 +38,7 @@ def researcher_time_zone(
     """Show researchers' pages in the time zone they chose. Files and the API use UTC.
 
     A session expires a fixed time after its last use, which is updated at most once an hour.
-    Annotators' pages and the automatic requests of open pages don't extend a session.
+    Annotators' pages, and automatic requests by open pages, don't extend a session.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -55,14 +55,14 @@ def researcher_time_zone(
 
 
 def _renew(request: HttpRequest) -> None:
-    """Extend the session, and apply a time zone chosen in another browser."""
+    """Extend the session, and apply a time zone that was chosen in another browser."""
     now = int(time.time())
     # API clients with Basic authentication have a user but no session.
     if SESSION_KEY not in request.session:
         return
     if now - request.session.get("renewed_at", 0) >= RENEWED_AFTER:
         request.session["renewed_at"] = now
-        if request.user.is_authenticated:  # the account may have been closed since
+        if request.user.is_authenticated:  # the account may have been closed since then
             _take_over(request, request.user)
 
 
@@ -80,14 +80,14 @@ def begin_session(request: HttpRequest, user: User, **_signal: object) -> None:
     import_string(f"{settings.SESSION_ENGINE}.SessionStore").clear_expired()
 
 
-# Time after an invitation ended or a platform event was processed.
+# How long after an invitation ended or a platform event was processed.
 MAX_AGE = timedelta(days=30)
 
 
 def prune() -> str:
     """Delete expired sessions, cache entries and invitations, and clear IDs in old events.
 
-    The signatures of events remain, so that the same event is not accepted twice.
+    The signatures of events are kept, so that no event is accepted twice.
     """
     SessionStore.clear_expired()
     counts = _clear_cache()

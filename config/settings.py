@@ -1,7 +1,7 @@
 """Django settings, read from environment variables. Invalid values raise ImproperlyConfigured.
 
-The defaults suit a laptop: SQLite in var/, debug off, a secret key generated in var/. In
-production, set DATABASE_URL, SECRET_KEY, ALLOWED_HOSTS and HTTPS=1, and run `check --deploy`.
+The defaults are suitable for a laptop: SQLite in var/, debug off, a secret key generated in var/.
+In production, set DATABASE_URL, SECRET_KEY, ALLOWED_HOSTS and HTTPS=1, and run `check --deploy`.
 """
 
 import hashlib
@@ -49,18 +49,18 @@ def env_list(name: str, default: list[str]) -> list[str]:
 
 DEBUG = env_bool("DEBUG", False)
 HTTPS = env_bool("HTTPS", False)
-# The number of our proxies in front of this server. Their X-Forwarded-For entries are trusted.
+# How many of our proxies are in front of this server. Their X-Forwarded-For entries are trusted.
 TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0, minimum=0)
 SECRET_KEY = keys.secret("SECRET_KEY", VAR_DIR)
-# Key for hashing platform IDs, to prevent people from repeating a task. The hashes must remain
-# valid when SECRET_KEY is rotated, so this is a separate key.
+# Key for hashing platform IDs, to prevent people from repeating a task. It is a separate key
+# because the hashes must remain valid when SECRET_KEY is rotated.
 WORKER_KEY = keys.secret("WORKER_KEY", VAR_DIR)
-# Encrypts the IDs used for payment, which are deleted after the study's date.
+# Encrypts the IDs used for payment, which are deleted after the date set in the study.
 IDENTITY_KEY = keys.secret("IDENTITY_KEY", VAR_DIR)
 # Prolific: a researcher's API token and the URL of the API.
 PROLIFIC_TOKEN = os.environ.get("PROLIFIC_TOKEN", "")
 PROLIFIC_URL = os.environ.get("PROLIFIC_URL", "https://api.prolific.com").rstrip("/")
-PROLIFIC_APP_URL = "https://app.prolific.com"  # where participants are sent after a study
+PROLIFIC_APP_URL = "https://app.prolific.com"  # where participants go after a study
 PROLIFIC_WORKSPACE = os.environ.get("PROLIFIC_WORKSPACE", "")
 PROLIFIC_PROJECT = os.environ.get("PROLIFIC_PROJECT", "")
 PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
@@ -101,7 +101,7 @@ MIDDLEWARE = [
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    # Before any middleware that shows the sign-in page, where allauth needs the stored request.
+    # Must run before any middleware that shows the sign-in page, where allauth uses the request.
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -140,26 +140,26 @@ def database() -> dj_database_url.DBConfig:
         conn_max_age=600,
         # Reconnect if a restart of the database has closed a persistent connection.
         conn_health_checks=True,
-        # Needed for PgBouncer, which may use a different connection for each transaction.
+        # Required for PgBouncer, which may use a different connection for each transaction.
         disable_server_side_cursors=env_bool("DISABLE_SERVER_SIDE_CURSORS", False),
     )
     if parsed["ENGINE"].endswith("sqlite3"):
         if parsed["NAME"] != ":memory:" and Path(parsed["NAME"]).parent.is_dir():
             keys.private_file(Path(parsed["NAME"]))
-        # Transactions take the write lock when they begin. This makes code that locks rows on
-        # PostgreSQL correct on SQLite too, and avoids "database is locked" errors.
+        # Transactions take the write lock when they begin. Thus, code that locks rows on PostgreSQL
+        # is also correct on SQLite, and "database is locked" errors are avoided.
         parsed["CONN_HEALTH_CHECKS"] = False  # a file has no connection to lose
         parsed["OPTIONS"] = {
             "timeout": 30,
             "transaction_mode": "IMMEDIATE",
-            # Overwrite deleted data. Not every build of SQLite does this by default.
+            # Overwrite deleted data, which not every build of SQLite does by default.
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
             " PRAGMA secure_delete=ON;",
         }
     elif not parsed["ENGINE"].endswith("postgresql"):
         raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:/// or postgresql://")
     else:
-        parsed["ENGINE"] = "config.postgresql"  # for a cheaper check of persistent connections
+        parsed["ENGINE"] = "config.postgresql"  # has a cheaper check of persistent connections
         # Statement and lock timeouts are set on the role (docs/operating.md), because PgBouncer
         # rejects them here.
         parsed.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
@@ -184,11 +184,11 @@ if CELERY_BROKER_URL and find_spec("celery") is None:
 CACHES = {
     # One cache per process, for results that can be recomputed.
     "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    # Shared by all processes and machines, for rate limits such as allauth's sign-in limits.
+    # Shared by all processes and machines, for rate limits such as allauth's for signing in.
     "default": {
         "BACKEND": "django.core.cache.backends.db.DatabaseCache",
         "LOCATION": "shared_cache",
-        # Above this number, Django deletes entries that have not expired.
+        # Above this number, Django deletes entries even if they have not expired.
         "OPTIONS": {"MAX_ENTRIES": 1_000_000},
     },
 }
@@ -196,7 +196,7 @@ CACHES = {
 STARTS_PER_MINUTE = 30
 STARTS_PER_HOUR = env_int("STARTS_PER_HOUR", 5, minimum=0)
 
-# Mail server. If EMAIL_HOST is empty, no email is sent, and pages show links to copy instead.
+# The mail server. If EMAIL_HOST is empty, no email is sent, and pages show links to copy instead.
 EMAIL_HOST = os.environ.get("EMAIL_HOST", "")
 EMAIL_PORT = env_int("EMAIL_PORT", 587)
 EMAIL_HOST_USER = os.environ.get("EMAIL_HOST_USER", "")
@@ -206,13 +206,13 @@ EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", not EMAIL_USE_SSL)
 EMAIL_TIMEOUT = 10  # seconds
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'dummy'}.EmailBackend"
 DEFAULT_FROM_EMAIL = os.environ.get("EMAIL_FROM", "handful@localhost")
-# Public URL of this server, for emails that are not sent during a request.
+# The public URL of this server, for emails that are not sent during a request.
 SITE_URL = os.environ.get("SITE_URL", "").rstrip("/")
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Researchers' pages are in English. Annotators' pages are in the study's language
-# (annotation/web/access.py), not the browser's; see docs/contributing.md#languages.
+# (annotation/web/access.py), not in that of the browser; see docs/contributing.md#languages.
 LANGUAGE_CODE = "en"
 LANGUAGES = [
     ("en", "English"),
@@ -236,7 +236,7 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.static.HashedStaticFiles"},
 }
-# Serve files from static/ if collectstatic has not run (in development and tests).
+# Serve files from static/ if collectstatic has not been run (in development and tests).
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True  # pages use no other names
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # other sites cannot load our files
@@ -258,29 +258,29 @@ ACCOUNT_SESSION_REMEMBER = True  # lasts SESSION_COOKIE_AGE
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # do not email unknown addresses or reveal them
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Handful] "
 ACCOUNT_RATE_LIMITS = {
-    # Only failed attempts count: a correct password removes its attempt.
+    # Only failed attempts count: a correct password takes back its attempt.
     "login": "",
     # Per user name and IP address, and per IP address.
     "login_failed": "8/15m/key,40/15m/ip",
-    # Per user name, from any IP address. A longer lock would let anyone lock a researcher out.
+    # Per user name, from any IP address. With a longer lock, anyone could lock a researcher out.
     "login_failed_name": "30/m/key",
 }
 MFA_ADAPTER = "config.sign_in.TwoFactor"
 MFA_TOTP_ISSUER = "Handful"
-MFA_TOTP_TOLERANCE = 1  # also accept the codes before and after, as phone clocks differ
+MFA_TOTP_TOLERANCE = 1  # accept the codes before and after, as phone clocks differ
 # Accounts are created by invitation, so email addresses need not be verified.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 
 # Single sign-on with OpenID Connect, off by default (docs/operating.md#single-sign-on).
 OIDC_URL = os.environ.get("OIDC_URL", "").rstrip("/")  # the issuer
-# Origins of the provider's sign-in page.
+# The origins of the provider's sign-in page.
 OIDC_ORIGINS = env_list("OIDC_ORIGINS", ["/".join(OIDC_URL.split("/")[:3])] if OIDC_URL else [])
 OIDC_NAME = OIDC_URL and (os.environ.get("OIDC_NAME") or "your institution")
-# Mail domains whose addresses get an account. If empty, users connect existing accounts.
+# Domains whose email addresses get an account. If empty, users connect existing accounts.
 OIDC_DOMAINS = [domain.lower() for domain in env_list("OIDC_DOMAINS", [])]
-SOCIALACCOUNT_REAUTHENTICATION_REQUIRED = True  # to connect an account
+SOCIALACCOUNT_REAUTHENTICATION_REQUIRED = True  # for connecting an account
 SOCIALACCOUNT_ADAPTER = "config.single_sign_on.SingleSignOn"
-# Subjects are unique within an issuer.
+# Subjects are unique only within an issuer.
 OIDC_PROVIDER = {"provider_id": hashlib.sha256(OIDC_URL.encode()).hexdigest()[:16]}
 OIDC_APP = OIDC_PROVIDER | {
     "name": OIDC_NAME,
@@ -292,8 +292,8 @@ SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {"OAUTH_PKCE_ENABLED": True, "APPS": [OIDC_APP] if OIDC_URL else []}
 }
 
-# Browsers accept a cookie with this prefix only from this host over TLS, so other hosts in the same
-# domain cannot set it.
+# Browsers accept a cookie with this prefix only from this host and over TLS, so other hosts in the
+# same domain cannot set it.
 COOKIE_PREFIX = "__Host-" if HTTPS else ""
 SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
 SESSION_COOKIE_AGE = 12 * 3600
@@ -305,16 +305,16 @@ MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # us
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "config.saved_forms.csrf_failure"
 SECURE_SSL_REDIRECT = HTTPS
-# Requested from the local network without TLS.
+# Requested from within the local network, without TLS.
 SECURE_REDIRECT_EXEMPT = [r"^health/"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
-# HSTS preloading affects a whole domain, so this server does not enable it.
+# HSTS preloading affects an entire domain, so this server does not enable it.
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 
-# See docs/highlighter.md#the-pages-policy. No inline code; Pico's icons are data: images.
-# Chromium also checks where a submitted form is redirected to.
+# See docs/highlighter.md#the-pages-policy. No inline code; Pico's icons are data: images. Chromium
+# also checks where a submitted form is redirected.
 FORM_ACTION = " ".join(["'self'", *OIDC_ORIGINS])
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -324,7 +324,7 @@ CONTENT_SECURITY_POLICY = (
 
 REST_FRAMEWORK = {
     # Token authentication comes first, because its scheme is in the 401 response for API clients.
-    # Session authentication is for the OpenAPI page, which sends test requests.
+    # Session authentication is for the OpenAPI page, which sends requests for testing.
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "annotation.web.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",

@@ -34,12 +34,12 @@ from annotation.recruitment import identities
 from annotation.recruitment.visitors import client_address
 from annotation.templatetags.frame import qr
 
-# The longest waiting times, equal to the windows of "login_failed" and "login_failed_name".
+# The longest waiting times, which equal the windows of "login_failed" and "login_failed_name".
 OF_ADDRESS, OF_NAME = timedelta(minutes=15), timedelta(minutes=1)
 log = logging.getLogger("handful.sign_in")
 
-# A hash takes 100 MB and one CPU. Each process computes two at once, and one more attempt may wait.
-# Further attempts are refused, because a waiting thread cannot serve annotators.
+# A hash takes 100 MB and one CPU. Each process computes two at a time, and one more attempt may
+# wait. Any others are rejected, because a waiting thread cannot serve annotators.
 _HASHING = threading.BoundedSemaphore(2)
 _HASHING_OR_WAITING = threading.BoundedSemaphore(3)
 
@@ -64,7 +64,7 @@ def _turn_to_hash() -> Iterator[None]:
 
 
 class LimitedArgon2(Argon2PasswordHasher):
-    """Django's Argon2 hasher, limited to two simultaneous hashes. Raises TooManyAttempts."""
+    """Django's Argon2 hasher, limited to two hashes at a time. Raises TooManyAttempts."""
 
     def encode(self, password: str, salt: str) -> str:
         with _turn_to_hash():
@@ -77,7 +77,7 @@ class LimitedArgon2(Argon2PasswordHasher):
 
 class Accounts(DefaultAccountAdapter):
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Count an attempt, which a correct password later removes. Raises TooManyAttempts."""
+        """Count an attempt, which a correct password later takes back. Raises TooManyAttempts."""
         try:
             super().pre_authenticate(request, **credentials)
         except ValidationError:
@@ -101,11 +101,11 @@ class Accounts(DefaultAccountAdapter):
             raise
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        # Includes the IP address, so that failed attempts elsewhere do not lock out the user.
+        # Include the IP address, so that failed attempts elsewhere do not lock the user out.
         return f"{credentials.get('username', '').lower()}\0{self.get_client_ip(request)}"
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return a salted hash, so that attempts are counted by IP address without storing it."""
+        """Return a salted hash, so that attempts are counted per IP address without storing it."""
         address = client_address(request) or ""
         return salted_hmac("config.sign_in", address, algorithm="sha256").hexdigest()
 
@@ -116,7 +116,7 @@ class Accounts(DefaultAccountAdapter):
         return str(super().clean_username(username, shallow))
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Return False. Accounts are created on the first visit, by invitation, or by an admin."""
+        """Return False: accounts are created on the first visit, by invitation, or by an admin."""
         return False
 
     def is_safe_url(self, url: str | None) -> bool:

@@ -1,8 +1,8 @@
 """Sign-in through the institution's OpenID Connect provider (docs/operating.md#single-sign-on).
 
-A person at the provider is matched by the provider's subject, never by an email address. Without a
-match, an account is created only for a confirmed address at one of OIDC_DOMAINS. Users connect an
-existing account on *Your account*.
+People are matched by the provider's subject, never by an email address. Without a match, an account
+is created only for a confirmed address at one of OIDC_DOMAINS. Users connect an existing account on
+*Your account*.
 """
 
 import logging
@@ -29,7 +29,7 @@ from annotation.models import AuditEntry, Topic
 from config.users import awaits_first_owner
 
 log = logging.getLogger("handful.sign_in")
-# The provider does not respond, or its replies lack what OpenID Connect requires.
+# The provider does not respond, or its replies lack something that OpenID Connect requires.
 FAILURES = (
     RequestException, ImproperlyConfigured, LookupError, TypeError, ValueError, AttributeError,
 )  # fmt: skip
@@ -51,19 +51,19 @@ class SingleSignOn(DefaultSocialAccountAdapter):
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Reject closed accounts. Raises ImmediateHttpResponse."""
-        sociallogin.token = None  # the session must not keep it while a password is confirmed
+        sociallogin.token = None  # don't keep it in the session while a password is confirmed
         if sociallogin.is_existing and not sociallogin.user.is_active:
             raise refused(request, "This account is closed. Ask an administrator to reopen it.")
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        """Return True if this person gets an account. Raises ImmediateHttpResponse if not."""
+        """Return True if this person gets an account. Otherwise, raises ImmediateHttpResponse."""
         if reason := _refusal_reason(sociallogin):
             raise refused(request, reason)
         return True
 
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
         user = super().save_user(request, sociallogin, form)
-        # The address is in the account, and changes with it.
+        # The address is part of the account, and changes with it.
         EmailAddress.objects.filter(user=user).delete()
         action = f"account created by {settings.OIDC_NAME}"
         AuditEntry.objects.record(action, Topic.ACCOUNT, about=str(user), by=user)
@@ -77,7 +77,7 @@ class SingleSignOn(DefaultSocialAccountAdapter):
 
 
 def _refusal_reason(sociallogin: SocialLogin) -> str:
-    """Return why no account is created for this person, or ""."""
+    """Return why no account is created for this person, or "" if one may be."""
     address = next((row.email for row in sociallogin.email_addresses if row.verified is True), "")
     if awaits_first_owner():
         return "This server has no accounts yet. Its log says how to create the first one."

@@ -1,4 +1,4 @@
-"""Static files storage with hashed names that also joins and minifies our own files."""
+"""Storage for static files with hashed names, which also joins and minifies our own files."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -16,16 +16,16 @@ EXPORT = re.compile(r"^export (?=(?:function|const|class) (\w+))", re.M)
 
 
 def joined_styles(name: str, read: Callable[[str], str]) -> str:
-    """Return a style sheet with the sheets that it imports. `read` returns a file's text."""
+    """Return a style sheet with all sheets it imports. `read` returns the text of a file."""
     return STYLE.sub(lambda found: joined_styles(found[1], read), read(name))
 
 
 def joined_scripts(name: str, read: Callable[[str], str]) -> str:
-    """Return a script with the scripts that it imports, so that a page loads one file.
+    """Return a script with all scripts it imports, so that a page loads a single file.
 
-    Each becomes a function that returns its exports, so that other names are not shared.
+    Each script becomes a function that returns its exports, so that no other names are shared.
     """
-    sources: dict[str, str] = {}  # in the order of evaluation
+    sources: dict[str, str] = {}  # in order of evaluation
 
     def add(name: str) -> None:
         source = read(f"{name}.js")
@@ -73,7 +73,7 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     def post_process(
         self, paths: dict[str, tuple[Any, str]], *args: Any, **options: Any
     ) -> Iterator[tuple[str, str, bool]]:
-        """Join and minify our own files before hashing, to keep a first visit small."""
+        """Join and minify our own files before hashing, to keep first visits small."""
         ours = {
             name: (_Joined(storage), path)
             for name, (storage, path) in paths.items()
@@ -82,5 +82,5 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
         yield from super().post_process(paths | ours, *args, **options)
 
     def stored_name(self, name: str) -> str:
-        """Return the hashed name, or the plain name if collectstatic has not run."""
+        """Return the hashed name, or the plain name if collectstatic has not been run."""
         return super().stored_name(name) if self.hashed_files else name

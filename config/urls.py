@@ -29,7 +29,7 @@ register_converter(Base36, "base36")
 
 
 class PasswordReset(account.PasswordResetView):
-    """Page that sends a password reset link if this server sends email."""
+    """The page that sends a password reset link, if this server sends email."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(sends_mail=bool(settings.EMAIL_HOST), **kwargs)

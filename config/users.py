@@ -1,10 +1,10 @@
 """User accounts: the administrators' page, the first account, and a user's own account.
 
-Administrators invite users, close and reopen accounts, and help with signing in. The first account
-needs a code that the server prints at startup. It is derived from SECRET_KEY and the database's ID,
-so it isn't stored and each process prints the same code. It becomes invalid once the Installation
-row says that it was used. A new email address is stored when the user opens the link sent to it,
-and the old address is notified. A server that doesn't send email stores it immediately.
+Administrators invite users, close and reopen accounts, and help with signing in. Creating the first
+account requires a code that the server prints at startup. It is derived from SECRET_KEY and the
+database's ID, so it isn't stored and each process prints the same code. It becomes invalid once the
+Installation row shows that it was used. A new email address is stored when the user opens the link
+sent to it, and the old address is notified. A server that doesn't send email stores it immediately.
 """
 
 import base64
@@ -59,7 +59,7 @@ RECENT = timedelta(minutes=5)
 def confirmed(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Ask for the password or code. Accounts with neither, as after single sign-on, set one first.
 
-    allauth lets accounts with neither pass.
+    allauth would let accounts with neither pass.
     """
     guarded = reauthentication_required(view)
 
@@ -76,7 +76,7 @@ def confirmed(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 @signed_in("GET", "POST")
 def set_password(request: ResearcherRequest) -> HttpResponse:
-    """Let an account without a password set one shortly after signing in."""
+    """Let an account without a password set one, shortly after signing in."""
     if request.user.has_usable_password():
         return redirect("password_change")
     if (start := request.user.last_login) and database_now() - start > RECENT:
@@ -166,7 +166,7 @@ def _invite(request: ResearcherRequest) -> HttpResponse:
 
 
 def _link(user: User) -> str:
-    """Return a single-use link for choosing a new password. It expires after three days."""
+    """Return a single-use link for choosing a new password, which expires after three days."""
     key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
     return str(get_adapter().get_reset_password_from_key_url(key))
 
@@ -181,7 +181,7 @@ def _page(request: ResearcherRequest, status: int = 200, **extra: Any) -> HttpRe
     return render(request, "account/users.html", context, status=status)
 
 
-GROUP = 4  # characters between two hyphens of the code
+GROUP = 4  # characters between the hyphens of the code
 
 
 class NoMore(Exception):
@@ -202,7 +202,7 @@ def is_first_owner_code(typed: str) -> bool:
 
 
 def awaits_first_owner() -> bool:
-    """Return whether there are no accounts and the first was never created."""
+    """Return whether there are no accounts, and the first one was never created."""
     return not User.objects.exists() and Installation.objects.filter(owned_since=None).exists()
 
 
@@ -234,9 +234,9 @@ def say_first_owner_code() -> None:
 @never_cache
 @sensitive_post_parameters()
 def first_visit(request: HttpRequest) -> HttpResponse:
-    """GET asks for the code printed by the server. POST creates the first account.
+    """Ask for the code printed by the server on GET, and create the first account on POST.
 
-    Returns 404 once an account exists, including for the second of two simultaneous requests.
+    Returns 404 once an account exists, including to the second of two simultaneous requests.
     """
     if not awaits_first_owner():
         raise Http404
@@ -255,7 +255,7 @@ def first_visit(request: HttpRequest) -> HttpResponse:
     return redirect("studies")
 
 
-DAYS = 3  # validity of an email confirmation link
+DAYS = 3  # for which an email confirmation link is valid
 SALT = "address of an account"
 
 
@@ -279,7 +279,7 @@ def _preferences(user: User) -> Preferences:
 def account_page(
     request: ResearcherRequest, token_form: PageForm | None = None, status: int = 200, **extra: Any
 ) -> HttpResponse:
-    """Render the page. `token_form` is a refused form, `extra` is for the context."""
+    """Render the page. `token_form` is a rejected form, and `extra` is added to the context."""
     context = {
         "form": TimeZoneForm(instance=_preferences(request.user)),
         "is_connected": SocialAccount.objects.filter(user=request.user).exists(),
@@ -300,7 +300,7 @@ def prolific(request: ResearcherRequest) -> HttpResponse:
 @confirmed
 @never_cache
 def change_address(request: ResearcherRequest) -> HttpResponse:
-    """GET shows the form. POST emails a link to the new address, or stores it immediately."""
+    """Show the form on GET. On POST, email a link to the new address, or store it immediately."""
     form = AddressForm(request.POST or None, initial={"email": request.user.email})
     if request.method == "GET" or is_shown_again(request) or not form.is_valid():
         context = {"form": form, "sends_mail": bool(settings.EMAIL_HOST)}
@@ -321,7 +321,7 @@ def change_address(request: ResearcherRequest) -> HttpResponse:
 @signed_in("GET", "POST")
 @never_cache
 def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
-    """GET asks for confirmation. POST stores the address. Invalid or expired links give 404."""
+    """Ask for confirmation on GET, and store the address on POST. Returns 404 for invalid links."""
     change = _address_change(token)
     if change is None or change[0] != request.user:
         return render(request, "account/address_confirm.html", status=404)
@@ -337,7 +337,7 @@ def confirm_address(request: ResearcherRequest, token: str) -> HttpResponse:
 @receiver(password_set)
 @receiver(password_reset)
 def end_tokens(request: HttpRequest, user: User, **_signal: object) -> None:
-    """Revoke the user's API tokens: someone who knew the old password may have created them."""
+    """Revoke the user's API tokens, which someone who knew the old password may have created."""
     if ended := accounts.revoke_tokens(user, by=user):
         messages.info(request, f"API tokens of this account were revoked: {ended}.")
 
@@ -362,7 +362,7 @@ def _send_link(request: ResearcherRequest, address: str) -> bool:
 
 
 def _address_change(token: str) -> tuple[User, str] | None:
-    """Return the user and new address in a link, or None if it was used or is invalid."""
+    """Return the user and new address in a link, or None if it has been used or is invalid."""
     try:
         key, old, address = signing.loads(token, salt=SALT, max_age=DAYS * 86400)
     except signing.BadSignature:

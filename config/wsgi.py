@@ -1,4 +1,4 @@
-"""WSGI entry point. `manage.py serve` runs it with granian."""
+"""WSGI entry point, run by `manage.py serve` with granian."""
 
 import gc
 import os
@@ -15,7 +15,7 @@ from annotation import guards, key_check  # noqa: E402
 from config import users  # noqa: E402
 from tasks import installation  # noqa: E402
 
-# Refuse tables from before the first release, and a data folder that belongs to another database,
+# Reject tables from before the first release, and a data folder that belongs to another database,
 # before any data is read or any file is deleted.
 installation.require()
 # Keys that do not match the database would silently corrupt data.
@@ -24,8 +24,8 @@ guards.say_what_is_missing()
 users.say_first_owner_code()
 connections.close_all()
 
-# Load all views now. Otherwise the first request would, while others wait.
+# Load all views now. Otherwise, the first request would, while others wait.
 get_resolver().url_patterns  # noqa: B018
-# Loaded modules stay in memory until exit, so the garbage collector need not scan them.
+# Loaded modules stay in memory until exit, so the garbage collector doesn't have to scan them.
 gc.collect()
 gc.freeze()

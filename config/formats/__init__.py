@@ -1,1 +1,1 @@
-"""Corrections to Django's number formats, to match the CLDR formats used by browsers."""
+"""Corrections to Django's number formats that make them match CLDR, which browsers use."""

@@ -1,4 +1,4 @@
-"""Django's PostgreSQL backend with a cheap check of idle connections, and prepared statements."""
+"""Django's PostgreSQL backend with prepared statements, and a cheap check of idle connections."""
 
 import select
 from typing import Any
@@ -13,9 +13,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return super().get_new_connection(conn_params)
 
     def prepared(self, sql: str) -> str:
-        """Return SQL that runs this SQL with one value, which is planned once per connection.
+        """Return SQL that runs this SQL with one value, and is planned only once per connection.
 
-        Behind PgBouncer, each transaction may use a different connection, so nothing is prepared.
+        Behind PgBouncer, transactions may use different connections, so nothing is prepared.
         """
         if self.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
             return sql
@@ -30,9 +30,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Return whether the persistent connection is still open.
 
         Between requests, the server sends data only when it closes the connection (restart,
-        timeout, operator). A connection with nothing to read is therefore usable. Only other
-        connections are tested with a statement, which Django would otherwise run before every
-        request. A failed transaction accepts only a rollback, so it is treated as unusable.
+        timeout, operator), so a connection with nothing to read is usable. Only the others are
+        tested with a statement, which Django would otherwise run before every request. A failed
+        transaction accepts nothing but a rollback, so it is treated as unusable.
         """
         if self.connection is None or self.connection.closed:
             return False
