@@ -1,7 +1,7 @@
 """Python client for Handful.
 
-Start with `Client`, or with `Participation` to take part in a study. Results are computed on the
-server, not by the client, and verify.py in the export checks them.
+Start with `Client`, or with `Participation` to take part in a study. Results are computed by the
+server rather than the client, and can be checked with verify.py in the export.
 """
 
 from handful.client import Client

@@ -16,8 +16,8 @@ from handful.tasks import Tasks
 class Client(AbstractContextManager["Client"]):
     """The entry point to `tasks`, `studies`, `models` and `jobs` on a server.
 
-    The server and token default to HANDFUL_SERVER and HANDFUL_TOKEN, then to the stored login.
-    `options` are passed to Connection. Raises HandfulError if there is no login.
+    Server and token default to HANDFUL_SERVER and HANDFUL_TOKEN, and then to the stored login.
+    `options` are passed to Connection. Raises HandfulError without a login.
     """
 
     def __init__(self, server: str | None = None, token: str | None = None, **options: Any):
@@ -57,10 +57,10 @@ class Models:
         progress: bool = True,
         **details: Any,
     ) -> Record:
-        """Upload all prediction files or none. Return the model with its scores.
+        """Upload either all prediction files or none. Return the model with its scores.
 
         Name the files TASK_10_3.jsonl, TASK_0.jsonl or (fully supervised) TASK_all.jsonl.
-        Otherwise, pass one file with its `task` (NAME or NAME@VERSION), `shots` and `split`.
+        Otherwise, pass a single file with its `task` (NAME or NAME@VERSION), `shots` and `split`.
         Details: title, link, revision, method, arm, ...
         """
         place = {"task": task, "shots": shots, "split_number": split}
@@ -93,7 +93,7 @@ NO_LOGIN = (
 
 
 def token_file() -> Path:
-    """Return the path to the login file, under XDG_CONFIG_HOME or APPDATA (mode 0600)."""
+    """Return the path of the login file, under XDG_CONFIG_HOME or APPDATA (mode 0600)."""
     home = os.environ.get("APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME")
     return (Path(home) if home else Path.home() / ".config") / "handful" / "logins.json"
 
@@ -101,7 +101,7 @@ def token_file() -> Path:
 def stored_login(server: str | None, token: str | None) -> tuple[str, str]:
     """Return the server and token from the arguments, the environment, or the stored login.
 
-    A stored token is sent only to the server it was stored for. Raises HandfulError.
+    A stored token is only sent to the server for which it was stored. Raises HandfulError.
     """
     stored = _token_data()
     server = server or os.environ.get("HANDFUL_SERVER") or stored["server"]
@@ -115,7 +115,7 @@ def stored_login(server: str | None, token: str | None) -> tuple[str, str]:
 
 
 def store_token(server: str, token: str) -> Path:
-    """Store the token, make its server the default, and return the file's path."""
+    """Store the token, make its server the default, and return the path of the file."""
     data = _token_data()
     server = checked(server)
     data |= {"server": server, "tokens": {**data["tokens"], server: token}}

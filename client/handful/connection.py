@@ -1,6 +1,6 @@
-"""HTTP requests to a server with a token and retries, and the jobs and rows it returns.
+"""HTTP requests to a server with a token and retries, and the jobs and rows that it returns.
 
-This is the package's lowest layer. Error messages are written for users.
+This is the lowest layer of the package. Error messages are written for users.
 """
 
 import email.utils
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 6
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds
-TIMEOUT = 60.0  # seconds without receiving a byte
-# The server, or a proxy in front of it, did not process the request, whatever its method.
+TIMEOUT = 60.0  # seconds without receiving a single byte
+# The request was not processed by the server, or a proxy in front of it, whatever its method.
 NOT_DONE = frozenset({429, 503})
 # These, and a 503 with the code below, are retried only if the request is idempotent.
 PERHAPS_DONE = frozenset({502, 504})
@@ -42,8 +42,8 @@ class NotReachable(HandfulError):
 class ApiError(HandfulError):
     """Raised if the server rejects a request (RFC 9457).
 
-    `status` is the HTTP status, `code` the machine-readable error, `fields` the messages by field,
-    and `state` the participation's state, if there is one.
+    `status` is the HTTP status, `code` is the machine-readable error, `fields` contains messages by
+    field, and `state` is the participation's state, if any.
     """
 
     def __init__(self, problem: Mapping[str, Any], status: int):
@@ -54,7 +54,7 @@ class ApiError(HandfulError):
         self.state: dict[str, Any] | None = problem.get("state")
         texts = {name: _text(messages) for name, messages in self.fields.items()}
         lines = [f"{name}: {text}" for name, text in texts.items()]
-        is_repeated = self.detail == " ".join(texts.values())  # then each text is printed once
+        is_repeated = self.detail == " ".join(texts.values())  # if so, print each text once
         super().__init__("\n".join(lines) if is_repeated else "\n  ".join([self.detail, *lines]))
 
 
@@ -67,10 +67,10 @@ def _text(messages: Sequence[str] | str) -> str:
 
 
 class Connection(AbstractContextManager["Connection"]):
-    """A connection to one server's API with one token.
+    """A connection to the API of one server with one token.
 
     Failed requests are retried after a pause that doubles each time, or after `Retry-After`. A
-    request that changes data is retried only if it definitely wasn't processed, or if the caller
+    request that changes data is only retried if it definitely wasn't processed, or if the caller
     declares it idempotent (`again`). Raises ApiError if a request is rejected, or NotReachable.
     """
 
@@ -103,11 +103,11 @@ class Connection(AbstractContextManager["Connection"]):
 
     def get(self, address: str, **params: Any) -> Any:
         """Return the JSON at a URL. Parameters that are None are omitted."""
-        # An empty mapping would make httpx remove the query from the URL.
+        # Given an empty mapping, httpx would remove the query from the URL.
         return _json(self.send("GET", address, params=given(params) or None))
 
     def post(self, address: str, body: Any = None, *, again: bool = False, **content: Any) -> Any:
-        """Post JSON, or `files` and `data`. Return the response's JSON, or None."""
+        """Post JSON, or `files` and `data`. Return the JSON of the response, or None."""
         if body is not None:
             content["json"] = body
         return _json(self.send("POST", address, again=again, **content))
@@ -119,10 +119,10 @@ class Connection(AbstractContextManager["Connection"]):
         self.send("DELETE", address)
 
     def rows(self, address: str, **params: Any) -> Iterator[Record]:
-        """Yield a list's rows, fetching pages as needed."""
+        """Yield the rows of a list, fetching pages as needed."""
         page = self.get(address, **params)
         while True:
-            if isinstance(page, list):  # a complete table
+            if isinstance(page, list):  # this is the complete table
                 yield from page
                 return
             yield from page["results"]
@@ -131,7 +131,7 @@ class Connection(AbstractContextManager["Connection"]):
             page = self.get(self._page_url(page["next"]))
 
     def unchanged(self, address: str, etag: str | None) -> tuple[Any, str | None]:
-        """Return the JSON and its ETag. If the ETag is unchanged, the JSON is None."""
+        """Return the JSON and its ETag. The JSON is None if the ETag is unchanged."""
         headers = {"If-None-Match": etag} if etag else {}
         reply = self.send("GET", address, headers=headers)
         if reply.status_code == httpx.codes.NOT_MODIFIED:
@@ -139,9 +139,9 @@ class Connection(AbstractContextManager["Connection"]):
         return _json(reply), reply.headers.get("ETag")
 
     def download(self, address: str, target: Path, *, progress: bool = True) -> Path:
-        """Stream a file to `target`, which appears only once it is complete.
+        """Stream a file to `target`, which only appears once it is complete.
 
-        Raises HandfulError if `target` exists.
+        Raises HandfulError if `target` already exists.
         """
         if target.exists():
             raise HandfulError(f"{target} already exists. Choose a new file.")
@@ -212,7 +212,7 @@ class Connection(AbstractContextManager["Connection"]):
         return f"{self.server} does not respond ({error or type(error).__name__})"
 
     def _page_url(self, address: str) -> str:
-        """Return the next page's URL. The token is never sent to another host."""
+        """Return the URL of the next page. The token is never sent to another host."""
         target, server = urlsplit(address), urlsplit(self.server)
         if target.netloc and target.netloc != server.netloc:
             # Behind a proxy that doesn't pass on the host name, only the path is correct.
@@ -238,7 +238,7 @@ def given(params: Mapping[str, Any]) -> Record:
 
 
 def pause(attempt: int) -> float:
-    """Return the seconds to wait before the next attempt: exponential back-off with jitter."""
+    """Return how many seconds to wait before the next attempt (exponential backoff with jitter)."""
     return min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * random.uniform(0.75, 1.25)
 
 
@@ -256,14 +256,14 @@ def retry_pause(retry_after: str | None, attempt: int) -> float:
 
 
 def bar(progress: bool, label: str, total: int | None, **options: Any) -> "tqdm[Any]":
-    """Return a progress bar on standard error, shown only in a terminal."""
+    """Return a progress bar on standard error, which is only shown in a terminal."""
     return tqdm(total=total, desc=label, disable=None if progress else True, leave=False, **options)
 
 
 def _code(reply: httpx.Response) -> str:
     try:
         problem = _json(reply)
-    except ValueError:  # a proxy's error page
+    except ValueError:  # the error page of a proxy
         return ""
     return str(problem.get("code", "")) if isinstance(problem, dict) else ""
 
@@ -283,7 +283,7 @@ class Jobs:
         return self._connection.get(f"jobs/{number}/")
 
     def wait(self, number: int, *, progress: bool = True, seconds: float = 0.5) -> Record:
-        """Advance the job chunk by chunk until it is done. Raises JobFailed."""
+        """Advance the job one chunk at a time until it is done. Raises JobFailed."""
         job = self.get(number)
         with bar(progress, job["kind"], job["total"]) as meter:
             while True:
@@ -298,7 +298,7 @@ class Jobs:
                     self._sleep(seconds)  # another process is running it
 
     def ended(self, reply: Record, *, progress: bool = True) -> Record:
-        """Return the reply or, if it started a job, the job's result. Raises JobFailed."""
+        """Return the reply or, if it started a job, the result of that job. Raises JobFailed."""
         if "job" not in reply:
             return reply
         result: Record = self.wait(reply["job"]["id"], progress=progress)["result"] or {}
@@ -308,7 +308,7 @@ class Jobs:
 
 
 class Rows(Iterable[Record]):
-    """Rows as dicts. Each iteration fetches them again."""
+    """Rows as dicts, which are fetched again on each iteration."""
 
     def __init__(self, fetch: Callable[[], Iterable[Record]]):
         self._fetch = fetch
@@ -325,7 +325,7 @@ class Rows(Iterable[Record]):
         return pandas.DataFrame(list(self))
 
     def as_text(self, *columns: str) -> str:
-        """Format all rows as a table for a terminal, with the given columns or all of them."""
+        """Format all rows as a table for a terminal, with the given columns or with all of them."""
         rows = list(self)
         names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
         cells = [names, *([_cell(row.get(name)) for name in names] for row in rows)]

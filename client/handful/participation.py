@@ -1,9 +1,9 @@
-"""One participation in a study, step by step, with its token.
+"""A participation in a study, step by step, with its token.
 
-People use a study's pages. A program can take a person's seat only if the design allows it
-(programs_as_people), which the tables point out. Models and simulated annotators are separate
-kinds. The server decides what comes next, and each call returns the new state. If a call is
-repeated, the first answer counts.
+People use a study's pages. A program may take a person's seat only if the design allows it
+(programs_as_people), which is pointed out in the tables. Models and simulated annotators are
+separate kinds. The server decides what comes next, and each call returns the new state. If a call
+is repeated, the first answer counts.
 """
 
 from contextlib import AbstractContextManager
@@ -14,7 +14,7 @@ from handful.connection import Connection, Record
 
 
 class Participation(AbstractContextManager["Participation"]):
-    """A seat in a study. `state` is the latest state, and its `step` is the expected step.
+    """A seat in a study. `state` is the latest state, whose `step` is the step expected next.
 
     Every method raises ApiError, with the current `state`, if the server rejects it.
     """
@@ -34,7 +34,7 @@ class Participation(AbstractContextManager["Participation"]):
         options: dict[str, Any] | None = None,
         **body: Any,
     ) -> Self:
-        """Take a seat through a study's link or its code. Raises ApiError if none is free.
+        """Take a seat through a study's link, or the code in it. Raises ApiError if none is free.
 
         Kinds other than person require a `researcher` token with the run scope. A request for a
         person's seat is rejected (code people_use_pages) unless the design allows programs.
@@ -45,7 +45,7 @@ class Participation(AbstractContextManager["Participation"]):
                 del connection.http.headers["Authorization"]
             address = f"join/{code}/"
             if "arrival" not in body and not researcher:
-                # This makes the join idempotent if its reply is lost.
+                # This makes joining idempotent, in case the reply is lost.
                 body["arrival"] = connection.get(address)["arrival"]
             reply = connection.post(address, body, again="arrival" in body)
         participation = cls(server, reply["token"], **(options or {}))
@@ -76,12 +76,12 @@ class Participation(AbstractContextManager["Participation"]):
         return self._do("answer", turn=self.state["question"]["turn"], answer=answer)
 
     def confidence(self, point: int | None = None, reason: str = "") -> Record:
-        """Say how sure the answer just given is, from 1 (0 % sure) to 5 (100 %), or skip (None)."""
+        """Rate confidence in the last answer from 1 (0 % sure) to 5 (100 %), or skip (None)."""
         turn = self.state["question"]["turn"]
         return self._do("confidence", turn=turn, confidence=point, reason=reason)
 
     def go_on(self) -> Record:
-        """Leave the displayed reveal, review or instructions."""
+        """Leave the reveal, review or instructions on display."""
         return self._do("continue", leaving=self.step)
 
     def comprehension(self, *places: int) -> Record:

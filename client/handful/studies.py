@@ -1,4 +1,4 @@
-"""Studies: design, administration, progress and results."""
+"""Studies: their design, administration, progress and results."""
 
 import shutil
 import tempfile
@@ -17,7 +17,7 @@ Design = Mapping[str, Any] | Path | str
 
 
 class Study:
-    """One study. `data` is the server's latest response (`refresh`)."""
+    """A study. `data` is the latest response by the server (`refresh`)."""
 
     def __init__(self, connection: Connection, jobs: Jobs, data: Record):
         self._connection, self._jobs, self.data = connection, jobs, data
@@ -31,7 +31,7 @@ class Study:
 
     @property
     def status(self) -> str:
-        """Return "draft", "open", "paused" or "closed" from the latest response."""
+        """Return "draft", "open", "paused" or "closed", according to the latest response."""
         return str(self.data["status"])
 
     @property
@@ -46,12 +46,12 @@ class Study:
     # Administration ----------------------------------------------------------------------------
 
     def edit(self, **design: Any) -> "Study":
-        """Change keys in a draft's design."""
+        """Change some keys of a draft's design."""
         self.data = self._connection.patch(self._at(""), design)
         return self
 
     def open(self) -> "Study":
-        """Freeze the design and let annotators in."""
+        """Freeze the design, and let annotators in."""
         return self._move("open")
 
     def pause(self) -> "Study":
@@ -77,13 +77,13 @@ class Study:
         seed: int = 0,
         progress: bool = True,
     ) -> Record:
-        """Let simulated annotators take part in a rehearsal, by default one per free seat."""
+        """Let simulated annotators take part in a rehearsal, by default one for each free seat."""
         body = given({"policy": policy, "number": number, "seed": seed})
         job = self._connection.post(self._at("simulate/"), body)
         return self._jobs.wait(job["id"], progress=progress)
 
     def pay(self) -> Record:
-        """Return what a payment would do. This is a dry run: nothing is paid."""
+        """Return what a payment would do. This is a dry run, so nothing is paid."""
         return self._connection.post(self._at("pay/"), {"dry_run": True})
 
     def exclude(self, annotator: str, reason: str) -> None:
@@ -108,7 +108,7 @@ class Study:
         self._connection.post(self._at("seats/"), body)
 
     def team(self) -> Rows:
-        """Return each team member's user name and role."""
+        """Return the user name and role of each team member."""
         return self._rows("team/")
 
     def add_member(self, username: str, role: str) -> None:
@@ -131,7 +131,7 @@ class Study:
     def add_entry(
         self, effect: str, criterion: str, value: str, *, platform: str | None = None
     ) -> None:
-        """Allow or deny people based on earlier tasks or studies (a name), or on platform ids."""
+        """Allow or deny people based on earlier tasks or studies (a name), or on platform IDs."""
         entry = {"effect": effect, "criterion": criterion, "value": value, "platform": platform}
         self._connection.post(self._at("lists/"), given(entry))
 
@@ -140,7 +140,7 @@ class Study:
         self._connection.post(self._at("lists/"), {"end": entry})
 
     def links(self) -> Rows:
-        """Return each personal link's name, URL and state. Requires the pay scope."""
+        """Return the name, URL and state of each personal link. Requires the pay scope."""
         return self._rows("links/")
 
     def make_links(self, names: Sequence[str]) -> list[Record]:
@@ -148,7 +148,7 @@ class Study:
         return self._connection.post(self._at("links/"), {"names": list(names)})
 
     def webhooks(self) -> Rows:
-        """Return the URLs notified of events in the study."""
+        """Return the URLs that are notified of events in the study."""
         return self._rows("webhooks/")
 
     def make_webhook(self, url: str, events: Sequence[str]) -> Record:
@@ -161,7 +161,7 @@ class Study:
         self._connection.delete(self._at(f"webhooks/{webhook}/"))
 
     def deliveries(self, webhook: int, state: str | None = None) -> Rows:
-        """Return a webhook's deliveries. `state` is waiting, delivered or failed."""
+        """Return the deliveries of a webhook. `state` is waiting, delivered or failed."""
         return self._rows(f"webhooks/{webhook}/deliveries/", state=state)
 
     # Progress ----------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ class Study:
     def watch(
         self, seconds: float = 5.0, sleep: Callable[[float], None] = time.sleep
     ) -> Iterator[Record]:
-        """Yield the progress with `scenarios` after each change until the study is closed."""
+        """Yield the progress, with `scenarios`, after each change until the study is closed."""
         if not 0 <= seconds <= 86_400:
             raise HandfulError("The time between updates must be from 0 to 86400 seconds.")
         etag: str | None = None
@@ -204,7 +204,7 @@ class Study:
         return self._rows("spans/", **filters)
 
     def decisions(self) -> Rows:
-        """Return every decision with its reason."""
+        """Return all decisions with their reasons."""
         return self._rows("decisions/")
 
     def events(self) -> Rows:
@@ -214,11 +214,11 @@ class Study:
     # Tables ------------------------------------------------------------------------------------
 
     def human_performance(self) -> Rows:
-        """Return the human-performance table, with separate rows for each kind of annotator."""
+        """Return the human-performance table, with separate rows for each kind of annotators."""
         return self._rows("human-performance/")
 
     def training(self) -> Rows:
-        """Return training-step scores by block of examples."""
+        """Return scores in the training step, by block of examples."""
         return self._rows("training/")
 
     def analysis(self) -> list[Record]:
@@ -226,11 +226,11 @@ class Study:
         return self._connection.get(self._at("analysis/"))
 
     def figure(self, name: str) -> Any:
-        """Return a figure's data: shots, models, learning or drift."""
+        """Return the data of a figure: shots, models, learning or drift."""
         return self._connection.get(self._at(f"figures/{name}/"))
 
     def joint_table(self) -> Rows:
-        """Return scores for annotators, uploaded models and published figures by task and shots.
+        """Return scores of annotators, uploaded models and published figures, by task and shots.
 
         In the study's own rows, `kind` is person, simulated or model.
         """
@@ -238,7 +238,7 @@ class Study:
 
     def _joint(self) -> Iterator[Record]:
         parts = self._connection.get(self._at("models/"))
-        # Every part repeats models, files and published figures, so yield them only once.
+        # Models, files and published figures are repeated in every part, so yield them only once.
         seated = {
             row["name"]
             for part in parts
@@ -258,7 +258,7 @@ class Study:
     # Files -------------------------------------------------------------------------------------
 
     def export(self, target: Path | str, *, progress: bool = True) -> Path:
-        """Write all CSVs and verify.py to NAME.zip or to a new folder."""
+        """Write all CSV files and verify.py to NAME.zip or to a new folder."""
         target = Path(target)
         if target.suffix == ".zip":
             return self._connection.download(self._at("export.zip"), target, progress=progress)
@@ -295,7 +295,7 @@ class Studies:
         return Rows(lambda: self._connection.rows("studies/", status=status))
 
     def __getitem__(self, name: str) -> Study:
-        """Return a study. Raises KeyError if the token can't read a study with this name."""
+        """Return a study. Raises KeyError if the token can't read any study with this name."""
         try:
             data = self._connection.get(f"studies/{quote(name, safe='')}/")
             return Study(self._connection, self._jobs, data)
@@ -305,7 +305,7 @@ class Studies:
             raise
 
     def create(self, design: Design) -> Study:
-        """Create a draft from a design: a mapping, the path to a TOML file, or TOML text.
+        """Create a draft from a design: a mapping, the path of a TOML file, or TOML text.
 
         Raises ApiError with `fields` for each invalid key, in which case nothing is stored.
         """

@@ -1,4 +1,4 @@
-"""Tasks: listing, and import from files, a dataset or the Few-shot Gym."""
+"""Tasks: listing them, and importing them from files, a dataset or the Few-shot Gym."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -15,21 +15,21 @@ Files = list[tuple[str, tuple[str, Any]]]
 
 
 class Tasks:
-    """A server's tasks. An import is stored in full or not at all."""
+    """A server's tasks. An import is stored either in full or not at all."""
 
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
 
     def list(self, name: str | None = None) -> Rows:
-        """Return every version of all tasks, or of one task."""
+        """Return all versions of all tasks, or of one task."""
         return Rows(lambda: self._connection.rows("tasks/", name=name))
 
     def get(self, name: str, version: int | None = None) -> Record:
-        """Return a task version with its files, by default the newest version."""
+        """Return a task version with its files, by default the newest one."""
         return self._connection.get(f"tasks/{name}/{self._version(name, version)}/")
 
     def card(self, name: str, version: int | None = None) -> Record:
-        """Return a task's card, with everything that annotators read about it."""
+        """Return a task's card, which contains everything that annotators read about it."""
         return self._connection.get(f"tasks/{name}/{self._version(name, version)}/card/")
 
     def report(self, name: str, version: int | None = None) -> Record:
@@ -43,7 +43,7 @@ class Tasks:
         rechain: bool = False,
         progress: bool = True,
     ) -> Record:
-        """Import a task from files in the published layout, from folders, or from a ZIP.
+        """Import a task from files in the published format, from folders, or from a ZIP.
 
         The card is the task.toml among the files, or a CLUES card on the server (`shipped_card`).
         Returns the name and version, and whether the version was `created`.

@@ -1,9 +1,9 @@
 """Functions that build the conversation with a model and parse its replies (pure).
 
-The conversation is built from the server's states. It contains only the last line of each
-answer ("Answer: ..."), so that it can be rebuilt from the server's record after a crash.
-The parsed answer is everything after the last "Answer:" at the start of a line. The server
-checks that spans occur in the text, at word boundaries, and that numbers are in range.
+The conversation is built from the server's states. Of each answer, it contains only the last line
+("Answer: ..."), so that it can be rebuilt from the server's record after a crash. The parsed answer
+is everything after the last "Answer:" at the start of a line. The server checks that spans occur in
+the text, at word boundaries, and that numbers are in range.
 """
 
 import json
@@ -118,10 +118,10 @@ def _listed(texts: Sequence[str]) -> str:
 def messages(
     lead: State, history: Sequence[State], now: State | None, declared: Declared
 ) -> list[Message]:
-    """Return the conversation's messages up to the example `now`.
+    """Return the messages of the conversation, up to the example `now`.
 
-    `lead` is the state with the instructions, and `history` holds the answered states in order. The
-    reveal for an answer is at the start of the next message.
+    `lead` is the state with the instructions, and `history` contains the answered states in order.
+    The reveal for an answer comes at the start of the next message.
     """
     feedback = ""
     conversation = [Message(role="system", content=system(lead))]
@@ -169,7 +169,7 @@ class Invalid(ValueError):
 
 
 def parse(task: Mapping[str, Any], example: Mapping[str, Any], reply: str) -> dict[str, Any]:
-    """Parse a reply into the `answer` of POST work/answer/. Raises Invalid."""
+    """Parse a reply into the `answer` for POST work/answer/. Raises Invalid."""
     given = given_text(reply)
     value, kind = _value(given), task["answer"]["kind"]
     if kind == "label":  # a label may be called "none"
@@ -191,7 +191,7 @@ def parse(task: Mapping[str, Any], example: Mapping[str, Any], reply: str) -> di
 
 
 def given_text(reply: str) -> str:
-    """Return the text after the last "Answer:". Raises Invalid if there is none."""
+    """Return the text after the last "Answer:". Raises Invalid if it does not occur."""
     marks = list(MARK.finditer(reply))
     if not marks:
         raise Invalid("No line begins with “Answer:”.")
@@ -199,7 +199,7 @@ def given_text(reply: str) -> str:
 
 
 def _value(given: str) -> Any:
-    """Parse JSON at the start, or return the first line. Return None for "null" and "none"."""
+    """Parse JSON at the start, or return the first line. Returns None for "null" and "none"."""
     try:
         value, _end = json.JSONDecoder().raw_decode(given)
     except (ValueError, RecursionError):
@@ -220,7 +220,7 @@ def _label(task: Mapping[str, Any], value: Any, given: str) -> str:
 
 
 def _place(value: Any, options: Sequence[str]) -> int:
-    """Return the index of an option, given its number from 1 or its exact text."""
+    """Return the index of an option, given its 1-based number or its exact text."""
     if isinstance(value, str) and value in options:
         return list(options).index(value)
     try:

@@ -1,8 +1,8 @@
 """A model's participation, from consent to the end, driven by the server's states.
 
 The server decides what comes next. Prompts are rebuilt from its record (GET work/history/), so a
-run can resume after a crash without answering twice. Requests can be repeated safely: a join,
-answer or Continue that arrives twice counts once.
+run can be resumed after a crash without answering anything twice. Requests can safely be repeated:
+a join, answer or Continue that arrives twice counts once.
 """
 
 import base64
@@ -25,7 +25,7 @@ from handful.inspect.templates import Declared
 
 
 class Seat:
-    """A server's API, with a participation's token or, to join, a researcher's."""
+    """The API of a server, with the token of a participation or, for joining, of a researcher."""
 
     def __init__(self, server: str, token: str):
         self.connection = Connection(server, token)
@@ -47,7 +47,7 @@ class Seat:
         self.connection.close()
 
 
-WAIT = 5.0  # seconds between two requests while waiting for a decision
+WAIT = 5.0  # seconds between requests while waiting for a decision
 ENDS = ("finished", "gone", "between", "declined")
 
 
@@ -101,7 +101,7 @@ class Run:
         self.facts = Facts.load(notes)
         self.lead: State | None = None
         self.history: list[State] = []
-        self.images: dict[str, str] = {}  # data URLs keyed by URL
+        self.images: dict[str, str] = {}  # data URLs, by URL
 
     async def to_the_end(self) -> State:
         """Take part until the server ends it. Return the last state. Raises ApiError."""
@@ -175,7 +175,7 @@ class Run:
             return refused.state
 
     async def _answer(self, state: State) -> State:
-        """Ask the model until its output is valid or the declared retries are used up."""
+        """Ask the model until its output is valid, or until the declared retries are used up."""
         example = state["question"]
         if self.declared.examples == "shown" and example["step"] == "training":
             return await self._store(state, {"gives_up": True})
@@ -204,10 +204,10 @@ class Run:
         return await self._store(state, {"gives_up": True})
 
     async def _rate(self, state: State) -> State:
-        """Ask once how sure the model is. Without a valid reply, skip the question."""
+        """Ask once how confident the model is. Without a valid reply, skip the question."""
         example, given = state["question"], state["answer"]
         level = ""
-        # The model has not answered training examples that it was shown with their gold.
+        # If training examples were shown with their gold answers, the model has not answered them.
         if self.declared.examples != "shown" or example["step"] != "training":
             past = [turn for turn in self.history if turn["question"]["turn"] != example["turn"]]
             kind = state["task"]["answer"]["kind"]
@@ -225,7 +225,7 @@ class Run:
         return following
 
     async def _store(self, state: State, answer: dict[str, Any]) -> State:
-        """Send the answer. If an answer was stored before a crash, that answer counts."""
+        """Send the answer. If an answer was stored before a crash, that one counts."""
         body = {"turn": state["question"]["turn"], "answer": answer}
         try:
             following = await self.seat.post("work/answer/", body)

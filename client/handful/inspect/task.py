@@ -37,7 +37,7 @@ from handful.inspect.conversation import Message
 from handful.inspect.participate import Reply, Run, Seat
 from handful.inspect.templates import Declared
 
-ATTEMPTS = 5  # if a provider's reply is invalid JSON, which Inspect doesn't retry
+ATTEMPTS = 5  # for replies in invalid JSON, which Inspect doesn't retry
 ROLES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 
 
@@ -58,8 +58,8 @@ def participate(
     """Let a model take part in each scenario of a study.
 
     `examples`, `context`, `retries` and `images` are the declared options (templates.Declared).
-    `tasks` and `shots` (comma-separated) select scenarios. `notes` is the folder where a run stores
-    its usage, so that it can be resumed.
+    `tasks` and `shots` (comma-separated) select scenarios. `notes` is the folder in which a run
+    stores its usage, so that it can be resumed.
     """
     declared = Declared(examples, context, int(retries), images)
     code, places = scenarios(server or None, study, _listed(tasks), _listed(shots))
@@ -78,13 +78,13 @@ def participate(
         dataset=MemoryDataset(samples, name=f"handful-{study}"),
         solver=take_part(server or None, declared, revision, notes),
         scorer=invalid_rate(),
-        fail_on_error=False,  # a failing seat does not stop the others
+        fail_on_error=False,  # one failing seat does not stop the others
         metadata={"prompt_hash": declared.hash, "study": study},
     )
 
 
 def _listed(text: Any) -> list[str]:
-    """Split comma-separated text. Inspect passes a list, or a single value in its own type."""
+    """Split comma-separated text. Inspect passes a list, or a single value of any type."""
     parts = text if isinstance(text, list | tuple) else str(text).split(",")
     return [str(part).strip() for part in parts if str(part).strip()]
 
@@ -92,7 +92,7 @@ def _listed(text: Any) -> list[str]:
 def scenarios(
     server: str | None, study: str, tasks: Sequence[str] = (), shots: Sequence[str] = ()
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return the link's code and the scenarios with these tasks and shots. Raises HandfulError."""
+    """Return the link code, and the scenarios with these tasks and shots. Raises HandfulError."""
     with Client(server) as client:
         selected = client.studies[study]
         places = [
@@ -120,7 +120,7 @@ def take_part(server: str | None, declared: Declared, revision: str, notes: str)
             "name": str(model), "revision": revision, "prompt_hash": declared.hash,
         }  # fmt: skip
         researcher = Seat(*stored_login(server, None))
-        # The same model and replicate receive the same participation, so that runs can be resumed.
+        # The same model and replicate get the same participation, so that runs can be resumed.
         seat = {name: state.metadata[name] for name in ("scenario", "replicate")}
         body = {"kind": "model", "model": model_info, **seat}
         joined = await researcher.post(f"join/{state.metadata['code']}/", body)
@@ -148,14 +148,14 @@ def take_part(server: str | None, declared: Declared, revision: str, notes: str)
 
 
 class InspectModel:
-    """The model as `Run` calls it, with the latest conversation for the log."""
+    """The model as called by `Run`, with the latest conversation for the log."""
 
     def __init__(self, model: Model):
         self.model = model
         self.latest: list[ChatMessage] = []
 
     async def ask(self, conversation: list[Message]) -> Reply:
-        """Return one reply. Inspect retries provider errors; any other error ends the sample.
+        """Return one reply. Inspect retries provider errors, and any other error ends the sample.
 
         Truncated replies (invalid JSON) are requested again.
         """
@@ -202,7 +202,7 @@ def _input_tokens(usage: ModelUsage) -> int:
 
 @scorer(metrics=[mean()])
 def invalid_rate() -> Scorer:
-    """Return a scorer for the invalid-answer rate. Only the server has test gold for S1."""
+    """Return a scorer for the rate of invalid answers. Only the server has the gold for S1."""
 
     async def score(state: TaskState, target: Target) -> Score:
         answers, invalid = state.metadata["answers"], state.metadata["invalid"]

@@ -1,6 +1,6 @@
-"""Prompt templates and declared options. Their hash identifies the prompt.
+"""Prompt templates and declared options, which are identified by a hash.
 
-The inserted text is what human annotators see (title, description, instructions, help, questions
+The text inserted is what human annotators see (title, description, instructions, help, questions
 and reveals), as sent by the server.
 """
 
@@ -23,14 +23,14 @@ CHOICES = {"examples": ("answered", "shown"), "context": ("each", "all"), "image
 
 @dataclass(frozen=True)
 class Declared:
-    """Options declared for a run.
+    """The options declared for a run.
 
     `examples`: with "answered", the model answers each training example before its reveal, like
-    human annotators; with "shown", its context contains training examples with their gold.
-    `context`: with "each", a test example follows only the training step; with "all", it also
-    follows all earlier test examples. `retries`: how many times an invalid output is requested
-    again before an empty answer is stored and counted as invalid. `images`: with "alt", the
-    model reads an image's alternative text; with "sent", it is also given the image.
+    human annotators; with "shown", its context contains training examples with their gold answers.
+    `context`: with "each", a test example only follows the training step; with "all", it also
+    follows all earlier test examples. `retries`: how often an invalid output is requested again
+    before an empty answer is stored and counted as invalid. `images`: with "alt", the model reads
+    the alternative text of an image; with "sent", it is also given the image.
     """
 
     examples: str = "answered"
