@@ -1,12 +1,12 @@
 /**
  * The base class of answers that are given in the panel. It handles drafts, "no answer", and the
- * message for a missing answer. The controls are native and work without scripts. Keys of the whole
- * turn are handled in work.js.
+ * message for a missing answer. The controls are native and work without scripts. Keys that apply
+ * to the whole turn are handled in work.js.
  *
- * Each kind of answer extends `AnswerElement`, reads and writes its controls through `value`, and
- * returns its error as `problem`. Attributes: data-key (the turn), data-missing (the server's
- * message for a missing answer). data-ready is set when the listeners are attached, data-complete
- * when an answer can be submitted.
+ * Each answer type extends `AnswerElement`, reads and writes its controls through `value`, and
+ * returns its error from `problem`. Attributes: data-key (the turn), data-missing (the server's
+ * message for a missing answer). data-ready is set once the listeners are attached, and
+ * data-complete whenever an answer can be submitted.
  */
 
 import { keepDraft, readDraft } from "./drafts.js";
@@ -19,7 +19,7 @@ export class AnswerElement extends HTMLElement {
     const { signal } = this.connection;
     this.form = this.closest("form");
     this.none = this.querySelector("[name=no_answer]");
-    // The message in the page replaces the bubble of the browser.
+    // The message in the page replaces the browser's bubble.
     this.form.noValidate = true;
     this.querySelectorAll("[data-scripted]").forEach((e) => (e.hidden = false));
     this.begin(signal);
@@ -37,12 +37,12 @@ export class AnswerElement extends HTMLElement {
     delete this.dataset.ready;
   }
 
-  // --- Overridden by each kind of answer ----------------------------------------------------
+  // --- Overridden by each answer type ---------------------------------------------------------
 
-  /** Connect the listeners and controls of this kind. @param {AbortSignal} signal */
+  /** Connect the listeners and controls of this answer type. @param {AbortSignal} signal */
   begin(signal) {}
 
-  /** Return the controls of the answer. @returns {HTMLInputElement[]} */
+  /** Return the controls for the answer. @returns {HTMLInputElement[]} */
   get fields() {
     return [];
   }
@@ -54,7 +54,7 @@ export class AnswerElement extends HTMLElement {
 
   set value(given) {}
 
-  /** Return the error of the answer in the server's words, or "" if there is none. */
+  /** Return the error in the answer, in the server's words, or "" if it is valid. */
   problem() {
     return "";
   }
@@ -64,7 +64,7 @@ export class AnswerElement extends HTMLElement {
     this.toggleAttribute("data-complete", this.isComplete);
   }
 
-  // --- Shared by all kinds ----------------------------------------------------------------------------
+  // --- Shared by all answer types ------------------------------------------------------------
 
   get isComplete() {
     return this.value.length > 0 || this.none?.checked === true;
@@ -78,7 +78,7 @@ export class AnswerElement extends HTMLElement {
   }
 
   /**
-   * Handle a change of a control. Controls without a name, such as a search field, are ignored.
+   * Handle a change to a control. Controls without a name, such as a search field, are ignored.
    * @param {any} target
    */
   hear(target) {
@@ -86,7 +86,7 @@ export class AnswerElement extends HTMLElement {
   }
 
   /**
-   * Handle a change. This is the only place where the answer changes.
+   * Handle a change. This is the only place in which the answer changes.
    * @param {HTMLElement} [target]
    */
   changed(target) {
@@ -97,7 +97,7 @@ export class AnswerElement extends HTMLElement {
     this.show();
   }
 
-  /** Remove the answer when "No answer" is set, and restore it when "No answer" is cleared. */
+  /** Remove the answer when "No answer" is checked, and restore it when that is unchecked. */
   choosesNone() {
     if (this.none.checked) {
       this.taken = this.value;
@@ -107,7 +107,7 @@ export class AnswerElement extends HTMLElement {
     }
   }
 
-  /** Prevent htmx from sending an incomplete answer. @param {Event} event */
+  /** Keep htmx from sending an incomplete answer. @param {Event} event */
   check(event) {
     const problem = this.isComplete ? this.problem() : this.dataset.missing;
     if (!problem) return;

@@ -1,6 +1,6 @@
 /**
- * <choice-answer>: an answer given with radio buttons (a label or option) or check boxes (several
- * options).
+ * <choice-answer>: an answer given with radio buttons (a label or a single option) or with check
+ * boxes (several options).
  */
 
 import { AnswerElement } from "./answer.js";
@@ -16,8 +16,8 @@ class ChoiceAnswer extends AnswerElement {
   }
 
   /**
-   * Return the field and value of each checked control. Radio buttons share a name, check boxes a
-   * value.
+   * Return the field and value of each checked control. Radio buttons share a name, while check
+   * boxes share a value.
    */
   get value() {
     return this.fields.filter((field) => field.checked).map((field) => `${field.name}=${field.value}`);
@@ -33,7 +33,7 @@ class ChoiceAnswer extends AnswerElement {
     if (place) place.textContent = ngettext("%(count)s chosen", "%(count)s chosen", this.value.length);
   }
 
-  /** Announce a choice that was made by pressing its digit, because the focus is elsewhere. */
+  /** Announce a choice made by pressing its digit, because the focus is elsewhere. */
   changed(target) {
     super.changed(target);
     if (target === this.none || target === document.activeElement) return;
@@ -41,13 +41,13 @@ class ChoiceAnswer extends AnswerElement {
     this.announce(target.checked ? text : ngettext("%(count)s chosen", "%(count)s chosen", this.value.length));
   }
 
-  /** Advance after a single press of a pointer, but not after arrow keys or second clicks. */
+  /** Advance after a single press of a pointer, but not after arrow keys or a second click. */
   click(event) {
     if (event.detail !== 1 || !event.target.closest("label.turn-choice")) return;
     setTimeout(() => this.advance());
   }
 
-  /** Submit the choice immediately if the design requires it. */
+  /** Submit the choice immediately if the design says so. */
   advance() {
     if (!("advance" in this.dataset) || !this.isComplete || !this.isConnected) return;
     this.form.requestSubmit(this.form.querySelector("[data-submit]"));

@@ -26,7 +26,7 @@ class CopyFile extends HTMLElement {
     this.append(" ", button, " ", told);
   }
 
-  /** Copy the text at an address and return whether this succeeded. @param {string} address */
+  /** Copy the text at an address, and return whether this succeeded. @param {string} address */
   async copied(address) {
     try {
       const reply = await fetch(address);

@@ -1,4 +1,4 @@
-/** A button that copies a code or a link. It is shown if the browser allows pages to copy. */
+/** A button that copies a code or a link. It is only shown if the browser lets pages copy. */
 
 import { gettext } from "./sentences.js";
 

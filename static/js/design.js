@@ -1,5 +1,5 @@
 /**
- * Helps to fill in a design: offers numbers of shots as chips, and makes a name from the title.
+ * Helps with filling in a design: offers shot counts as chips, and derives a name from the title.
  * Both remain ordinary text fields.
  */
 
@@ -24,7 +24,7 @@ chips.addEventListener("click", (event) => {
 });
 shots.before(chips);
 
-/** Offer 0 and the sizes that the labels of the selected tasks list, or of all tasks if none is selected. */
+/** Offer 0 and the sizes listed in the labels of the selected tasks, or of all tasks if none is selected. */
 function offer() {
   const selected = tasks.filter((box) => box.checked);
   const sizes = (selected.length ? selected : tasks).flatMap(

@@ -1,12 +1,13 @@
 /**
  * Drafts of unsent answers, one per turn.
  *
- * A draft is stored in the tab immediately and on the server after a pause, so that it survives a
- * closed tab and a change of device. While an answer is being sent, the browser also stores it
- * until the server has stored it. So if sending fails, the answer survives a closed tab, and the
- * draft is sent to the server as soon as it responds. The newest of the three copies is restored.
+ * A draft is stored in the tab immediately, and on the server after a pause, so that it survives
+ * closing the tab or changing devices. While an answer is being sent, the browser also stores it
+ * until the server has stored it. If sending fails, the answer thus survives closing the tab, and
+ * the draft is sent to the server as soon as it responds. The newest of the three copies is
+ * restored.
  *
- * If the browser refuses storage or the server cannot be reached, the other copies remain.
+ * If the browser denies access to storage or the server cannot be reached, the other copies remain.
  */
 
 const PREFIX = "draft:"; // in sessionStorage, by turn
@@ -21,22 +22,22 @@ const LONGEST = 7 * 24 * 3600 * 1000; // milliseconds for which the browser stor
 let waiting = null;
 
 /**
- * Return the element of the turn with this key. It has the address for its draft and the server's
- * draft.
+ * Return the element of the turn with this key. It contains the URL for its draft, and the draft
+ * stored on the server.
  */
 function turnOf(key) {
   const turn = globalThis.document?.querySelector("#turn");
   return turn?.dataset.key === key ? turn : null;
 }
 
-/** Return the question on the page. */
+/** Return the key of the question on the page, if any. */
 const asked = () => globalThis.document?.querySelector("#turn[data-state=question]")?.dataset.key;
 
 export function keepDraft(key, draft) {
   try {
     sessionStorage.setItem(PREFIX + key, JSON.stringify({ ...draft, at: Date.now() }));
   } catch {
-    // Storage is full or not allowed. The answer is still on the page.
+    // Storage is full or not allowed, but the answer is still on the page.
   }
   const url = turnOf(key)?.dataset.drafts;
   if (!url) return;
@@ -44,7 +45,7 @@ export function keepDraft(key, draft) {
   waiting = { key, url, draft, timer: setTimeout(send, PAUSE) };
 }
 
-/** Send the current draft to the server now, also when the page is being closed. */
+/** Send the current draft to the server now, even if the page is being closed. */
 export function send() {
   if (!waiting) return;
   const sent = waiting;
@@ -55,18 +56,18 @@ export function send() {
   fetch(url, { method: "POST", body, keepalive: true })
     .then((reply) => { if (!reply.ok) throw new Error(`${reply.status}`); })
     .catch(() => {
-      // The browser still has the draft. The next change, failure or page exit tries again.
+      // The browser still has the draft, and the next change, failure or page exit tries again.
       if (asked() === key) waiting ??= sent;
     });
 }
 
-/** Discard the draft, because the answer is being sent. */
+/** Discard the draft, because the answer itself is being sent. */
 export function forget() {
   if (waiting) clearTimeout(waiting.timer);
   waiting = null;
 }
 
-/** Return the newest draft of the turn from the tab, the server or the browser, or null. */
+/** Return the turn's newest draft from the tab, the server or the browser, or null. */
 export function readDraft(key) {
   const newest = [ofTab(key), ofServer(key), ofBrowser(key)].reduce(
     (one, other) => (other && other.at > (one?.at ?? -Infinity) ? other : one), null,
@@ -75,7 +76,7 @@ export function readDraft(key) {
 }
 
 /**
- * Run `act`. Return null if storage is refused or contains other data.
+ * Run `act`. Return null if storage is not available or contains anything else.
  * @template T
  * @param {() => T} act
  */
@@ -94,8 +95,8 @@ const ofTab = (key) => attempt(() => {
 });
 
 /**
- * Return the draft on the server. Its age is computed with the server's clock, because this
- * device's clock may be wrong.
+ * Return the draft stored on the server. Its age is computed with the server's clock, because the
+ * clock of this device may be wrong.
  * @returns {Kept | null}
  */
 const ofServer = (key) => attempt(() => {
@@ -106,8 +107,8 @@ const ofServer = (key) => attempt(() => {
 // --- The answer being sent -----------------------------------------------------------------------------
 
 /**
- * Return the storage key. The address contains the secret token of the participation, so the key
- * only has a short hash of it.
+ * Return the storage key. The URL contains the secret token of the participation, so the key only
+ * contains a short hash of it.
  */
 function nameOfUnsent() {
   let hash = 0x811c9dc5;
@@ -133,7 +134,7 @@ export function hold(key) {
   if (draft) attempt(() => localStorage.setItem(nameOfUnsent(), kept));
 }
 
-/** Send the draft to the server as soon as it responds, because sending has failed. */
+/** Send the draft to the server as soon as it responds, because sending the answer has failed. */
 function resendDraft() {
   const key = asked();
   const url = key && turnOf(key).dataset.drafts;
@@ -149,11 +150,11 @@ const drop = (storage, prefix, isOver) => attempt(() => {
   for (const name of names) storage().removeItem(name);
 });
 
-/** Discard all drafts except that of the current question. The others can no longer be sent. */
+/** Discard all drafts except that of the current question, as the others can no longer be sent. */
 export function dropDrafts(exceptKey) {
   if (waiting && waiting.key !== exceptKey) forget();
   drop(() => sessionStorage, PREFIX, (name) => name !== PREFIX + exceptKey);
-  // Discard drafts of other participations only if they have expired.
+  // Discard drafts from other participations only if they have expired.
   const own = nameOfUnsent();
   drop(() => localStorage, UNSENT, (name) => {
     const { turn, at = 0 } = unsent(name) ?? {};
@@ -168,7 +169,7 @@ if (globalThis.document) {
     forget();
     if (asked()) hold(asked());
   });
-  // The answer is stored, so the page may be closed.
+  // The answer has been stored, so the page may be closed.
   document.addEventListener("htmx:afterRequest", ({ detail }) => {
     const isStored = detail.xhr.status >= 200 && detail.xhr.status < 300;
     if (isStored && detail.elt.matches(".turn-form")) dropDrafts(null);

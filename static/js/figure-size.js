@@ -1,14 +1,14 @@
 /** The layout of a figure's panels for the width of the page. Pure, without DOM. */
 
-const NARROWEST = 240; // minimum px of a panel
-const WIDEST = 580; // maximum useful px of a panel: two fill the widest page
-const NARROW = 600; // px of a page on which a legend has two columns
-const SYMBOL = 40; // px of a legend's symbol and gaps
-const AXIS = 62; // px to the left of a row for its axis and to the right for half a label
+const NARROWEST = 240; // minimum width of a panel in px
+const WIDEST = 580; // maximum useful width of a panel in px: two of them fill the widest page
+const NARROW = 600; // width in px of a page on which a legend has two columns
+const SYMBOL = 40; // px for the symbol and gaps of a legend
+const AXIS = 62; // px to the left of a row for its axis, and to the right for half a label
 
 /**
- * Return the specification with the number of panels per row and their width. There are as few rows
- * as the columns and the width allow, filled as evenly as possible. A legend never makes the figure
+ * Return the specification with the number of panels per row, and their width. There are as few
+ * rows as columns and width allow, filled as evenly as possible. A legend never makes the figure
  * wider than a narrow page.
  * @param {any} specification
  * @param {number} width

@@ -2,16 +2,16 @@
  * <vega-figure src="...json" label="...">: a Vega-Lite figure in the colours and width of the page.
  * Without this script, the content of the element is shown instead.
  *
- * Vega runs under `script-src 'self'; style-src 'self'`. Expressions are interpreted (`ast`), and
- * style elements are disabled (`defaultStyle`, `disableDefaultStyle`). researcher.css contains
- * their rules.
+ * Vega runs under `script-src 'self'; style-src 'self'`: expressions are interpreted (`ast`), and
+ * style elements are disabled (`defaultStyle`, `disableDefaultStyle`). Their rules are in
+ * researcher.css instead.
  */
 
 import { fitted } from "./figure-size.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-// The colours of charts.py, and the tokens that replace them.
+// The colours used in charts.py, and the tokens that replace them.
 const TOKENS = {
   "#1b1b1f": "ink",
   "#53565f": "ink-2",
@@ -22,7 +22,7 @@ const TOKENS = {
   "#8a5a00": "series-6",
 };
 
-/** Return the layers of the chart in the colours of the page. */
+/** Return the chart's layers in the colours of the page. */
 function inTokens(layers) {
   const token = getComputedStyle(document.documentElement);
   const colour = (light) => token.getPropertyValue(`--${TOKENS[light]}`).trim();
@@ -30,7 +30,7 @@ function inTokens(layers) {
   return JSON.parse(JSON.stringify(layers).replace(pattern, colour));
 }
 
-/** Return the config of the chart with the colours of tokens.css. */
+/** Return the chart's config with the colours in tokens.css. */
 function inColoursOfThePage(config) {
   const token = getComputedStyle(document.documentElement);
   const of = (name) => token.getPropertyValue(`--${name}`).trim();
@@ -79,7 +79,7 @@ class VegaFigure extends HTMLElement {
     this.result?.finalize();
   }
 
-  /** Draw panels that fill the given number of pixels, if the size of the axes is known. */
+  /** Draw panels that fill the given number of pixels, if the size of the axes is known by now. */
   async drawIn(width) {
     this.result?.finalize();
     const drawing = fitted(this.specification, width);
@@ -95,7 +95,7 @@ class VegaFigure extends HTMLElement {
     });
   }
 
-  /** Draw again. Only one drawing runs at a time, and the latest request counts. */
+  /** Draw again. Only one drawing runs at a time, and only the latest request counts. */
   async draw() {
     this.wanted = true;
     if (this.drawing || !this.specification) return;
@@ -105,7 +105,7 @@ class VegaFigure extends HTMLElement {
       this.drawnWidth = this.clientWidth;
       await this.drawIn(this.drawnWidth);
       // The size of axes and legends is only known after drawing. The width of a panel is a whole
-      // number, so a narrower drawing can be one pixel too wide again.
+      // number, so that a narrower drawing may again be one pixel too wide.
       let width = this.drawnWidth;
       for (let tries = 0; tries < 4; tries += 1) {
         const beyond = this.querySelector("svg").getBoundingClientRect().width - this.drawnWidth;
@@ -113,7 +113,7 @@ class VegaFigure extends HTMLElement {
         width -= Math.ceil(beyond);
         await this.drawIn(width);
       }
-      // The element has one accessible name. Vega would add a name to every mark.
+      // The element has a single accessible name, whereas Vega would add a name to every mark.
       this.querySelector("svg").setAttribute("aria-hidden", "true");
     }
     this.drawing = false;

@@ -1,4 +1,4 @@
-/** Enlarges an image of an example in a dialog, by keyboard, mouse and touch. */
+/** Enlarges an example's image in a dialog, by keyboard, mouse and touch. */
 
 const MOST = 8; // times the size at which the whole image fits
 const KEYS = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 };
@@ -12,7 +12,7 @@ function zoom(dialog, factor) {
   dialog.dataset.zoomed = String(now);
   const image = /** @type {HTMLElement} */ (place.firstElementChild);
   image.style.width = image.style.height = `${100 * now}%`;
-  const grown = now / before; // keep the centre in its place
+  const grown = now / before; // keep the centre in place
   place.scrollTo(x * grown - place.clientWidth / 2, y * grown - place.clientHeight / 2);
 }
 
@@ -31,7 +31,8 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// Keys in the dialog do not answer. Arrow keys, Escape and Enter on a button keep their meaning.
+// Keys pressed in the dialog give no answer. Arrow keys, Escape, and Enter on a button work as
+// usual.
 document.addEventListener("keydown", (event) => {
   const dialog = event.target instanceof Element && event.target.closest("dialog.zoom");
   if (!(dialog instanceof HTMLDialogElement)) return;

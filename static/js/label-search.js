@@ -1,9 +1,9 @@
 /**
- * <label-search>: a field above a long list of labels that filters them by name.
+ * <label-search>: a field above a long list of labels, which filters them by name.
  *
- * The list consists of the native radio buttons of <choice-answer>, so that arrow keys, touch and
- * screen readers work. Without this script, the list is complete. Down moves from the field into
- * the list, Enter chooses the label marked as nearest, and Escape empties the field.
+ * The list consists of the native radio buttons of <choice-answer>, so arrow keys, touch and screen
+ * readers work. Without this script, the whole list is shown. Down moves from the field into the
+ * list, Enter chooses the label marked as nearest, and Escape clears the field.
  */
 
 import { nearest, wanted } from "./labels.js";
@@ -24,7 +24,7 @@ class LabelSearch extends HTMLElement {
     this.field.addEventListener("keydown", (event) => this.key(event), { signal });
     this.answer.addEventListener("change", () => this.filter(), { signal });
     this.filter();
-    // The label of a restored draft may be far down the list.
+    // The label in a restored draft may be far down the list.
     this.choices.find(({ radio }) => radio.checked)?.element.scrollIntoView({ block: "nearest" });
     this.dataset.ready = "";
   }
@@ -34,7 +34,7 @@ class LabelSearch extends HTMLElement {
     delete this.dataset.ready;
   }
 
-  /** Show the matching labels and the chosen one. */
+  /** Show the labels that match, and the one that is chosen. */
   filter() {
     const names = this.choices.map(({ name }) => name);
     const fits = new Set(wanted(names, this.field.value));
@@ -68,7 +68,7 @@ class LabelSearch extends HTMLElement {
     event.preventDefault();
   }
 
-  /** Move the focus from the field to the chosen label or, without one, to the nearest label. */
+  /** Move the focus from the field to the chosen label or, if none is chosen, to the nearest one. */
   enter() {
     const shown = this.choices.filter(({ element }) => !element.hidden);
     const there = shown.find(({ radio }) => radio.checked) ?? this.marked ?? shown[0];
@@ -79,7 +79,7 @@ class LabelSearch extends HTMLElement {
     return this.choices.find(({ element }) => "nearest" in element.dataset);
   }
 
-  /** Choose the nearest label and focus it, so that the next Enter submits it. */
+  /** Choose the nearest label, and focus it so that the next Enter submits it. */
   choose() {
     const found = this.marked ?? this.choices.find(({ radio }) => radio.checked);
     if (!found) return;

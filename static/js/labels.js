@@ -1,4 +1,4 @@
-/** Search in the names of labels. Pure, without DOM. */
+/** Search by the names of labels. Pure, without DOM. */
 
 /** Remove case and accents, and replace joining characters with spaces. @param {string} text */
 function plain(text) {
@@ -11,8 +11,8 @@ function plain(text) {
 }
 
 /**
- * Return the names that contain every typed word, in any position and order, or all names if no
- * word is typed.
+ * Return the names that contain all typed words, in any position and order, or all names if nothing
+ * is typed.
  * @param {string[]} names
  * @param {string} typed
  */
@@ -22,7 +22,8 @@ export function wanted(names, typed) {
 }
 
 /**
- * Return the best match (equal, then with the same beginning, then the first name) or null.
+ * Return the best match (an equal name, else one that starts with the text, else the first), or
+ * null.
  * @param {string[]} names
  * @param {string} typed
  */

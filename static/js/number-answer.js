@@ -1,7 +1,8 @@
 /**
- * <number-answer>: a number in a field that arrow keys and two buttons change by one step.
+ * <number-answer>: a number in a field, which can be changed by one step with arrow keys and
+ * buttons.
  *
- * Attributes: data-lowest, data-highest, data-step. Each is set only if the card has it.
+ * Attributes: data-lowest, data-highest, data-step. Each is only set if it is on the card.
  */
 
 import { AnswerElement } from "./answer.js";
@@ -41,7 +42,7 @@ class NumberAnswer extends AnswerElement {
     this.go(event.key === "ArrowUp" ? 1 : -1);
   }
 
-  /** Change the number by a step and announce it, because the focus may be on a button. */
+  /** Change the number by one step and announce it, because the focus may be on a button. */
   go(by) {
     this.value = stepped(this.value, this.dataset, by);
     this.changed();

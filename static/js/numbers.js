@@ -1,19 +1,20 @@
 /**
  * Exact numbers in plain digits. Pure, without DOM. The rules are the same as on the server
- * (tasks/answers/typed.py), so that the page refuses no number that the server would accept.
+ * (tasks/answers/typed.py), so that the page does not reject any number that the server would
+ * accept.
  */
 
 import { gettext } from "./sentences.js";
 
 const LONGEST = 30; // characters
 const PLAIN = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$/u;
-// These are the characters that Python strips. JavaScript's trim() strips others.
+// These are the characters that Python strips. JavaScript's trim() strips different ones.
 const BLANKS = /^[\p{White_Space}\x1c-\x1f]+|[\p{White_Space}\x1c-\x1f]+$/gu;
 
 /** @typedef {{ lowest?: string, highest?: string, step?: string }} Limits in plain digits */
 
 /**
- * Return the digits of a number and its number of decimals, or null for other texts.
+ * Return a number's digits and its number of decimals, or null for any other text.
  * @param {string} text
  */
 function parsed(text) {
@@ -42,7 +43,7 @@ function written(integer, places) {
 export const stripped = (typed) => typed.replace(BLANKS, "");
 
 /**
- * Return the error of a number in the server's words, or "" if it is valid.
+ * Return the error in a number, in the server's words, or "" if it is valid.
  * @param {string} typed
  * @param {Limits} limits
  */
@@ -76,9 +77,9 @@ function offStep(number, first, step) {
 }
 
 /**
- * Return the number after `by` steps, aligned to a step and within the range. An empty field starts
- * at the end of the range in that direction, or at 0 without a limit. Other texts are returned
- * unchanged.
+ * Return the number after `by` steps, aligned to the steps and within the range. An empty field
+ * starts from the end of the range in that direction, or from 0 if there is no limit. Any other
+ * text is returned unchanged.
  * @param {string} typed
  * @param {Limits} limits
  * @param {1 | -1} by

@@ -1,4 +1,4 @@
-/** Refuse pasted text in typed answers and show a message, if the design requires it. */
+/** Reject pasted text in typed answers, and show a message, if the design says so. */
 
 import { gettext } from "./sentences.js";
 

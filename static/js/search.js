@@ -1,14 +1,14 @@
 /**
- * The search window and the keys of researchers' pages. `/`, Ctrl-K and `?` open the window. `g`
- * followed by `o`, `p` or `r` opens a tab of the study. Keys without Ctrl can be switched off in
- * the window.
+ * The search window, and the keys of researchers' pages. `/`, Ctrl-K and `?` open the window. `g`
+ * followed by `o`, `p` or `r` opens a tab of the study. All keys without Ctrl can be switched off
+ * in the window.
  */
 
 export {};
 
 const OFF = "handful-keys-off"; // in localStorage
 const TABS = { o: "Overview", p: "Participants", r: "Results" };
-const WAIT = 150; // milliseconds after the last typed letter
+const WAIT = 150; // milliseconds after the last letter typed
 
 const content = /** @type {HTMLTemplateElement} */ (document.querySelector("#search-window"));
 const dialog = document.createElement("dialog");

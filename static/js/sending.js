@@ -2,22 +2,22 @@
  * Sends answers, retries after failures, and shows the status.
  *
  * The form is locked while an answer is being sent. If the network or the server fails, the page
- * retries at increasing intervals and finally gives up. An answer that is sent twice is stored
- * once. If the server does not recognise the page (403: another token; 404: the example no longer
+ * retries at increasing intervals, and eventually gives up. An answer that is sent twice is stored
+ * once. If the server does not recognise the page (403: different token; 404: the example no longer
  * exists), the page reloads once and shows an explanation. Importing this file has no side effects,
- * so that the pure part runs in Node.
+ * so that its pure part can run in Node.
  */
 
 import { gettext, together } from "./sentences.js";
 
 const PAUSES = [2, 4, 8, 15, 30]; // seconds before each retry; the last value repeats
 const GIVE_UP = 300; // seconds after the first failure
-const SAY_SAVING = 400; // milliseconds; shorter requests show no status
+const SAY_SAVING = 400; // milliseconds; shorter requests do not show a status
 const MARK = "reloaded";
 
 /**
- * Return the seconds until retry `tries` (from 0), `waited` seconds after the first failure, or
- * null to give up. `asked` is the delay that the server requests.
+ * Return the number of seconds before retry `tries` (0-based), `waited` seconds after the first
+ * failure, or null to give up. `retryAfter` is the delay requested by the server.
  * @param {number} tries
  * @param {number} waited
  * @param {number} [asked]
@@ -28,7 +28,7 @@ export function pauseBefore(tries, waited, asked = 0) {
 }
 
 /**
- * Return the action after a failed reply: "reload", "again" or "stop". Status 0 means that no reply
+ * Return what to do after a failed reply: "reload", "again" or "stop". Status 0 means that no reply
  * arrived.
  * @param {number} status
  */
@@ -56,7 +56,7 @@ const page = {
   timer: 0,
 };
 
-/** Listen to the requests of this page. After a reload by this script, show the reason. */
+/** Listen to the requests of this page. If it was reloaded by this script, show the reason. */
 export function watchSending() {
   document.addEventListener("htmx:beforeRequest", begin);
   document.addEventListener("htmx:afterSettle", finish);
@@ -84,7 +84,7 @@ function finish({ target }) {
   remember(null);
 }
 
-/** Cancel the planned retry and remove the message. */
+/** Cancel the retry that is scheduled, and remove the message. */
 function clear() {
   clearTimeout(page.timer);
   clearInterval(page.timer);
@@ -107,7 +107,7 @@ function fail(element, xhr) {
   else wait(status, pause);
 }
 
-/** Return the answer to keep while it cannot be sent, or nothing for Continue after a reveal. */
+/** Reassure the user: the answer is kept, or nothing is lost (on Continue after a reveal). */
 const kept = () =>
   page.form.matches(".turn-form") ? gettext("Your answer is safe on this page.") : gettext("Nothing is lost.");
 
@@ -134,7 +134,7 @@ function sendAgain() {
   if (form?.isConnected) form.requestSubmit(form.querySelector("[data-submit]"));
 }
 
-/** Give up and unlock the form, so that the user can change and submit the answer. */
+/** Give up and unlock the form, so that the user can change the answer and submit it again. */
 function stop(action, status) {
   page.tries = 0;
   page.form.inert = false;
@@ -169,19 +169,19 @@ function offer(notice, name, action) {
   button.textContent = name;
   button.addEventListener("click", action);
   notice.append(button);
-  // The pressed button is now inert. Focus on another element is not moved.
+  // The button that was pressed is now inert. If the focus is elsewhere, it is not moved.
   if (document.activeElement === document.body) button.focus({ preventScroll: true });
 }
 
 // --- Loading the page again -----------------------------------------------------------------------
 
-/** Return an identifier of the displayed turn or of the state of the participation. */
+/** Return what identifies the displayed turn, or else the state of the participation. */
 function shown() {
   const turn = /** @type {HTMLElement | null} */ (document.querySelector("#turn"));
   return `${location.pathname} ${turn?.dataset.key ?? ""}`;
 }
 
-/** Reload the page, unless a reload failed before or cannot be recorded. @param {number} status */
+/** Reload the page, unless a reload has already failed or cannot be recorded. @param {number} status */
 function reloadOnce(status) {
   if (recall()?.shown === shown()) return false;
   if (!remember({ shown: shown(), status, isTold: false })) return false;
@@ -191,7 +191,7 @@ function reloadOnce(status) {
 }
 
 /**
- * Record the reason for the reload and return whether this succeeded.
+ * Record the reason for the reload, and return whether this succeeded.
  * @param {object | null} mark
  */
 function remember(mark) {
@@ -200,7 +200,7 @@ function remember(mark) {
     else sessionStorage.removeItem(MARK);
     return true;
   } catch {
-    return false; // without storage, reloads could repeat endlessly
+    return false; // without storage, reloads might repeat endlessly
   }
 }
 
@@ -236,6 +236,6 @@ function sayWhyReloaded() {
   notice.className = "notice";
   notice.setAttribute("role", "alert");
   notice.textContent = whyReloaded(mark.status, isSame);
-  // A message inside the turn moves no button and disappears with the turn.
+  // A message inside the turn does not move any button, and disappears with the turn.
   (document.querySelector(".turn-reading") ?? document.querySelector("main")).prepend(notice);
 }

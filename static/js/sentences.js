@@ -1,11 +1,11 @@
 /**
- * The sentences of the scripts in the language of the page.
+ * The sentences in scripts, in the language of the page.
  *
- * The English sentence is the key, so that English pages need no table. Other pages have a table
- * (annotation/web/wording.py: of_scripts) of {English: translated}. For a sentence with a number,
+ * The English sentence is the key, so English pages need no table. Other pages have a table
+ * (annotation/web/wording.py: of_scripts) of {English: translation}. For a sentence with a number,
  * it has {English singular: [[form, ...numbers that use it], ...]}. The form is chosen by the
- * plural category that the browser assigns to these numbers. Missing translations are shown in
- * English. Importing this file has no side effects, so that it also runs in Node.
+ * plural category that the browser assigns to these numbers. If a translation is missing, the
+ * English sentence is shown. Importing this file has no side effects, so that it also runs in Node.
  */
 
 /**
@@ -14,13 +14,13 @@
  */
 
 /**
- * Return functions that translate into a language with its table.
+ * Return functions that translate into a language, using its table.
  * @param {Table} table
  * @param {string} [language]
  * @param {boolean} [isMirrored] whether the page is written from right to left
  */
 export function speaker(table, language = "en", isMirrored = false) {
-  // Use the spelling of the server.
+  // Use the same number format as the server.
   const style = { numberingSystem: "latn", useGrouping: false };
   const category = (n) => new Intl.PluralRules(language).select(n);
   const numeral = (n, options = {}) => new Intl.NumberFormat(language, { ...style, ...options }).format(n);
@@ -42,7 +42,7 @@ export function speaker(table, language = "en", isMirrored = false) {
   };
 
   /**
-   * Translate a sentence with a number, whose placeholder is %(count)s.
+   * Translate a sentence with a number, for which %(count)s is the placeholder.
    * @param {string} one
    * @param {string} many
    * @param {number} n
@@ -59,7 +59,8 @@ export function speaker(table, language = "en", isMirrored = false) {
     sentences.reduce((first, second) => gettext("%(first)s %(second)s", { first, second }));
 
   /**
-   * Isolate a text in the direction of the task, so that punctuation is displayed correctly.
+   * Isolate a text that is in the direction of the task, so that punctuation is displayed
+   * correctly.
    * @param {string} text
    */
   const isolated = (text) => (isMirrored ? `\u2068${text}\u2069` : text);
@@ -71,8 +72,8 @@ export function speaker(table, language = "en", isMirrored = false) {
 let ofPage;
 
 /**
- * Return the functions for this page. They are created once, because scripts remain when parts of
- * the page are swapped.
+ * Return the functions for this page. They are created only once, because scripts remain when parts
+ * of the page are swapped.
  */
 function here() {
   const page = globalThis.document;
@@ -107,7 +108,7 @@ export function timeInWords(seconds) {
 
 /**
  * Return the pay for `seconds` at an hourly rate, rounded down to cents like the ledger. Paid time
- * ends at `most` seconds.
+ * is limited to `most` seconds.
  * @param {number} seconds
  * @param {number} rate
  * @param {number} [most]

@@ -1,14 +1,14 @@
 /**
  * <span-answer>: highlights in a text, made with mouse, touch, keyboard or by typing.
  *
- * The server renders the tokens with their offsets and all controls of the element. Without this
+ * The server renders the tokens with their offsets, and all controls of the element. Without this
  * script, the form consists of the typed answer and "no answer". The element stores and paints the
  * highlights, saves them as a draft until they are sent, and writes them into the hidden field
- * `answer`. It starts when it is added to the page, at load or by htmx.
+ * `answer`. It starts when it is added to the page, on load or by htmx.
  *
  * Attributes: data-key (the turn), data-max (maximum number of highlights, or empty),
  * data-granularity (char if tokens are characters), data-free (typed answers need not occur in the
- * text; they remain in their field and are sent with the highlights). data-ready is set when the
+ * text; they remain in their field and are sent with the highlights). data-ready is set once the
  * listeners are attached. Events: span-answer:ready, span-answer:change and span-answer:restored.
  */
 
@@ -23,12 +23,12 @@ import * as pure from "./spans.js";
 import "./work.js";
 
 const UNDO_STEPS = 100;
-const DOUBLE = 500; // ms between the presses of a double click or tap
+const DOUBLE = 500; // ms between the two presses of a double click or tap
 
 class SpanAnswer extends HTMLElement {
   connectedCallback() {
-    // Use one controller for all listeners, including those on document, because the element may be
-    // moved.
+    // Use the same controller for all listeners, including those on document, because the element
+    // may be moved.
     this.connection = new AbortController();
     this.form = this.closest("form");
     this.boxes = [...this.querySelectorAll("[data-text]")].map(readBox);
@@ -42,7 +42,7 @@ class SpanAnswer extends HTMLElement {
     this.active = -1;
     this.pending = null;
     this.lost = "";
-    this.isTouched = false; // whether the last press was by a finger
+    this.isTouched = false; // whether the last press was made with a finger
     this.undoStack = [];
     this.redoStack = [];
     this.querySelectorAll("[data-scripted], [data-add-typed]").forEach((e) => (e.hidden = false));
@@ -73,7 +73,7 @@ class SpanAnswer extends HTMLElement {
     on(this.form, "submit", (event) => this.check(event), { capture: true });
   }
 
-  /** Handle a press on a button. */
+  /** Handle a press on any of the buttons. */
   press(event) {
     const button = event.target.closest("button");
     if (!button) return;
@@ -91,7 +91,7 @@ class SpanAnswer extends HTMLElement {
     }
   }
 
-  // --- Actions of the gestures ----------------------------------------------------------------
+  // --- What gestures do ------------------------------------------------------------------------
 
   text(box, first, last) {
     return pure.textOf(this.boxes[box].pieces, first, last);
@@ -132,7 +132,7 @@ class SpanAnswer extends HTMLElement {
     this.announce(isOne && this.isEmpty ? together(bar, exitMessage(this.isTouched)) : bar);
   }
 
-  /** Highlight only the selected first word. */
+  /** Highlight just the first word, which is selected. */
   commitOnly() {
     const { box, anchor } = this.pending;
     this.commit(box, anchor, anchor);
@@ -149,7 +149,7 @@ class SpanAnswer extends HTMLElement {
     if (fromButton) this.focusToken(box, focus);
   }
 
-  /** Preview the span that would be created on release of the pointer. null removes the preview. */
+  /** Preview the span that releasing the pointer would create, or remove the preview (null). */
   preview(range) {
     this.previewed = range;
     this.paint();
@@ -224,7 +224,7 @@ class SpanAnswer extends HTMLElement {
   }
 
   /**
-   * Convert the typed lines to highlights and remove them from the field. Return the error of the
+   * Convert the typed lines to highlights, and remove them from the field. Return the error for the
    * first line that does not fit, or "".
    */
   addTyped() {
@@ -246,7 +246,7 @@ class SpanAnswer extends HTMLElement {
     return problem || (this.add(span) ? "" : limitMessage(this.max));
   }
 
-  /** Return whether typed text is sent unchanged. */
+  /** Return whether typed text is sent as it is. */
   get typesFreely() {
     return this.isFree && this.typed.value.trim() !== "";
   }
@@ -254,8 +254,8 @@ class SpanAnswer extends HTMLElement {
   // --- State ----------------------------------------------------------------------------------
 
   /**
-   * Set the answer. This is the only place where it changes. `lost` are removed highlights (see
-   * renderPanel).
+   * Set the answer. This is the only place in which it changes. `lost` contains removed highlights
+   * (see renderPanel).
    */
   change({ spans = this.spans, noAnswer = false, active }, message, lost = "") {
     this.lost = lost;
@@ -273,7 +273,7 @@ class SpanAnswer extends HTMLElement {
     this.step(this.redoStack, this.undoStack, gettext("Redone."));
   }
 
-  /** Restore the last state on one stack, and push the current state onto the other. */
+  /** Restore the last state from one stack, and push the current state onto the other. */
   step(from, to, message) {
     const state = from.pop();
     if (!state) return;
@@ -282,7 +282,7 @@ class SpanAnswer extends HTMLElement {
     this.lost = "";
     const focused = /** @type {HTMLButtonElement} */ (document.activeElement);
     this.settle(state.spans, state.noAnswer, -1, message);
-    // The focused button may now be disabled.
+    // The focused button may have become disabled.
     if (this.contains(focused) && focused.disabled) this.focusToken(0);
   }
 
@@ -342,12 +342,12 @@ class SpanAnswer extends HTMLElement {
       : gettext("Highlight at least one answer.");
   }
 
-  /** Return whether the answer is empty, apart from a selection in progress. */
+  /** Return whether the answer is empty, apart from any selection in progress. */
   get isEmpty() {
     return this.spans.length === 0 && !this.noAnswer && !this.typesFreely;
   }
 
-  /** Return whether one word is selected and the answer is empty. Submit then uses this word. */
+  /** Return whether a single word is selected and the answer is empty, so that Submit uses this word. */
   takeOne() {
     const { box, anchor, focus } = this.pending;
     if (anchor !== focus || !this.isEmpty) return false;
@@ -376,7 +376,7 @@ class SpanAnswer extends HTMLElement {
       ...s,
       look: place === this.active ? "hl-chosen hl-active" : "hl-chosen",
     }));
-    // Paint the pending range first, because it covers the highlights below it.
+    // Paint the pending range first, because it takes precedence over highlights.
     paintMarks(this.boxes, pending ? [{ ...pending, look: "hl-pending" }, ...marks] : marks);
   }
 

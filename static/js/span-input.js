@@ -1,7 +1,7 @@
 /**
  * Input by mouse, pen, touch and keyboard for <span-answer>: pressing and dragging over words,
- * moving by word and by line, selecting, type-ahead and undo. Clicks of assistive technology, which
- * have no press, are also handled.
+ * moving by word and by line, selecting, type-ahead and undo. It also handles clicks by assistive
+ * technology, which come without a press.
  *
  * The word under the pointer is computed from coordinates and the positions of words. The target of
  * the event may be a neighbour, because browsers move taps to a focusable element nearby.
@@ -13,8 +13,8 @@ import {
 } from "./spans.js";
 
 const DRAG = 5; // px of movement after which a press becomes a drag
-const TAP = 10; // px of movement that are allowed within a tap
-const LONG = 500; // ms after which a touch is a long press, which opens the menu of the browser
+const TAP = 10; // px of movement that are allowed in a tap
+const LONG = 500; // ms after which a touch is a long press, which opens the browser's menu
 const REACH = 16; // maximum px between a press and the word that it selects
 
 export function listenToPointer(answer, on) {
@@ -43,31 +43,32 @@ export function listenToPointer(answer, on) {
     isClickDue = inside >= 0;
     if (inside < 0 && answer.isTouched) return;
     const number = inside < 0 ? boxBeside(boxes, event) : inside;
-    // A focusable token blocks drags from its left edge, so no token is focusable while the button
-    // is down.
+    // Drags cannot start at the left edge of a focusable token, so no token is focusable while the
+    // button is down.
     if (number >= 0) setTabStops(boxes, []);
     const lines = number < 0 ? null : measure(boxes[number]);
     const sides = lines && lines.sidesOf(x, y);
     const isEntered = inside >= 0;
-    // A drag that starts at an end of the selected highlight moves this end.
+    // A drag that starts at an end of the selected highlight moves that end.
     const active = answer.spans[answer.active];
     const end = isEntered && active?.box === number ? lines.endAt(active, x, y, answer.isTouched) : null;
     press = { number, id, x, y, timeStamp, lines, sides, isEntered, end, isDragging: false };
-    // Until the press ends, hide any browser selection in these texts that began elsewhere.
+    // Until the press ends, hide any browser selection in these texts that started elsewhere.
     if (inside < 0) boxes.forEach(({ box }) => box.classList.add("hl-dragging"));
   };
   on(document, "pointerdown", down, { capture: true });
 
   on(document, "mousedown", (event) => {
     const isOurs = boxes.some(({ box }) => box.contains(event.target));
-    // The browser's own double click and Shift+click would select other words.
+    // A double click or Shift+click handled by the browser would select other words.
     if (isOurs && (event.detail > 1 || event.shiftKey)) event.preventDefault();
     // A browser selection that starts in the margin would look like a highlight.
     if (press && event.button === 0 && isMargin(boxes, event)) event.preventDefault();
   });
   boxes.forEach(({ box }) => {
     on(box, "dragstart", (event) => event.preventDefault());
-    // Prevent scrolling with a finger on a handle. touch-action has no effect on drawn handles.
+    // Prevent scrolling by a finger on a handle, because touch-action has no effect on drawn
+    // handles.
     on(box, "touchstart", (event) => press?.end && event.preventDefault(), { passive: false });
   });
 
@@ -99,8 +100,7 @@ export function listenToPointer(answer, on) {
     if (answer.isTouched) {
       const isTap = distance(made, x, y) <= TAP && timeStamp - made.timeStamp < LONG;
       const token = isTap && !isSelecting(boxes[number]) ? lines.tokenAt(made.x, made.y) : -1;
-      // Touch never focuses a word, because the page would jump and nearby taps would move to the
-      // word.
+      // Touch never focuses a word: the page would jump, and nearby taps would move to the word.
       if (token >= 0) answer.choose(number, token, event.shiftKey);
       return undefined;
     }
@@ -108,7 +108,8 @@ export function listenToPointer(answer, on) {
     const range = isDragging ? rangeOf(made, x, y) : null;
     const token = lines.tokenAt(made.x, made.y);
     if (isDragging) answer.previewed = null;
-    // Focus the word first: the browser would have to lay out the new highlight before it could.
+    // Focus the word first. Otherwise, the browser would have to lay out the new highlight
+    // beforehand.
     const reached = range ? range.last : token;
     if (reached >= 0) answer.focusToken(number, reached, true);
     if (range) answer.commit(number, range.first, range.last);
@@ -121,7 +122,7 @@ export function listenToPointer(answer, on) {
   on(document, "pointercancel", drop);
   on(document, "contextmenu", drop);
 
-  // Assistive technology activates a word with a click but without a press.
+  // Assistive technology activates a word with a click, but without a press.
   on(document, "click", (event) => {
     const isOwn = isClickDue && event.detail > 0;
     isClickDue = false;
@@ -133,7 +134,7 @@ export function listenToPointer(answer, on) {
   });
 }
 
-/** Return the words between the press, or the fixed end of a dragged highlight, and a point. */
+/** Return the words between a point and the press, or the fixed end of a dragged highlight. */
 function rangeOf({ lines, sides, end }, x, y) {
   if (!end) return lines.dragged(sides, x, y);
   return lines.dragged({ before: end.fixed, after: end.fixed }, x - end.dx, y - end.dy);
@@ -143,13 +144,13 @@ function distance(press, x, y) {
   return Math.hypot(x - press.x, y - press.y);
 }
 
-/** Return whether a long press created a browser selection. */
+/** Return whether a long press has created a browser selection. */
 function isSelecting({ box }) {
   const selection = getSelection();
   return !selection.isCollapsed && box.contains(selection.anchorNode);
 }
 
-/** Remove a browser selection that extends into one of the texts from elsewhere. */
+/** Remove a browser selection that extends from elsewhere into one of the texts. */
 function forgetSelection(boxes) {
   const selection = getSelection();
   if (boxes.some(({ box }) => selection.containsNode(box, true))) selection.removeAllRanges();
@@ -161,7 +162,7 @@ function isMargin(boxes, { target, clientX }) {
   return !isScrollbar && boxes.some(({ box }) => target !== box && target.contains(box));
 }
 
-/** Return the index of the box next to the pressed margin, or -1. */
+/** Return the index of the box next to the margin that was pressed, or -1. */
 function boxBeside(boxes, event) {
   if (!isMargin(boxes, event)) return -1;
   return boxes.findIndex(({ box }) => {
@@ -176,8 +177,8 @@ function isWithin(element, x, y) {
 }
 
 /**
- * Return the positions of the words in a box, measured once per press, because they do not move
- * during it.
+ * Return the positions of the words in a box. They are measured once per press, during which they
+ * do not move.
  */
 function measure({ box, elements }) {
   const origin = box.getBoundingClientRect();
@@ -224,14 +225,14 @@ function readsRightwards(element, box) {
   return first.left <= last.left;
 }
 
-// --- Keys. Single keys act only while a word of the text has the focus. While a range is pending,
+// --- Keys. Single keys only act while a word of the text has the focus. While a range is pending,
 // every movement moves its end.
 
-const TYPING_PAUSE = 700; // ms after which type-ahead restarts
+const TYPING_PAUSE = 700; // ms after which type-ahead starts afresh
 const OF_THE_PANEL = ["0", "?"]; // "no answer" and the instructions: turn-keys.js
 
 export function listenToKeys(answer, on) {
-  let column = null; // the x position for Up and Down
+  let column = null; // the x position to keep with Up and Down
   let typed = "";
   let typedAt = 0;
 
@@ -242,7 +243,7 @@ export function listenToKeys(answer, on) {
     return typed;
   };
 
-  /** Return the target token of a movement key, or -1 for other keys. */
+  /** Return the token to which a key moves the focus, or -1 if it is not a movement key. */
   const destination = (event, box, from) => {
     const { elements, pieces } = answer.boxes[box];
     const forwards = getComputedStyle(answer.boxes[box].box).direction === "rtl" ? -1 : 1;
@@ -264,13 +265,13 @@ export function listenToKeys(answer, on) {
       case "End":
         return whole ? elements.length - 1 : endOfLine(rects(), from, 1);
       default: {
-        // AltGr, which types punctuation on many keyboards, may look like Ctrl+Alt.
+        // AltGr, which types punctuation on many keyboards, may be reported as Ctrl+Alt.
         const command = (whole || event.altKey) && !event.getModifierState("AltGraph");
         if ([...event.key].length !== 1 || event.key === " " || command) return -1;
         const wanted = typeOn(event.key);
         const found = typeAhead(textsFrom(pieces, [...wanted].length), from, wanted);
         if (found >= 0) return found;
-        // If no word begins with it, the key acts as in the panel.
+        // If no word starts with it, the key acts as in the panel.
         return wanted === event.key && OF_THE_PANEL.includes(wanted) ? -1 : from;
       }
     }
@@ -289,7 +290,7 @@ export function listenToKeys(answer, on) {
   const onToken = (event, box, token) => {
     const { key, shiftKey, ctrlKey, metaKey } = event;
     const place = spanAt(answer.spans, box, token);
-    // Reset the typed text, because the next letter begins another word.
+    // Reset the typed text, because the next letter starts a new word.
     if (isMovement(key) || [" ", "Enter", "Delete", "Backspace"].includes(key)) typed = "";
     if (key === "Enter" && !ctrlKey && !metaKey) {
       if (answer.pending) answer.commit(box, answer.pending.anchor, answer.pending.focus);
@@ -343,8 +344,8 @@ export function listenToKeys(answer, on) {
     }
   });
 
-  // Escape works everywhere, because the first word may have been tapped with the focus elsewhere.
-  // Without a selection, it moves the focus from the text to the question.
+  // Escape works everywhere, because the first word may have been tapped while the focus is
+  // elsewhere. Without a selection, it moves the focus from the text to the question.
   on(document, "keydown", (event) => {
     if (event.key !== "Escape") return;
     const isInText = boxes.some(({ box }) => box.contains(event.target));

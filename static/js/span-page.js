@@ -1,10 +1,10 @@
-/** The DOM part of <span-answer>, which reads boxes of tokens, paints spans and creates chips. */
+/** The DOM part of <span-answer>: reads boxes of tokens, paints spans and creates chips. */
 
 import { gettext, isolated, ngettext, together } from "./sentences.js";
 
 const LONGEST_QUOTE = 40; // characters
 
-/** Quote a text for messages. Long texts are shortened in the middle. */
+/** Quote a text for use in messages, shortening long texts in the middle. */
 export function quoted(text) {
   const signs = [...text.replace(/\s+/gu, " ")];
   const long = signs.length > LONGEST_QUOTE;
@@ -12,7 +12,7 @@ export function quoted(text) {
   return gettext("“%(text)s”", { text: isolated(shown.join("")) });
 }
 
-// --- Messages about highlights. Each is a complete sentence, because word order differs by
+// --- Messages about highlights. Each is a complete sentence, because word order depends on the
 // language.
 
 /**
@@ -26,7 +26,7 @@ export function startMessage(text, granularity) {
     : gettext("%(text)s selected. Now choose the last word.", { text });
 }
 
-/** Return the message about the next options. @param {boolean} isTouched touch has no Escape key */
+/** Return the message about what can be done next. @param {boolean} isTouched touch has no Escape key */
 export function exitMessage(isTouched) {
   return isTouched
     ? gettext("Or submit to use only this.")
@@ -34,8 +34,8 @@ export function exitMessage(isTouched) {
 }
 
 /**
- * Return the message that a highlight was added, with the number of highlights and of replaced
- * ones.
+ * Return the message that a highlight was added, with the number of highlights and of those
+ * replaced.
  */
 export function highlightMessage(text, replaced = 0, total = 0) {
   const said = [gettext("Highlighted %(text)s.", { text: quoted(text) })];
@@ -45,7 +45,7 @@ export function highlightMessage(text, replaced = 0, total = 0) {
 }
 
 /**
- * Return the visible message about replaced highlights, which quotes a single one.
+ * Return the visible message about replaced highlights, which quotes it if there is only one.
  * @param {string[]} texts
  */
 export function replacedMessage(texts) {
@@ -62,8 +62,8 @@ export function limitMessage(max) {
 // --- The boxes ------------------------------------------------------------------------------------
 
 /**
- * Read a box as rendered by the server. See spans.js. The nodes and their starts in code points are
- * added. Tokens also have their offsets as data-s and data-e.
+ * Read a box as rendered by the server (see spans.js), adding its nodes and where they start in
+ * code points. Tokens also have their offsets in data-s and data-e.
  */
 export function readBox(box) {
   const elements = [...box.querySelectorAll("[data-t]")];
@@ -86,7 +86,8 @@ export function readBox(box) {
 }
 
 /**
- * Fill the plain copies of the texts by paragraph, so that the server sends each text only once.
+ * Fill in the plain copies of the texts by paragraph, so that the server has to send each text only
+ * once.
  */
 export function writePlainly(element, boxes) {
   for (const place of element.querySelectorAll("[data-plain-of]")) {
@@ -97,9 +98,9 @@ export function writePlainly(element, boxes) {
 }
 
 /**
- * Apply to tokens and gaps the look of the first mark ({box, first, last, look}) that covers them.
- * Only differences are changed, because a text may have hundreds of tokens. For the same reason, a
- * gap is text until it is covered.
+ * Give tokens and gaps the look of the first mark ({box, first, last, look}) that covers them. Only
+ * differences are changed, because a text may have hundreds of tokens. For the same reason, a gap
+ * remains plain text until it is covered.
  */
 export function paintMarks(boxes, marks) {
   boxes.forEach(({ pieces }, box) => {
@@ -132,14 +133,14 @@ const endsOf = (text) => [
 ];
 
 /**
- * Return the list item of a highlight: a chip with buttons to select and remove it. The active chip
- * also has buttons to move its ends, each next to its end.
+ * Return the list item for a highlight: a chip with buttons for selecting and removing it. The
+ * active chip also has buttons for moving its ends, each next to the end it moves.
  */
 function makeChip(marked, place, active) {
   const { text, box } = marked[place];
   const pill = makeElement("div");
   pill.className = "hl-chip";
-  pill.dir = getComputedStyle(box).direction; // the direction of its text, not of the page
+  pill.dir = getComputedStyle(box).direction; // the direction of its text, not that of the page
   const chip = makeButton("", { chip: place });
   const words = makeElement("bdi", text);
   words.lang = box.lang;
@@ -167,7 +168,7 @@ function makeChip(marked, place, active) {
   return item;
 }
 
-/** Clear the text first and write it in the next frame, so that repeated messages are announced. */
+/** Clear the text, and set it in the next frame, so that repeated messages are announced. */
 export function say(live, message) {
   live.textContent = "";
   requestAnimationFrame(() => {
@@ -194,7 +195,7 @@ export function renderPanel(answer) {
   part("redo").disabled = answer.redoStack.length === 0;
 }
 
-/** Recreate the chips of {text, box} and restore the focus. */
+/** Recreate the chips for {text, box}, and restore the focus. */
 function renderChips(list, marked, active) {
   const current = /** @type {HTMLElement} */ (document.activeElement);
   const focused = list.contains(current) && current.dataset;

@@ -2,10 +2,10 @@
  * The pure part of <span-answer>, without DOM: spans, pointing, moving, typed lines and the
  * payload.
  *
- * A span is {box, first, last}, with token numbers in a box and both ends included. A box is
- * {field, index, tokens, pieces}. Tokens are [start, end] in code points as rendered by the server.
- * Pieces are {text, token} in the order of the page, with the number of the token, or -1 for a gap.
- * Lists of spans are sorted, have no overlaps, and are never changed in place.
+ * A span is {box, first, last}, with token numbers in a box, both inclusive. A box is {field,
+ * index, tokens, pieces}. Tokens are [start, end] in code points, as rendered by the server. Pieces
+ * are {text, token} in the order of the page, with the number of the token, or -1 for a gap. Lists
+ * of spans are sorted, have no overlaps, and are never modified in place.
  */
 
 import { gettext, isolated } from "./sentences.js";
@@ -25,7 +25,7 @@ export function spanAt(spans, box, token) {
 }
 
 /**
- * Add a span. It replaces overlapping spans and, if max is 1, the existing span. Return {spans,
+ * Add a span, replacing any that overlap it and, if max is 1, the existing one. Return {spans,
  * replaced}, or null if there are already max spans elsewhere.
  */
 export function addSpan(spans, added, max = Infinity) {
@@ -35,14 +35,14 @@ export function addSpan(spans, added, max = Infinity) {
   return { spans: [...kept, added].sort(byPlace), replaced: spans.length - kept.length };
 }
 
-/** Return the list without the span at an index. */
+/** Return the list without the span at this index. */
 export function removeSpan(spans, place) {
   return spans.filter((_, i) => i !== place);
 }
 
 /**
  * Move one end of a span by one token. `how` is start-earlier, start-later, end-earlier or
- * end-later. Return {spans} or {stopped}, a message about the obstacle.
+ * end-later. Return {spans}, or {stopped}, a message about what is in the way.
  */
 export function adjustSpan(spans, place, how, tokenCount) {
   const { box, first, last } = spans[place];
@@ -59,7 +59,7 @@ export function adjustSpan(spans, place, how, tokenCount) {
   return { spans: spans.map((s, i) => (i === place ? moved : s)) };
 }
 
-/** Return the text between two tokens with gaps, as on the page. */
+/** Return the text between two tokens, including gaps, as on the page. */
 export function textOf(pieces, first, last) {
   const from = pieces.findIndex((piece) => piece.token === first);
   const to = pieces.findIndex((piece) => piece.token === last);
@@ -76,8 +76,8 @@ const beginsSentence = (pieces, place) =>
   /(^|[.!?\u2026:\n])[\s"'\u2018-\u201d(-]*$/u.test(pieces.slice(0, place).map(({ text }) => text).join(""));
 
 /**
- * Return the name around a token as {first, last}: capitalised words with only spaces between them.
- * The first word of a sentence is included only if it is the token itself.
+ * Return the name around a token as {first, last}: capitalised words that are separated only by
+ * spaces. The first word of a sentence is only included if it is the token itself.
  */
 export function nameAt(pieces, token) {
   const at = pieces.findIndex((piece) => piece.token === token);
@@ -91,8 +91,8 @@ export function nameAt(pieces, token) {
 }
 
 /**
- * Convert a text to lower case, straight apostrophes and quotes, and single spaces, as people type
- * it.
+ * Convert a text to what people type: lower case, straight apostrophes and quotes, and single
+ * spaces.
  */
 export function simplified(text) {
   return text
@@ -105,7 +105,7 @@ export function simplified(text) {
 
 /**
  * Return the first occurrence of a typed text between token boundaries as {first, last}, or null.
- * `like` is a function that normalises both sides before the comparison.
+ * Both sides are normalised by the function `like` before they are compared.
  */
 export function findText(pieces, wanted, like = (text) => text) {
   const target = like(wanted);
@@ -141,7 +141,7 @@ export function readLine(boxes, line) {
   return { problem: gettext("“%(line)s” is not in the text. Type whole words, exactly as in the text.", values) };
 }
 
-/** Return the payload, which is also the draft. It contains only offsets, never text. */
+/** Return the payload, which also serves as the draft. It contains only offsets, never text. */
 export function toPayload(spans, noAnswer, boxes) {
   return {
     v: 1,
@@ -155,8 +155,8 @@ export function toPayload(spans, noAnswer, boxes) {
 }
 
 /**
- * Read a draft. Return {spans, noAnswer}, or null unless every pair of offsets matches tokens of
- * these boxes. A draft of another text, or of another version of this page, is discarded.
+ * Read a draft. Return {spans, noAnswer}, or null unless every pair of offsets matches tokens in
+ * these boxes, so that a draft for another text, or another version of this page, is discarded.
  */
 export function fromPayload(draft, boxes) {
   if (!draft || draft.v !== 1 || !Array.isArray(draft.spans)) return null;
@@ -176,8 +176,8 @@ export function fromPayload(draft, boxes) {
 }
 
 /**
- * Return the text of up to `length` characters from each token on. If tokens are single characters,
- * typed text spans several of them.
+ * Return the text of up to `length` characters starting at each token. If tokens are single
+ * characters, typed text covers several of them.
  */
 export function textsFrom(pieces, length) {
   const texts = [];
@@ -194,9 +194,9 @@ export function textsFrom(pieces, length) {
 
 /**
  * Return the target of type-ahead, which is the next token whose text (see textsFrom) starts with
- * the typed letters, or -1. A single (or repeated) letter searches from the next token; several
- * letters search from this one. Case is ignored. Accents are ignored only if nothing else
- * matches.
+ * the typed letters, or -1. A single letter, which may be repeated, is searched for from the next
+ * token; several letters are searched for from this one. Case is ignored, and accents are ignored
+ * only if nothing else matches.
  */
 export function typeAhead(texts, from, typed) {
   const bare = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
@@ -214,7 +214,7 @@ export function typeAhead(texts, from, typed) {
   if (repeated && letters.length > 1) tries.push([letters[0], 1]);
   for (const form of [lower, bare]) {
     for (const [what, skip] of tries) {
-      // Only marks were typed. bare() returns an empty text, which would match every token.
+      // Only marks were typed, so bare() returns an empty text, which would match every token.
       const found = form(what) ? search(what, skip, form) : -1;
       if (found >= 0) return found;
     }
@@ -229,9 +229,7 @@ export function sameLine(a, b) {
   return Math.abs(a.top - b.top) < Math.min(a.bottom - a.top, b.bottom - b.top) / 2;
 }
 
-/**
- * Return the token on the previous (-1) or next (+1) visual line that is nearest to x, or `from`.
- */
+/** Return the token on the previous (-1) or next (+1) visual line that is closest to x, or `from`. */
 export function onNextLine(rects, from, direction, x) {
   let i = from + direction;
   while (rects[i] && sameLine(rects[i], rects[from])) i += direction;
@@ -244,20 +242,20 @@ export function onNextLine(rects, from, direction, x) {
   return best;
 }
 
-/** Return the first (-1) or last (+1) token of the visual line. */
+/** Return the first (-1) or last (+1) token on the visual line. */
 export function endOfLine(rects, from, direction) {
   let i = from;
   while (rects[i + direction] && sameLine(rects[i + direction], rects[from])) i += direction;
   return i;
 }
 
-// --- Pointing. Rects are {token, left, right, top, bottom} in the order of the text. A token that
-// is broken over two lines has two rects. `isRightwards(token)` returns its reading direction.
+// --- Pointing. Rects are {token, left, right, top, bottom} in the order of the text. A token
+// broken over two lines has two rects. `isRightwards(token)` returns its reading direction.
 
 const ENTERED = 6; // px into a word after which a drag includes it
 const away = (value, least, most) => Math.max(least - value, 0, value - most);
 
-/** Return the rect of a point, which is the nearest one on the nearest line. */
+/** Return the rect for a point, which is the closest one on the closest line. */
 function rectAt(rects, x, y) {
   const rows = (rect) => away(y, rect.top, rect.bottom);
   const columns = (rect) => away(x, rect.left, rect.right);
@@ -270,22 +268,22 @@ function rectAt(rects, x, y) {
 }
 
 /**
- * Return how far a point is past the edge at which forward (1) or backward (-1) reading enters a
- * rect.
+ * Return how far a point is past the edge at which a rect is entered when reading forward (1) or
+ * backward (-1).
  */
 function depth(rect, x, direction, isRightwards) {
   return (direction > 0) === isRightwards(rect.token) ? x - rect.left : rect.right - x;
 }
 
-/** Return whether the token begins (1) or ends (-1) with this rect. */
+/** Return whether the token starts (1) or ends (-1) with this rect. */
 function isEdge(rects, rect, direction) {
   const own = rects.filter(({ token }) => token === rect.token);
   return rect === own.at(direction > 0 ? 0 : -1);
 }
 
 /**
- * Return the tokens before and after a point. They are the same if the point is on a token, and may
- * not exist.
+ * Return the tokens before and after a point. They are the same if the point is on a token, and
+ * either may be missing.
  */
 export function sidesOf(rects, x, y, isRightwards) {
   const rect = rectAt(rects, x, y);
@@ -298,9 +296,9 @@ export function sidesOf(rects, x, y, isRightwards) {
 }
 
 /**
- * Return the tokens of a drag that began at `pressed` (see sidesOf) and is now at a point, or null.
- * The pressed token is always included. Other tokens are included once the pointer is a few pixels
- * inside, so that a release slightly beyond a word does not add its neighbour.
+ * Return the tokens covered by a drag from `pressed` (see sidesOf) to a point, or null. The pressed
+ * token is always included. Other tokens are included once the pointer is a few pixels inside them,
+ * so that releasing it slightly beyond a word does not add the next one.
  */
 export function dragged(rects, pressed, x, y, isRightwards) {
   const now = sidesOf(rects, x, y, isRightwards);
@@ -316,14 +314,14 @@ export function dragged(rects, pressed, x, y, isRightwards) {
   return { first: Math.min(from, to), last: Math.max(from, to) };
 }
 
-const GRIP = 6; // px inside a highlight (or 2 outside) where a mouse can drag its end
-const KNOB = 14; // px around the centre of a finger's handle
+const GRIP = 6; // px inside a highlight (or 2 outside) in which a mouse can drag its end
+const KNOB = 14; // px around the centre of the handle for a finger
 const BELOW = 10; // px from the word down to this centre
 
 /**
- * Return the end of a highlight ({first, last}) at a point, or null. It is {fixed, dx, dy}: the
- * token at the other end, and the distance of the point from this end. A finger drags the handle
- * below the line.
+ * Return the end of a highlight ({first, last}) that is at a point, or null. It is {fixed, dx, dy}:
+ * the token at the other end, and the distance of the point from this end. A finger drags the
+ * handle below the line.
  */
 export function endAt(rects, { first, last }, x, y, isRightwards, isTouched) {
   const ends = [[1, first, last], [-1, last, first]].map(([side, token, fixed]) => {
@@ -342,7 +340,7 @@ export function endAt(rects, { first, last }, x, y, isRightwards, isTouched) {
   return isTouched ? { fixed: end.fixed, dx: end.dx, dy: end.dy } : { fixed: end.fixed, dx: 0, dy: 0 };
 }
 
-/** Return the number of the rect nearest to a point within `reach`, or -1. */
+/** Return the number of the rect closest to a point within `reach`, or -1. */
 export function nearest(rects, x, y, reach) {
   let best = -1;
   let least = reach;

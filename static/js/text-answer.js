@@ -1,5 +1,5 @@
 /**
- * <text-answer>: a typed text of one or several lines, whose length is displayed.
+ * <text-answer>: a typed text of one or more lines, whose length is displayed.
  *
  * Attributes of the field: data-longest (characters), data-no-paste, lang.
  */
@@ -20,7 +20,7 @@ class TextAnswer extends AnswerElement {
     return [this.field];
   }
 
-  /** Return the text as typed. The server removes surrounding blanks. */
+  /** Return the text as typed. Blanks around it are removed by the server. */
   get value() {
     return trimmed(this.field.value) ? this.field.value : "";
   }
@@ -45,13 +45,13 @@ class TextAnswer extends AnswerElement {
     const length = lengthOf(this.value);
     const place = this.querySelector("[data-length]");
     const isNear = isNearEnd(length, this.longest);
-    // Announce the number only near the limit, not after each word.
+    // Announce the number only when close to the limit, not after each word.
     place.setAttribute("aria-live", isNear ? "polite" : "off");
     place.textContent = isNear ? this.left(length) : this.words();
     place.toggleAttribute("data-over", length > this.longest);
   }
 
-  /** Return the number of characters left. */
+  /** Return how many characters are left. */
   left(length) {
     const left = this.longest - length;
     return left < 0

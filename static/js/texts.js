@@ -2,22 +2,22 @@
 
 // The characters that the server removes around an answer (tasks/tokens.py: is_separator).
 const AROUND = /^[\p{White_Space}\p{Cc}\p{Cf}]+|[\p{White_Space}\p{Cc}\p{Cf}]+$/gu;
-const NEAR = 0.9; // share of the limit from which the remaining characters are announced
+const NEAR = 0.9; // fraction of the limit from which the remaining characters are announced
 
 /**
- * Return the stored form, with normalised line breaks and without surrounding blanks.
+ * Return the text as it is stored, with normalised line breaks and without blanks around it.
  * @param {string} text
  */
 export const trimmed = (text) => text.replace(/\r\n?/gu, "\n").replace(AROUND, "");
 
-/** Return the number of Unicode code points of the stored form. @param {string} text */
+/** Return the number of Unicode code points in the text as stored. @param {string} text */
 export const lengthOf = (text) => [...trimmed(text)].length;
 
 /** @param {number} length @param {number} longest */
 export const isNearEnd = (length, longest) => length >= NEAR * longest;
 
 /**
- * Return the approximate number of words, also for scripts without blanks.
+ * Return the approximate number of words, even for scripts without blanks.
  * @param {string} text
  * @param {string} [language]
  */
@@ -26,7 +26,7 @@ export function wordsOf(text, language) {
   try {
     segments = new Intl.Segmenter(language || undefined, { granularity: "word" }).segment(text);
   } catch {
-    return text.split(/\s+/u).filter(Boolean).length; // old browsers, or no language
+    return text.split(/\s+/u).filter(Boolean).length; // for old browsers, or if no language is given
   }
   return [...segments].filter((segment) => segment.isWordLike).length;
 }

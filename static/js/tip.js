@@ -24,7 +24,7 @@ class TipWord extends HTMLElement {
     if (!this.button) return;
     this.button.addEventListener("focus", () => this.open());
     this.button.addEventListener("blur", () => this.close());
-    // The click of the browser would close the popover that hovering opened.
+    // The browser's own click would close the popover that hovering has opened.
     this.button.addEventListener("click", (event) => {
       event.preventDefault();
       this.open();
@@ -69,7 +69,7 @@ class TipWord extends HTMLElement {
     change("resize", this.place);
   }
 
-  /** Place the popover below the word within the window, or above if there is not enough room. */
+  /** Place the popover below the word and inside the window, or above if space is insufficient. */
   place() {
     if (!this.text) return;
     const word = (this.button ?? this).getBoundingClientRect();

@@ -1,17 +1,17 @@
 /**
- * The meaning of keys in a turn, which presses to ignore, and the order of the drawer's windows.
+ * What keys mean in a turn, which presses to ignore, and the order of the windows in the drawer.
  * Pure, without DOM.
  *
- * Single keys act while the focus is in the turn but not in the passage, a text field, a link or a
+ * Single keys act while the focus is in the turn, but not in the passage, a text field, a link or a
  * button, and can be switched off (WCAG 2.1.4). 0 and ? also act in the passage and on links and
- * buttons. In the passage, letters and digits are type-ahead, and the highlighter handles Enter. It
- * passes on 0 and ? if no word begins with them. A letter that is typed elsewhere in the turn is
- * passed to the passage.
+ * buttons. In the passage, letters and digits are type-ahead, and Enter is handled by the
+ * highlighter. It passes on 0 and ? if no word starts with them. A letter that is typed elsewhere
+ * in the turn is passed on to the passage.
  */
 
-export const MOST_DIGITS = 9; // choices with one digit each
+export const MOST_DIGITS = 9; // choices selected with one digit each
 
-// Keys that are inserted into a field when typed outside it (data-typing of its element).
+// Keys that are inserted into a field if typed outside it (data-typing of its element).
 const TYPING = { letters: /^\p{L}$/u, digits: /^[0-9.+-]$/u, both: /^[\p{L}\p{N}]$/u };
 
 /**
@@ -44,15 +44,15 @@ export function meaningOf({ key, ctrlKey, metaKey, altKey, repeat }, situation) 
 }
 
 // --- Presses that were meant for the previous state. After each swap, Submit, Continue and the
-// choices replace other controls. For a short time, every press, key and tap on them is ignored, so
-// that a double click cannot skip a reveal, answer an unseen example or cause an error message. A
-// press that began during this time is ignored even if it is held longer. The second click of a
-// double click never answers, however late it comes.
+// choices replace other controls. For a short time, all presses, keys and taps on them are ignored,
+// so that a double click cannot skip a reveal, answer an example before it is seen, or cause an
+// error message. A press that started during this time is ignored even if it is held longer. The
+// second click of a double click never answers, however late it comes.
 
 const PATIENCE = { reveal: 600, other: 400 }; // ms after a swap
 
 let readyAt = 0;
-let tooEarly = false; // a press or key that began before the swap and is still held
+let tooEarly = false; // whether a press or key began before the swap and is still held
 
 const isEarly = () => performance.now() < readyAt;
 
@@ -68,7 +68,7 @@ export function guard(turn) {
 
 export function listen() {
   addEventListener("keydown", (event) => {
-    // Holding down Enter after Submit would press a button repeatedly.
+    // Holding down Enter after Submit would press a button again and again.
     const button = /** @type {HTMLElement} */ (event.target).closest?.("[data-submit]");
     if (event.repeat && button) event.preventDefault();
   }, true);
@@ -78,7 +78,7 @@ export function listen() {
     }, true);
   }
   for (const end of ["pointerup", "pointercancel", "keyup"]) {
-    // The click event follows.
+    // The click event comes after this.
     addEventListener(end, () => setTimeout(() => { tooEarly = false; }), true);
   }
   addEventListener("click", drop, true);
@@ -97,7 +97,7 @@ function drop(event) {
   event.stopImmediatePropagation();
 }
 
-// --- The windows of the drawer remain on the page between turns. The window about the current
+// --- The windows of the drawer stay on the page between turns. The window about the current
 // question comes first and is marked.
 
 /** @param {ParentNode | null} drawer  @param {string | undefined} asked the title of that window */
@@ -107,6 +107,6 @@ export function markAsked(drawer, asked) {
   windows.forEach((each) => each.removeAttribute("aria-current"));
   if (!now) return;
   now.setAttribute("aria-current", "true");
-  // Move a window only if needed, because a moved element loses the focus.
+  // Move a window only if necessary, because moving an element takes the focus from it.
   if (windows[0] !== now) windows[0].before(now);
 }

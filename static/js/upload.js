@@ -1,8 +1,8 @@
 /**
- * Shows the progress of an upload, and a warning if too much is selected. A folder that is dropped
- * on the field selects all files in it, which browsers do only for files.
+ * Shows the progress of an upload, and a warning if too much is selected. Dropping a folder on the
+ * field selects all files in it, which browsers only do for files.
  *
- * Without this script, the form is an ordinary form.
+ * Without this script, the form is an ordinary one.
  */
 
 /** @param {Event} event */
@@ -40,7 +40,7 @@ document.addEventListener("drop", async (event) => {
 });
 
 /**
- * Return the files in a dropped file or folder, and in its folders.
+ * Return the files in a dropped file or folder, including its subfolders.
  * @param {any} entry
  * @returns {Promise<File[]>}
  */
@@ -49,7 +49,7 @@ async function filesIn(entry) {
   const reader = entry.createReader();
   const files = [];
   for (;;) {
-    // A reader returns at most 100 entries at a time.
+    // A reader returns no more than 100 entries at a time.
     const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
     if (!batch.length) return files;
     files.push(...(await Promise.all(batch.map(filesIn))).flat());
@@ -71,7 +71,7 @@ for (const failure of /** @type {const} */ (["htmx:sendError", "htmx:responseErr
   document.addEventListener(failure, (event) => {
     if (!form(event)) return;
     form(event).querySelector("[data-sending]").hidden = true;
-    // The server explains why it refused an upload.
+    // The server explains why it rejected an upload.
     const refused = [413, 415, 507].includes(event.detail.xhr?.status) && event.detail.xhr.responseText;
     say(form(event), refused || "The files could not be uploaded. They are still selected. Try again.");
   });

@@ -1,6 +1,6 @@
 /**
- * The annotator's pages, except for answers: focus after each swap, removal of old drafts, keys,
- * the drawer, and the time worked. Answers are sent in sending.js.
+ * The annotators' pages, except for answers: focus after each swap, removal of old drafts, keys,
+ * the drawer, and the time worked. Answers are sent by sending.js.
  *
  * All listeners are on document, because parts of the page are swapped.
  */
@@ -15,20 +15,20 @@ const SINGLE_KEYS = "single-keys"; // in localStorage: "off", or not set
 
 const FOLDED = 24; // px around the two lines of a folded question (worker.css)
 
-const BEGINNING = 600; // ms after a swap during which there are no messages about a missing answer
+const BEGINNING = 600; // ms after a swap without any messages about a missing answer
 
 let begunAt = 0;
 
 const turn = () => /** @type {HTMLElement | null} */ (document.querySelector("#turn"));
 const drawer = () => /** @type {HTMLDetailsElement | null} */ (document.querySelector("#help"));
 
-/** Remove drafts of other turns and of an answered turn, which can no longer be sent. */
+/** Remove drafts of other turns, and of a turn that has been answered, as they can't be sent. */
 function dropStaleDrafts() {
   const shown = turn();
   if (shown) dropDrafts(shown.dataset.state === "question" ? shown.dataset.key : null);
 }
 
-/** Set up a turn after the page loads and after each swap. */
+/** Set up a turn when the page loads and after each swap. */
 function beginTurn() {
   const shown = turn();
   dropStaleDrafts();
@@ -39,7 +39,7 @@ function beginTurn() {
   isPressed = isScripted = false;
   if (shown.dataset.where) document.title = shown.dataset.where;
   markAsked(drawer(), shown.dataset.askedWindow);
-  // Answer elements show their own scripted parts.
+  // Answer elements show their scripted parts themselves.
   for (const element of shown.querySelectorAll("[data-scripted]")) {
     if (!element.closest(".turn-work[data-key]")) element.hidden = false;
   }
@@ -47,7 +47,7 @@ function beginTurn() {
   if (keys) keys.checked = singleKeys();
 }
 
-/** Show the verdict, the new question, or the error of the answer after a swap, and focus it if `moves`. */
+/** After a swap, show the verdict, the new question, or the error in the answer, and focus it if `moves`. */
 function focusNews(moves = true) {
   const shown = turn();
   const news = shown?.querySelectorAll("[data-focus]") ?? [];
@@ -55,13 +55,13 @@ function focusNews(moves = true) {
   if (!target) return;
   const isReveal = shown.dataset.state === "reveal";
   if (!isReveal && !target.matches("[data-error]")) scrollTo(0, 0);
-  // The panel remains visible, and the text does not move.
+  // The panel stays visible, and the text does not move.
   if (moves) target.focus({ preventScroll: isReveal });
   if (isReveal) showMistake(shown);
 }
 
 /**
- * Scroll to the mistake and the right answer if they are hidden or, if nothing is sticky, to the
+ * Scroll to the mistake and the correct answer if they are hidden or, if nothing is sticky, to the
  * verdict.
  */
 function showMistake(shown) {
@@ -75,7 +75,8 @@ function showMistake(shown) {
   const lowest = isBar ? panel.top : innerHeight;
   const question = shown.querySelector("[data-question]").getBoundingClientRect();
   const highest = Math.max(isBar ? question.bottom : 0, shown.querySelector("header").getBoundingClientRect().bottom);
-  // Show the right answer and the first wrong mark, or only the answer if both do not fit.
+  // Show the correct answer and the first wrong mark, or only the answer if there is no room for
+  // both.
   const gold = shown.querySelector("mark.reveal-missed");
   const first = shown.querySelector("[data-of]:not([data-verdict=right])");
   const wanted = [gold, first].filter(Boolean).map((mark) => mark.getBoundingClientRect());
@@ -100,7 +101,7 @@ for (const type of ["pointerover", "focusin", "click"]) {
       mark.toggleAttribute("data-framed", isMeant);
     });
     if (!link || type !== "click") return;
-    event.preventDefault(); // Otherwise, Back would lead to the address of the link.
+    event.preventDefault(); // Otherwise, Back would lead to the URL of the link.
     document.getElementById(name)?.scrollIntoView({ block: "center" });
   });
 }
@@ -117,16 +118,16 @@ document.addEventListener("htmx:afterSettle", (event) => {
   if (rest instanceof Text) rest.remove();
   guard(turn());
   beginTurn();
-  // What follows lays out the page, so do it in the frame that draws the turn, after this task.
+  // The following lays out the page, so do it in the frame that draws the turn, after this task.
   const focused = document.activeElement;
   requestAnimationFrame(() => {
-    foldQuestion(); // The page may be scrolled, as when a reveal replaces the question.
-    // A key may already have moved it, to a word or into the drawer.
+    foldQuestion(); // The page may be scrolled, for example when a reveal replaces the question.
+    // A key may have already moved it to a word or into the drawer.
     focusNews(document.activeElement === focused);
   });
 });
 
-// A page from the back/forward cache may show an answered question.
+// A page from the back/forward cache may show a question that has been answered.
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
 });
@@ -147,7 +148,7 @@ document.addEventListener("change", ({ target }) => {
     if (target.checked) localStorage.removeItem(SINGLE_KEYS);
     else localStorage.setItem(SINGLE_KEYS, "off");
   } catch {
-    // Without storage, the keys remain on.
+    // Without storage, the keys stay on.
   }
 });
 
@@ -185,23 +186,23 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   // Keys do not change an answer while it is being sent.
   if (meaning !== "help" && shown.querySelector("form[inert]")) return;
-  // A second Enter that was meant for Continue must cause no message about the new question.
+  // A second Enter that was meant for Continue must not cause a message about the new question.
   if (meaning === "go" && performance.now() - begunAt < BEGINNING && !isComplete(shown)) return;
   if (meaning === "go") {
-    // Enter on "No answer" chooses it, unless something was chosen or removed before.
+    // Enter on "No answer" chooses it, unless something was chosen or removed beforehand.
     if (event.target === tick && !("changed" in shown.dataset)) tick.click();
     submit.click();
   } else if (meaning === "help") toggleDrawer();
   else if (meaning === "none") {
-    // For highlights, the second 0 submits. For options, it can restore them.
+    // For highlights, a second 0 submits. For options, it can restore them.
     (tick.checked && shown.dataset.answer === "spans" ? submit : tick).click();
-    // On a word of the text, the highlighter would handle the next Enter.
+    // On a word of the text, the next Enter would be handled by the highlighter.
     tick.focus({ preventScroll: true });
   }
   else if (meaning === "typed") place.typeInto(event.key);
   else {
     choices[meaning - 1].click();
-    // Submit the choice immediately if the design requires it.
+    // Submit the choice immediately if the design says so.
     if (shown.querySelector("[data-advance]")) submit.click();
   }
 });
@@ -210,7 +211,7 @@ document.addEventListener("keydown", (event) => {
 
 /**
  * Fold a sticky question to two lines. It scrolls with the page until the text below it reaches
- * these lines: earlier, the hidden ones would leave a blank band. A tap unfolds it. A margin
+ * these lines: any earlier, the hidden lines would leave a blank band. A tap unfolds it. A margin
  * replaces the hidden lines, so that the text does not move.
  */
 function foldQuestion() {
@@ -237,7 +238,7 @@ function hideLines(question) {
   const whole = question.offsetHeight;
   question.dataset.folded = "";
   question.style.marginBottom = `${whole - question.offsetHeight}px`;
-  // Start at the gap if there is one, because the text before it is scrolled away.
+  // Start at the gap, if any, because the text before it is scrolled away.
   const gap = /** @type {HTMLElement | null} */ (question.querySelector(".turn-gap"));
   if (gap) question.scrollTop = gap.offsetTop;
   question.toggleAttribute("data-fades", whole > question.offsetHeight + 1);
@@ -269,14 +270,14 @@ function toggleDrawer() {
   help.querySelector("[data-drawer]").focus();
 }
 
-/** Restore the focus. Otherwise, Enter on the button of the drawer would open it again. */
+/** Restore the focus. Otherwise, Enter on the drawer's button would open it again. */
 function closeDrawer(help) {
   const focused = /** @type {HTMLElement} */ (document.activeElement);
   const back = before?.isConnected ? before : help.querySelector("summary");
   before = null;
   help.open = false;
   if (!help.contains(focused)) return;
-  focused.blur(); // if the body had the focus, give it back
+  focused.blur(); // if nothing had the focus, nothing should have it now
   back.focus({ preventScroll: true });
 }
 
@@ -289,7 +290,7 @@ document.addEventListener("keydown", (event) => {
 
 let isClosing = false; // whether the current or last press closed the drawer
 
-// A press outside the drawer only closes the drawer, because it may be on a word or a choice.
+// A press outside the drawer only closes it, because it may be on a word or a choice.
 addEventListener("pointerdown", (event) => {
   const help = drawer();
   isClosing = Boolean(help?.open) && event.target instanceof Node && !help.contains(event.target);
@@ -313,7 +314,7 @@ for (const type of ["mousedown", "click"]) {
 // was copied or pasted, and whether a program may have answered, but never a text or a key
 // (docs/statistics.md#reports-of-the-browser). These counts are sent with a signal or with the answer.
 
-const EVERY = 20_000; // milliseconds between two activity signals
+const EVERY = 20_000; // milliseconds between activity signals
 const USED = [
   "pointerdown", "pointermove", "keydown", "scroll", "touchstart", "input", "click", "change", "submit",
 ];
@@ -324,12 +325,12 @@ let clock = null;
 let usedAt = performance.now();
 let leftAt = null;
 let copiedAt = -Infinity;
-let told = {}; // counts that were not sent
+let told = {}; // counts that have not been sent
 let unsure = {}; // counts that were sent with an answer, until the reply arrives
-let isPressed = false; // whether a press, tap, key or click began on this turn
+let isPressed = false; // whether a press, tap, key or click started on this turn
 let isScripted = false; // whether a script changed or submitted the answer
-let isMouse = false; // whether the press that begins is by a mouse
-let seenAt = []; // where the mouse pointer was last seen on the screen, if known
+let isMouse = false; // whether the press that is starting is by a mouse
+let seenAt = []; // the last known position of the mouse pointer on the screen
 
 const add = (name, more = 1, counts = told) => { counts[name] = (counts[name] ?? 0) + more; };
 
@@ -391,7 +392,7 @@ addEventListener("blur", leave);
 addEventListener("focus", comeBack);
 document.addEventListener("visibilitychange", () => (document.hidden ? leave() : comeBack()));
 
-/** Send a signal. Data that cannot be sent are added to the next one. */
+/** Send a signal. Whatever cannot be sent is added to the next one. */
 async function ping() {
   const shown = clock?.shown.closest("[data-ping]");
   const token = document.querySelector("[name=csrfmiddlewaretoken]")?.value;
@@ -412,7 +413,7 @@ setInterval(() => {
   if (clock && leftAt === null && !document.hidden && idle() < clock.cutoff) ping();
 }, EVERY);
 
-/** Continue from the server's count for the displayed turn. */
+/** Continue from the server's count for the turn on display. */
 function startClock(turn) {
   const shown = turn?.querySelector("[data-worked]");
   clock = shown && {
@@ -443,7 +444,7 @@ setInterval(() => {
   showTime();
 }, 1000);
 
-// The waiting page says when a decision is due, in local time, which the server does not know.
+// The waiting page gives the deadline for a decision in local time, which the server does not know.
 for (const until of document.querySelectorAll("time[datetime]")) {
   const at = new Date(until.getAttribute("datetime"));
   write(until, at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" }));
