@@ -26,7 +26,7 @@ export class AnswerElement extends HTMLElement {
     if (this.restore(readDraft(this.dataset.key))) {
       this.announce(gettext("Your unfinished answer was restored."));
     }
-    this.addEventListener("input", (event) => this.hear(event.target), { signal });
+    this.addEventListener("input", (event) => this.handleInput(event.target), { signal });
     this.form.addEventListener("submit", (event) => this.check(event), { signal, capture: true });
     this.show();
     this.dataset.ready = "";
@@ -81,7 +81,7 @@ export class AnswerElement extends HTMLElement {
    * Handle a change to a control. Controls without a name, such as a search field, are ignored.
    * @param {any} target
    */
-  hear(target) {
+  handleInput(target) {
     if (target.name) this.changed(target);
   }
 
@@ -90,20 +90,20 @@ export class AnswerElement extends HTMLElement {
    * @param {HTMLElement} [target]
    */
   changed(target) {
-    if (target === this.none) this.choosesNone();
+    if (target === this.none) this.toggleNone();
     else if (this.none && this.value.length) this.none.checked = false;
-    this.tellProblem("");
+    this.showProblem("");
     keepDraft(this.dataset.key, { v: 1, no_answer: this.none?.checked ?? false, value: this.value });
     this.show();
   }
 
   /** Remove the answer when "No answer" is checked, and restore it when that is unchecked. */
-  choosesNone() {
+  toggleNone() {
     if (this.none.checked) {
-      this.taken = this.value;
+      this.removedAnswer = this.value;
       this.value = Array.isArray(this.value) ? [] : "";
-    } else if (this.taken?.length) {
-      this.value = this.taken;
+    } else if (this.removedAnswer?.length) {
+      this.value = this.removedAnswer;
     }
   }
 
@@ -113,19 +113,19 @@ export class AnswerElement extends HTMLElement {
     if (!problem) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    this.tellProblem(problem);
+    this.showProblem(problem);
     (this.fields.find((field) => !field.closest("[hidden]")) ?? this.fields[0]).focus();
   }
 
   /** @param {string} problem */
-  tellProblem(problem) {
+  showProblem(problem) {
     const place = this.querySelector("[data-error]");
     if (place.textContent !== problem) place.textContent = problem;
     this.fields.forEach((field) => field.setAttribute("aria-invalid", String(problem !== "")));
   }
 
-  /** @param {string} said */
-  announce(said) {
-    this.querySelector("[data-live]").textContent = said;
+  /** @param {string} message */
+  announce(message) {
+    this.querySelector("[data-live]").textContent = message;
   }
 }

@@ -17,13 +17,13 @@ class CopyFile extends HTMLElement {
     button.className = "compact secondary outline";
     button.textContent = "Copy";
     button.setAttribute("aria-label", `Copy ${link.getAttribute("aria-label") ?? link.textContent}`);
-    const told = document.createElement("span");
+    const status = document.createElement("span");
     button.addEventListener("click", async () => {
-      told.setAttribute("role", "status"); // not earlier: page updates would announce an empty one
-      told.textContent = (await this.copied(link.href)) ? "Copied" : "Could not copy. Use the link.";
-      setTimeout(() => (told.textContent = ""), SHOWN_FOR);
+      status.setAttribute("role", "status"); // not earlier: page updates would announce an empty one
+      status.textContent = (await this.copied(link.href)) ? "Copied" : "Could not copy. Use the link.";
+      setTimeout(() => (status.textContent = ""), SHOWN_FOR);
     });
-    this.append(" ", button, " ", told);
+    this.append(" ", button, " ", status);
   }
 
   /** Copy the text at an address, and return whether this succeeded. @param {string} address */

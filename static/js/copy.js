@@ -8,12 +8,12 @@ document.querySelectorAll("[data-copy]").forEach((place) => {
   button.hidden = false;
   button.addEventListener("click", async () => {
     const source = place.querySelector("input") ?? place.querySelector("[data-copy-text]");
-    let said = gettext("Copied.");
+    let message = gettext("Copied.");
     try {
       await navigator.clipboard.writeText(source.value.trim());
     } catch {
-      said = gettext("Not copied. Please select the text and copy it.");
+      message = gettext("Not copied. Please select the text and copy it.");
     }
-    place.querySelector("[data-copied]").textContent = said;
+    place.querySelector("[data-copied]").textContent = message;
   });
 });

@@ -16,7 +16,7 @@ const PAUSE = 2000; // milliseconds without a change before the draft is sent to
 const LONGEST = 7 * 24 * 3600 * 1000; // milliseconds for which the browser stores an unsent answer
 
 /** @typedef {{ v: number, [field: string]: unknown }} Draft */
-/** @typedef {{ at: number, draft: Draft }} Kept */
+/** @typedef {{ at: number, draft: Draft }} StoredDraft */
 
 /** @type {{ key: string, url: string, draft: Draft, timer: ReturnType<typeof setTimeout> } | null} */
 let waiting = null;
@@ -31,7 +31,7 @@ function turnOf(key) {
 }
 
 /** Return the key of the question on the page, if any. */
-const asked = () => globalThis.document?.querySelector("#turn[data-state=question]")?.dataset.key;
+const currentKey = () => globalThis.document?.querySelector("#turn[data-state=question]")?.dataset.key;
 
 export function keepDraft(key, draft) {
   try {
@@ -57,7 +57,7 @@ export function send() {
     .then((reply) => { if (!reply.ok) throw new Error(`${reply.status}`); })
     .catch(() => {
       // The browser still has the draft, and the next change, failure or page exit tries again.
-      if (asked() === key) waiting ??= sent;
+      if (currentKey() === key) waiting ??= sent;
     });
 }
 
@@ -69,7 +69,7 @@ export function forget() {
 
 /** Return the turn's newest draft from the tab, the server or the browser, or null. */
 export function readDraft(key) {
-  const newest = [ofTab(key), ofServer(key), ofBrowser(key)].reduce(
+  const newest = [fromTab(key), fromServer(key), fromBrowser(key)].reduce(
     (one, other) => (other && other.at > (one?.at ?? -Infinity) ? other : one), null,
   );
   return newest?.draft ?? null;
@@ -88,8 +88,8 @@ function attempt(act) {
   }
 }
 
-/** @returns {Kept | null} */
-const ofTab = (key) => attempt(() => {
+/** @returns {StoredDraft | null} */
+const fromTab = (key) => attempt(() => {
   const { at = 0, ...draft } = JSON.parse(sessionStorage.getItem(PREFIX + key));
   return { at, draft };
 });
@@ -97,9 +97,9 @@ const ofTab = (key) => attempt(() => {
 /**
  * Return the draft stored on the server. Its age is computed with the server's clock, because the
  * clock of this device may be wrong.
- * @returns {Kept | null}
+ * @returns {StoredDraft | null}
  */
-const ofServer = (key) => attempt(() => {
+const fromServer = (key) => attempt(() => {
   const { draft, draftAge } = turnOf(key).dataset;
   return { at: performance.timeOrigin - 1000 * Number(draftAge), draft: JSON.parse(draft) };
 });
@@ -118,30 +118,30 @@ function nameOfUnsent() {
   return UNSENT + (hash >>> 0).toString(16);
 }
 
-/** @returns {Kept & { turn: string } | null} */
-const unsent = (name) => attempt(() => JSON.parse(localStorage.getItem(name)));
+/** @returns {StoredDraft & { turn: string } | null} */
+const readUnsent = (name) => attempt(() => JSON.parse(localStorage.getItem(name)));
 
-/** @returns {Kept | null} */
-function ofBrowser(key) {
-  const kept = unsent(nameOfUnsent());
-  return kept?.turn === key ? kept : null;
+/** @returns {StoredDraft | null} */
+function fromBrowser(key) {
+  const stored = readUnsent(nameOfUnsent());
+  return stored?.turn === key ? stored : null;
 }
 
 /** Store the answer beyond this tab until the server has stored it, because it is being sent. */
-export function hold(key) {
+export function storeUnsent(key) {
   const draft = readDraft(key);
-  const kept = JSON.stringify({ turn: key, at: Date.now(), draft });
-  if (draft) attempt(() => localStorage.setItem(nameOfUnsent(), kept));
+  const stored = JSON.stringify({ turn: key, at: Date.now(), draft });
+  if (draft) attempt(() => localStorage.setItem(nameOfUnsent(), stored));
 }
 
 /** Send the draft to the server as soon as it responds, because sending the answer has failed. */
 function resendDraft() {
-  const key = asked();
+  const key = currentKey();
   const url = key && turnOf(key).dataset.drafts;
-  const kept = url && ofBrowser(key);
-  if (!kept) return;
+  const stored = url && fromBrowser(key);
+  if (!stored) return;
   forget();
-  waiting = { key, url, draft: kept.draft, timer: setTimeout(send) };
+  waiting = { key, url, draft: stored.draft, timer: setTimeout(send) };
 }
 
 /** @param {() => Storage} storage @param {string} prefix @param {(name: string) => boolean} isOver */
@@ -157,7 +157,7 @@ export function dropDrafts(exceptKey) {
   // Discard drafts from other participations only if they have expired.
   const own = nameOfUnsent();
   drop(() => localStorage, UNSENT, (name) => {
-    const { turn, at = 0 } = unsent(name) ?? {};
+    const { turn, at = 0 } = readUnsent(name) ?? {};
     return name === own ? turn !== exceptKey : Date.now() - at > LONGEST;
   });
 }
@@ -167,7 +167,7 @@ if (globalThis.document) {
   addEventListener("online", resendDraft);
   document.addEventListener("htmx:beforeRequest", () => {
     forget();
-    if (asked()) hold(asked());
+    if (currentKey()) storeUnsent(currentKey());
   });
   // The answer has been stored, so the page may be closed.
   document.addEventListener("htmx:afterRequest", ({ detail }) => {

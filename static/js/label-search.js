@@ -43,13 +43,13 @@ class LabelSearch extends HTMLElement {
       element.hidden = !fits.has(name) && !radio.checked;
       element.toggleAttribute("data-nearest", name === first && !radio.checked);
     }
-    this.tell(fits.size);
+    this.showCount(fits.size);
   }
 
-  tell(number) {
+  showCount(number) {
     const place = this.querySelector("[data-found]");
-    const said = ngettext("%(count)s label", "%(count)s labels", number);
-    if (place.textContent !== said) place.textContent = said;
+    const text = ngettext("%(count)s label", "%(count)s labels", number);
+    if (place.textContent !== text) place.textContent = text;
   }
 
   /** @param {KeyboardEvent} event */

@@ -94,11 +94,11 @@ export function stepped(typed, limits, by) {
   const { integers: [value, from, one], places } = scaled([number, parsed(lowest ?? "0"), parsed(step)]);
   const past = (((value - from) % one) + one) % one; // distance from the step below
   const next = by > 0 ? value - past + one : value - (past || one);
-  const kept = limits.step === undefined ? value + BigInt(by) * one : next;
-  const to = { digits: kept, places };
+  const digits = limits.step === undefined ? value + BigInt(by) * one : next;
+  const to = { digits, places };
   if (lowest !== undefined && compare(to, parsed(lowest)) < 0) return stepped("", { lowest }, 1);
   if (highest !== undefined && compare(to, parsed(highest)) > 0) {
     return by > 0 && compare(number, parsed(highest)) <= 0 ? written(value, places) : stepped("", { highest }, -1);
   }
-  return written(kept, places);
+  return written(digits, places);
 }

@@ -12,7 +12,7 @@ export function refusePastes(answer, field, signal) {
   for (const kind of ["paste", "drop"]) {
     field.addEventListener(kind, (event) => {
       event.preventDefault();
-      answer.tellProblem(gettext("You cannot paste text in this study. Please type."));
+      answer.showProblem(gettext("You cannot paste text in this study. Please type."));
     }, { signal });
   }
 }

@@ -12,7 +12,7 @@ import { gettext, together } from "./sentences.js";
 
 const PAUSES = [2, 4, 8, 15, 30]; // seconds before each retry; the last value repeats
 const GIVE_UP = 300; // seconds after the first failure
-const SAY_SAVING = 400; // milliseconds; shorter requests do not show a status
+const NOTICE_DELAY = 400; // milliseconds; shorter requests do not show a status
 const MARK = "reloaded";
 
 /**
@@ -20,11 +20,11 @@ const MARK = "reloaded";
  * failure, or null to give up. `retryAfter` is the delay requested by the server.
  * @param {number} tries
  * @param {number} waited
- * @param {number} [asked]
+ * @param {number} [retryAfter]
  */
-export function pauseBefore(tries, waited, asked = 0) {
+export function pauseBefore(tries, waited, retryAfter = 0) {
   if (waited >= GIVE_UP) return null;
-  return Math.max(PAUSES[Math.min(tries, PAUSES.length - 1)], Math.min(asked, 60));
+  return Math.max(PAUSES[Math.min(tries, PAUSES.length - 1)], Math.min(retryAfter, 60));
 }
 
 /**
@@ -64,7 +64,7 @@ export function watchSending() {
   document.addEventListener("htmx:sendError", ({ detail }) => fail(detail.elt, null));
   document.addEventListener("htmx:timeout", ({ detail }) => fail(detail.elt, { status: 408 }));
   addEventListener("online", () => page.timer && sendAgain());
-  sayWhyReloaded();
+  showReloadReason();
   addEventListener("load", () => setTimeout(() => { history.scrollRestoration = "auto"; }));
 }
 
@@ -73,7 +73,7 @@ function begin({ target }) {
   page.form = target;
   clear();
   target.inert = true;
-  page.timer = window.setTimeout(() => say(gettext("Saving…")), SAY_SAVING);
+  page.timer = window.setTimeout(() => showNotice(gettext("Saving…")), NOTICE_DELAY);
 }
 
 function finish({ target }) {
@@ -100,27 +100,27 @@ function fail(element, xhr) {
   clear();
   if (page.tries === 0) page.failedAt = performance.now();
   const waited = (performance.now() - page.failedAt) / 1000;
-  const asked = Number(xhr?.getResponseHeader?.("Retry-After")) || 0;
-  const pause = action === "again" ? pauseBefore(page.tries, waited, asked) : null;
+  const retryAfter = Number(xhr?.getResponseHeader?.("Retry-After")) || 0;
+  const pause = action === "again" ? pauseBefore(page.tries, waited, retryAfter) : null;
   page.tries += 1;
   if (pause === null) stop(action, status);
   else wait(status, pause);
 }
 
 /** Reassure the user: the answer is kept, or nothing is lost (on Continue after a reveal). */
-const kept = () =>
+const reassurance = () =>
   page.form.matches(".turn-form") ? gettext("Your answer is safe on this page.") : gettext("Nothing is lost.");
 
 function wait(status, pause) {
-  const notice = say(`${reasonOf(status)} `);
+  const notice = showNotice(`${reasonOf(status)} `);
   const clock = document.createElement("span");
   clock.ariaHidden = "true"; // visible, but not announced every second
-  notice.querySelector("p").append(clock, kept());
+  notice.querySelector("p").append(clock, reassurance());
   const until = performance.now() + 1000 * pause;
   const show = () => {
     const left = Math.ceil((until - performance.now()) / 1000);
-    const told = gettext("Trying again in %(seconds)s s.", { seconds: left });
-    if (left > 0) clock.textContent = `${told} `;
+    const countdown = gettext("Trying again in %(seconds)s s.", { seconds: left });
+    if (left > 0) clock.textContent = `${countdown} `;
     else sendAgain();
   };
   show();
@@ -144,13 +144,13 @@ function stop(action, status) {
       gettext("Reloading the page did not help."),
       gettext("Please allow cookies for this site, or open your personal link in another browser."),
     ];
-  const notice = say(together(gettext("Not sent."), reasonOf(status), kept(), ...helps));
+  const notice = showNotice(together(gettext("Not sent."), reasonOf(status), reassurance(), ...helps));
   if (action === "again") offer(notice, gettext("Try again"), sendAgain);
   else offer(notice, gettext("Reload the page"), () => location.reload());
 }
 
 /** Show a message over the page, outside its layout. */
-function say(sentence) {
+function showNotice(sentence) {
   document.querySelector("[data-sending]")?.remove();
   const notice = document.createElement("div");
   notice.className = "sending";
@@ -213,7 +213,7 @@ function recall() {
 }
 
 /** @param {number} status @param {boolean} isSame whether the same turn is shown as before */
-function whyReloaded(status, isSame) {
+function reloadReason(status, isSame) {
   if (!isSame) {
     return together(
       gettext("Your last answer was not saved, because this task had already moved on."),
@@ -226,7 +226,7 @@ function whyReloaded(status, isSame) {
   return together(why, gettext("Your answer is not saved yet. Please submit it again."));
 }
 
-function sayWhyReloaded() {
+function showReloadReason() {
   const mark = recall();
   if (!mark || mark.isTold) return;
   const isSame = mark.shown === shown();
@@ -235,7 +235,7 @@ function sayWhyReloaded() {
   const notice = document.createElement("p");
   notice.className = "notice";
   notice.setAttribute("role", "alert");
-  notice.textContent = whyReloaded(mark.status, isSame);
+  notice.textContent = reloadReason(mark.status, isSame);
   // A message inside the turn does not move any button, and disappears with the turn.
   (document.querySelector(".turn-reading") ?? document.querySelector("main")).prepend(notice);
 }

@@ -16,7 +16,7 @@ import { keepDraft, readDraft } from "./drafts.js";
 import { gettext, together } from "./sentences.js";
 import { listenToKeys, listenToPointer } from "./span-input.js";
 import {
-  paintMarks, quoted, readBox, renderPanel, say, setTabStops, writePlainly,
+  announce, paintMarks, quoted, readBox, renderPanel, setTabStops, writePlainly,
   highlightMessage, limitMessage, replacedMessage, startMessage, exitMessage,
 } from "./span-page.js";
 import * as pure from "./spans.js";
@@ -176,9 +176,9 @@ class SpanAnswer extends HTMLElement {
       return false;
     }
     const { spans, replaced } = result;
-    const said = highlightMessage(this.textOf(added), replaced, spans.length);
+    const message = highlightMessage(this.textOf(added), replaced, spans.length);
     const lost = replacedMessage(this.spans.filter((s) => !spans.includes(s)).map(this.textOf));
-    this.change({ spans, active: spans.indexOf(added) }, said, lost);
+    this.change({ spans, active: spans.indexOf(added) }, message, lost);
     return true;
   }
 
@@ -197,8 +197,8 @@ class SpanAnswer extends HTMLElement {
   }
 
   remove(place) {
-    const said = gettext("Removed %(text)s.", { text: quoted(this.textOf(this.spans[place])) });
-    this.change({ spans: pure.removeSpan(this.spans, place), active: -1 }, said, said);
+    const message = gettext("Removed %(text)s.", { text: quoted(this.textOf(this.spans[place])) });
+    this.change({ spans: pure.removeSpan(this.spans, place), active: -1 }, message, message);
   }
 
   removeByChip(place) {
@@ -219,8 +219,8 @@ class SpanAnswer extends HTMLElement {
   chooseNoAnswer(chosen) {
     this.pending = null;
     if (chosen && this.isFree) this.typed.value = "";
-    const said = chosen ? gettext("“No answer” chosen.") : gettext("“No answer” cleared.");
-    this.change({ spans: [], noAnswer: chosen, active: -1 }, said, this.spans.length ? said : "");
+    const message = chosen ? gettext("“No answer” chosen.") : gettext("“No answer” cleared.");
+    this.change({ spans: [], noAnswer: chosen, active: -1 }, message, this.spans.length ? message : "");
   }
 
   /**
@@ -302,10 +302,10 @@ class SpanAnswer extends HTMLElement {
 
   restore() {
     const draft = readDraft(this.dataset.key);
-    const kept = pure.fromPayload(draft, this.boxes);
+    const restored = pure.fromPayload(draft, this.boxes);
     if (this.isFree && draft?.typed) this.typed.value = draft.typed;
-    if (!kept || (!kept.spans.length && !kept.noAnswer && !this.typesFreely)) return;
-    Object.assign(this, kept);
+    if (!restored || (!restored.spans.length && !restored.noAnswer && !this.typesFreely)) return;
+    Object.assign(this, restored);
     this.announce(gettext("Your unfinished answer was restored."));
     this.emit("restored");
   }
@@ -400,7 +400,7 @@ class SpanAnswer extends HTMLElement {
   }
 
   announce(message) {
-    say(this.querySelector("[data-live]"), message);
+    announce(this.querySelector("[data-live]"), message);
   }
 
   emit(name, detail = {}) {

@@ -38,10 +38,10 @@ export function exitMessage(isTouched) {
  * replaced.
  */
 export function highlightMessage(text, replaced = 0, total = 0) {
-  const said = [gettext("Highlighted %(text)s.", { text: quoted(text) })];
-  if (total) said.push(ngettext("%(count)s in total.", "%(count)s in total.", total));
-  if (replaced) said.push(ngettext("Replaced %(count)s.", "Replaced %(count)s.", replaced));
-  return together(...said);
+  const sentences = [gettext("Highlighted %(text)s.", { text: quoted(text) })];
+  if (total) sentences.push(ngettext("%(count)s in total.", "%(count)s in total.", total));
+  if (replaced) sentences.push(ngettext("Replaced %(count)s.", "Replaced %(count)s.", replaced));
+  return together(...sentences);
 }
 
 /**
@@ -169,7 +169,7 @@ function makeChip(marked, place, active) {
 }
 
 /** Clear the text, and set it in the next frame, so that repeated messages are announced. */
-export function say(live, message) {
+export function announce(live, message) {
   live.textContent = "";
   requestAnimationFrame(() => {
     live.textContent = message;

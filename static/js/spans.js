@@ -29,10 +29,10 @@ export function spanAt(spans, box, token) {
  * replaced}, or null if there are already max spans elsewhere.
  */
 export function addSpan(spans, added, max = Infinity) {
-  let kept = spans.filter((s) => !overlap(s, added));
-  if (max === 1) kept = [];
-  if (kept.length >= max) return null;
-  return { spans: [...kept, added].sort(byPlace), replaced: spans.length - kept.length };
+  let remaining = spans.filter((s) => !overlap(s, added));
+  if (max === 1) remaining = [];
+  if (remaining.length >= max) return null;
+  return { spans: [...remaining, added].sort(byPlace), replaced: spans.length - remaining.length };
 }
 
 /** Return the list without the span at this index. */

@@ -100,10 +100,10 @@ function drop(event) {
 // --- The windows of the drawer stay on the page between turns. The window about the current
 // question comes first and is marked.
 
-/** @param {ParentNode | null} drawer  @param {string | undefined} asked the title of that window */
-export function markAsked(drawer, asked) {
+/** @param {ParentNode | null} drawer  @param {string | undefined} title the title of that window */
+export function markAsked(drawer, title) {
   const windows = [...(drawer?.querySelectorAll("[data-window]") ?? [])];
-  const now = windows.find((each) => asked && each.dataset.window === asked);
+  const now = windows.find((each) => title && each.dataset.window === title);
   windows.forEach((each) => each.removeAttribute("aria-current"));
   if (!now) return;
   now.setAttribute("aria-current", "true");

@@ -17,7 +17,8 @@ document.addEventListener("change", (event) => {
   const bytes = [...field.files].reduce((sum, file) => sum + file.size, 0);
   const most = Number(form(event).dataset.mostBytes);
   const megabytes = Math.ceil(bytes / 1e6);
-  say(form(event), bytes > most ? `These files are ${megabytes} MB. You can upload at most ${most / 1e6} MB.` : "");
+  const warning = `These files are ${megabytes} MB. You can upload at most ${most / 1e6} MB.`;
+  showMessage(form(event), bytes > most ? warning : "");
   form(event).querySelector("[data-send]").disabled = bytes > most;
 });
 
@@ -32,7 +33,7 @@ document.addEventListener("drop", async (event) => {
   try {
     for (const file of (await Promise.all(entries.map(filesIn))).flat()) selected.items.add(file);
   } catch {
-    say(field.form, "The folder could not be read. Try again, or drop its files.");
+    showMessage(field.form, "The folder could not be read. Try again, or drop its files.");
     return;
   }
   field.files = selected.files;
@@ -58,7 +59,7 @@ async function filesIn(entry) {
 
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (!form(event)) return;
-  say(form(event), "");
+  showMessage(form(event), "");
   form(event).querySelector("[data-sending]").hidden = false;
 });
 
@@ -73,7 +74,7 @@ for (const failure of /** @type {const} */ (["htmx:sendError", "htmx:responseErr
     form(event).querySelector("[data-sending]").hidden = true;
     // The server explains why it rejected an upload.
     const refused = [413, 415, 507].includes(event.detail.xhr?.status) && event.detail.xhr.responseText;
-    say(form(event), refused || "The files could not be uploaded. They are still selected. Try again.");
+    showMessage(form(event), refused || "The files could not be uploaded. They are still selected. Try again.");
   });
 }
 
@@ -81,6 +82,6 @@ document.addEventListener("htmx:afterSettle", () => {
   document.querySelector("form.upload-form :is([data-focus], #problems)")?.focus();
 });
 
-function say(where, words) {
+function showMessage(where, words) {
   where.querySelector("[data-error]").textContent = words;
 }

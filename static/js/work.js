@@ -35,7 +35,7 @@ function beginTurn() {
   startClock(shown);
   if (!shown) return;
   begunAt = performance.now();
-  unsure = {};
+  sentCounts = {};
   isPressed = isScripted = false;
   if (shown.dataset.where) document.title = shown.dataset.where;
   markAsked(drawer(), shown.dataset.askedWindow);
@@ -219,10 +219,10 @@ function foldQuestion() {
   if (!question) return;
   question.style.top = "";
   const { position, top, lineHeight } = getComputedStyle(question);
-  const kept = 2 * parseFloat(lineHeight) + FOLDED;
+  const foldedHeight = 2 * parseFloat(lineHeight) + FOLDED;
   const below = question.nextElementSibling.getBoundingClientRect().top;
   const mayFold = position === "sticky" && !("unfolded" in question.dataset);
-  const folds = mayFold && scrollY > 8 && below <= parseFloat(top) + kept;
+  const folds = mayFold && scrollY > 8 && below <= parseFloat(top) + foldedHeight;
   if (folds !== "folded" in question.dataset) {
     question.style.marginBottom = "";
     question.scrollTop = 0;
@@ -230,7 +230,7 @@ function foldQuestion() {
     if (folds) hideLines(question);
   }
   if (mayFold && !folds) {
-    question.style.top = `${parseFloat(top) - Math.max(0, question.offsetHeight - kept)}px`;
+    question.style.top = `${parseFloat(top) - Math.max(0, question.offsetHeight - foldedHeight)}px`;
   }
 }
 
@@ -325,14 +325,14 @@ let clock = null;
 let usedAt = performance.now();
 let leftAt = null;
 let copiedAt = -Infinity;
-let told = {}; // counts that have not been sent
-let unsure = {}; // counts that were sent with an answer, until the reply arrives
+let unsentCounts = {}; // counts that have not been sent
+let sentCounts = {}; // counts that were sent with an answer, until the reply arrives
 let isPressed = false; // whether a press, tap, key or click started on this turn
 let isScripted = false; // whether a script changed or submitted the answer
 let isMouse = false; // whether the press that is starting is by a mouse
 let seenAt = []; // the last known position of the mouse pointer on the screen
 
-const add = (name, more = 1, counts = told) => { counts[name] = (counts[name] ?? 0) + more; };
+const add = (name, more = 1, counts = unsentCounts) => { counts[name] = (counts[name] ?? 0) + more; };
 
 const idle = () => (performance.now() - usedAt) / 1000;
 
@@ -365,12 +365,12 @@ document.addEventListener("copy", ({ target }) => {
 });
 document.addEventListener("htmx:configRequest", ({ detail }) => {
   if (!detail.elt.matches(".turn-form")) return;
-  for (const name in told) add(name, told[name], unsure);
-  told = {};
-  if (!isPressed) unsure.no_input = 1;
-  if (isScripted || navigator.webdriver) unsure.automated = 1;
-  if (outerWidth < 0.6 * screen.width) unsure.narrow = 1;
-  Object.assign(detail.parameters, unsure);
+  for (const name in unsentCounts) add(name, unsentCounts[name], sentCounts);
+  unsentCounts = {};
+  if (!isPressed) sentCounts.no_input = 1;
+  if (isScripted || navigator.webdriver) sentCounts.automated = 1;
+  if (outerWidth < 0.6 * screen.width) sentCounts.narrow = 1;
+  Object.assign(detail.parameters, sentCounts);
 });
 
 function leave() {
@@ -397,8 +397,8 @@ async function ping() {
   const shown = clock?.shown.closest("[data-ping]");
   const token = document.querySelector("[name=csrfmiddlewaretoken]")?.value;
   if (!shown || !token) return;
-  const sent = told;
-  told = {};
+  const sent = unsentCounts;
+  unsentCounts = {};
   const body = new URLSearchParams({ turn: shown.dataset.key, csrfmiddlewaretoken: token });
   for (const name in sent) body.set(name, String(sent[name]));
   try {

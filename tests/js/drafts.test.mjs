@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { dropDrafts, hold, keepDraft, readDraft } from "../../static/js/drafts.js";
+import { dropDrafts, keepDraft, readDraft, storeUnsent } from "../../static/js/drafts.js";
 
 /** A standard Storage for a page that runs in Node. */
 function storage() {
@@ -41,7 +41,7 @@ test("clearing other drafts keeps the current one", () => {
 
 test("an answer being sent is kept until another turn is shown", () => {
   keepDraft("7", { v: 1, label: "positive" });
-  hold("7");
+  storeUnsent("7");
   globalThis.sessionStorage = storage();
   assert.deepEqual(readDraft("7"), { v: 1, label: "positive" });
   assert.equal(readDraft("8"), null);
@@ -53,12 +53,12 @@ test("an answer being sent is kept until another turn is shown", () => {
 
 test("the browser stores one answer per participation, and no token", () => {
   keepDraft("7", { v: 1, label: "positive" });
-  hold("7");
+  storeUnsent("7");
   globalThis.location = { pathname: "/work/another/" };
   keepDraft("8", { v: 1, label: "negative" });
-  hold("8");
+  storeUnsent("8");
   keepDraft("9", { v: 1, label: "neutral" });
-  hold("9");
+  storeUnsent("9");
   assert.equal(Object.keys(localStorage).length, 2);
   assert.doesNotMatch(Object.keys(localStorage).join(), /secret|another/u);
   dropDrafts(null);
@@ -77,7 +77,7 @@ test("drafts expire after a week", () => {
 test("the newest draft of tab and browser is restored", () => {
   localStorage.setItem("another", "stays");
   keepDraft("7", { v: 1, label: "positive" });
-  hold("7");
+  storeUnsent("7");
   sessionStorage.setItem("draft:7", JSON.stringify({ v: 1, label: "negative", at: Date.now() + 1 }));
   assert.deepEqual(readDraft("7"), { v: 1, label: "negative" });
   sessionStorage.setItem("draft:7", JSON.stringify({ v: 1, label: "neutral", at: 1 }));
