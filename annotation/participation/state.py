@@ -299,7 +299,8 @@ def _reviewed(turn: Turn) -> tuple[Reveal, Question]:
 def render_turn(
     request: HttpRequest, page: TurnPage, status: int = 200, **context: Any
 ) -> HttpResponse:
-    form = page.form(get_token(request))
+    # The token that was sent is valid. Only a new page needs a new one, and the cookie for it.
+    form = page.form(request.POST.get("csrfmiddlewaretoken") or get_token(request))
     turn_context = {"turn": page, "form": form}
     if request.htmx:  # type: ignore[attr-defined]  # set by its middleware
         if html := page.reply(form):

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 from django.template.loader import render_to_string
+from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 from lxml import html
@@ -57,6 +58,22 @@ def test_each_reply_equals_the_page_loaded_afterwards(client, researcher, kind):
         loaded.content = shown(loaded.content.decode()).encode()
         assert masked(reply)[:2] == masked(loaded)[:2]
     assert len(keys) == 3
+
+
+def test_replies_keep_the_token_of_the_loaded_page(researcher):
+    seat, browser = seat_of(researcher, "spans"), Client(enforce_csrf_checks=True)
+    page = browser.get(reverse("work", args=[seat.token])).content.decode()
+    token = html.fromstring(page).xpath("//*[@id='turn']//*[@name='csrfmiddlewaretoken']/@value")
+    for _example in range(2):
+        turn = seat.latest_turn()
+        fields = factories.fields_for(turn.example, factories.right_texts(turn.example))
+        fields |= {"turn": turn.pk, "csrfmiddlewaretoken": token[0]}
+        address = reverse("answer", args=[seat.token])
+        assert browser.post(address, fields | {"csrfmiddlewaretoken": "x" * 64}).status_code == 403
+        reply = browser.post(address, fields, headers={"HX-Request": "true"})
+        sent_back = html.fromstring(reply.content).xpath("//*[@name='csrfmiddlewaretoken']/@value")
+        assert sent_back == token
+        assert not reply.cookies
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
