@@ -43,9 +43,7 @@ def token_markup(text: str, granularity: str) -> SafeString:
     end_of_last = 0
     for start, end in tokens(text, granularity):
         parts.append(escape(text[end_of_last:start]))
-        parts.append(
-            f'<span data-t role="option" aria-selected="false">{escape(text[start:end])}</span>'
-        )
+        parts.append(f"<span data-t>{escape(text[start:end])}</span>")
         end_of_last = end
     parts.append(escape(text[end_of_last:]))
     # Browsers would drop or replace a literal carriage return.

@@ -62,10 +62,12 @@ export function limitMessage(max) {
 // --- The boxes ------------------------------------------------------------------------------------
 
 /**
- * Read a box as rendered by the server (see spans.js), adding its nodes and where they start in
- * code points. Tokens also have their offsets in data-s and data-e.
+ * Read a box as rendered by the server. See spans.js. The nodes and their starts in code points are
+ * added. The box becomes a list of options. Tokens also have their offsets as data-s and data-e.
  */
 export function readBox(box) {
+  box.setAttribute("role", "listbox");
+  box.setAttribute("aria-multiselectable", "true");
   const elements = [...box.querySelectorAll("[data-t]")];
   const tokens = [];
   let start = 0;
@@ -76,6 +78,8 @@ export function readBox(box) {
     if (isToken) {
       tokens.push([start, end]);
       Object.assign(node.dataset, { s: start, e: end });
+      node.setAttribute("role", "option");
+      node.setAttribute("aria-selected", "false");
     }
     const piece = { node, text, token: isToken ? tokens.length - 1 : -1, after: tokens.length - 1, start, look: "" };
     start = end;

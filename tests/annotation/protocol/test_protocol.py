@@ -208,11 +208,18 @@ def test_continue_needs_an_answer_and_works_once(client, seat):
     assert seat.turns.count() == 2
 
 
+def test_words_are_options_only_for_the_script_that_selects_them(client, seat):
+    first = page(client, seat)
+    assert "<span data-t>" in first
+    assert 'role="option"' not in first
+    assert 'role="listbox"' not in first
+
+
 def test_every_get_shows_the_state_and_changes_nothing(client, seat):
     turn = seat.latest_turn()
     first = page(client, seat)
     assert f'value="{turn.pk}"' in first
-    assert page(client, seat).count("data-t ") == first.count("data-t ")
+    assert page(client, seat).count("data-t>") == first.count("data-t>") > 0
     submit(client, seat, turn, turn.example.gold)
     assert "Continue" in page(client, seat)
     assert seat.turns.count() == 1
