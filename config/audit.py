@@ -35,7 +35,7 @@ CALCULATED = {"study_new", "study_edit"}
 
 
 def audited(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
-    """Make the request available to step functions, and log any changes they didn't log."""
+    """Make the request available to step functions and log any changes they didn't log."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         if is_of_annotators(request.path_info):

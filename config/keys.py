@@ -33,7 +33,7 @@ def secret(name: str, folder: Path) -> str:
 
 
 def _make(path: Path) -> None:
-    """Write a new secret to a temporary file, and link it to `path` unless that already exists."""
+    """Write a new secret to a temporary file and link it to `path` unless that already exists."""
     descriptor, draft = tempfile.mkstemp(dir=path.parent)  # mode 0600
     try:
         with open(descriptor, "w") as file:

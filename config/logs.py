@@ -36,7 +36,7 @@ CUT = [
 
 
 def begin_command() -> None:
-    """Give a command a request ID, and log its uncaught exceptions without secrets."""
+    """Give a command a request ID and log its uncaught exceptions without secrets."""
     request_id.set(secrets.token_hex(6))
     sys.excepthook = _log_uncaught
 

@@ -47,7 +47,7 @@ Answer = Callable[[HttpRequest], HttpResponseBase]
 
 
 def security_headers(get_response: Answer) -> Answer:
-    """Set `HEADERS` on every response, and give each request an ID for logs and the response."""
+    """Set `HEADERS` on every response and give each request an ID for logs and the response."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         # Not reset, because Django logs rejected requests after the middleware has returned.

@@ -208,7 +208,7 @@ def mail() -> Iterator[CheckMessage]:
 
 @running_check
 def proxies() -> Iterator[CheckMessage]:
-    """Request this server through its public URL, and check which headers arrive."""
+    """Request this server through its public URL and check which headers arrive."""
     site = settings.SITE_URL
     if not site:
         message = "The proxies are not checked, because SITE_URL is not set."
@@ -290,7 +290,7 @@ def prolific() -> Iterator[CheckMessage]:
 
 @running_check
 def single_sign_on() -> Iterator[CheckMessage]:
-    """Read the provider's configuration, and check that browsers may submit to its sign-in page."""
+    """Read the provider's configuration and check that browsers may submit to its sign-in page."""
     if not settings.OIDC_URL:
         return
     issuer = urlsplit(settings.OIDC_URL)

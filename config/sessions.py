@@ -55,7 +55,7 @@ def researcher_time_zone(
 
 
 def _renew(request: HttpRequest) -> None:
-    """Extend the session, and apply a time zone that was chosen in another browser."""
+    """Extend the session and apply a time zone that was chosen in another browser."""
     now = int(time.time())
     # API clients with Basic authentication have a user but no session.
     if SESSION_KEY not in request.session:
@@ -74,7 +74,7 @@ def _take_over(request: HttpRequest, user: User) -> None:
 
 @receiver(user_logged_in)
 def begin_session(request: HttpRequest, user: User, **_signal: object) -> None:
-    """Set the time zone of a new session, and delete expired sessions."""
+    """Set the time zone of a new session and delete expired sessions."""
     request.session["renewed_at"] = int(time.time())
     _take_over(request, user)
     import_string(f"{settings.SESSION_ENGINE}.SessionStore").clear_expired()

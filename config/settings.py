@@ -64,7 +64,7 @@ PROLIFIC_APP_URL = "https://app.prolific.com"  # where participants go after a s
 PROLIFIC_WORKSPACE = os.environ.get("PROLIFIC_WORKSPACE", "")
 PROLIFIC_PROJECT = os.environ.get("PROLIFIC_PROJECT", "")
 PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
-# Per study, in its currency. A higher budget needs approval by a user who "May spend".
+# Per study, in its currency. A higher budget must be approved by a user who "May spend".
 STUDY_BUDGET_LIMIT = env_int("HANDFUL_STUDY_BUDGET_LIMIT", 1000, minimum=0)
 # Webhooks may only use public IP addresses or these hosts (host or host:port).
 WEBHOOK_HOSTS = env_list("HANDFUL_WEBHOOK_HOSTS", [])
@@ -254,8 +254,8 @@ LOGOUT_REDIRECT_URL = "home"
 ACCOUNT_ADAPTER = "config.sign_in.Accounts"
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_SESSION_REMEMBER = True  # lasts SESSION_COOKIE_AGE
-ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # do not email unknown addresses or reveal them
+ACCOUNT_SESSION_REMEMBER = True  # for SESSION_COOKIE_AGE
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # neither email nor reveal unknown addresses
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Handful] "
 ACCOUNT_RATE_LIMITS = {
     # Only failed attempts count: a correct password takes back its attempt.

@@ -259,7 +259,7 @@ class Card:
         return Source(prompt.context, self.selectable_question(prompt.question), self.granularity)
 
     def question_type(self, question: str) -> str:
-        """Return the name of the question's type, or "" if the card defines none."""
+        """Return the name of the question's type, or "" if the card does not define any."""
         kind = self._question_type(question)
         return kind.name if kind else ""
 

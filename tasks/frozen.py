@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 _cache: dict[tuple[Any, ...], Any] = {}  # by function, content hash and arguments
-WORDS_OF = 500  # number of examples, which is sufficient for a median
+WORDS_OF = 500  # number of examples, which is enough for a median
 
 
 def _by_content(compute: Callable[..., Value]) -> Callable[..., Value]:
-    """Cache a function that takes a task by the task's content."""
+    """Cache a function of a task by the content of the task."""
 
     @wraps(compute)
     def cached(task: "Task", *args: Any) -> Value:

@@ -20,7 +20,7 @@ from tasks.formats import FormatError, Record, SplitFile, content_hash, read_fol
 from tasks.images import image_in
 from tasks.models import Example, Image, Split, Task, TaskReport, UnfinishedImport
 
-PIECE = 1_000_000  # characters of examples stored per transaction
+PIECE = 1_000_000  # characters of examples to store per transaction
 # Fields with the same name in records and examples.
 FIELDS = (
     "context", "question", "gold", "gold_starts", "explanation", "options", "stratum",

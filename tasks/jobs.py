@@ -61,7 +61,7 @@ class JobError(Exception):
 
 # The function that runs a chunk, and the longest time its lease can be renewed.
 KINDS: dict[str, tuple[Callable[[Job, int], Any], timedelta]] = {}
-# Modules that are imported with the first chunk, because pandas would slow down every command.
+# Modules to import with the first chunk, because pandas would slow down every command.
 MODULES: dict[str, str] = {}
 
 

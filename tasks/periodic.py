@@ -32,7 +32,7 @@ def advance_jobs() -> str:
 
 
 def run_all_jobs(tell: Callable[[str], Any] = str) -> str:
-    """Run all waiting jobs that don't run elsewhere to the end. Raises JobError if any failed."""
+    """Run all waiting jobs to the end, unless they run elsewhere. Raises JobError if any failed."""
     failed = ended = 0
     for job in Job.objects.filter(jobs.OPEN, kind__in=jobs.known_kinds()):
         while jobs.run_chunk(job) or wait_for_lease(job):

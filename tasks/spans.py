@@ -112,7 +112,7 @@ class Source:
 
 
 def ceiling(gold: Sequence[str], gold_rule: str, source: Source) -> float:
-    """Return the best S1 that highlighting can reach for this gold, ignoring overlaps."""
+    """Return the best S1 that highlighting can reach for this gold answer, ignoring overlaps."""
     reachable = filter(source.is_reachable, dict.fromkeys(gold))
     best = itertools.islice(reachable, 1) if gold_rule == "any_of" else reachable
     return score(list(best), gold, gold_rule).s1

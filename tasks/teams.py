@@ -12,7 +12,7 @@ from tasks.models import LanguageModel, Task, TaskMember
 
 
 class NotInTeam(Exception):
-    """Raised if the user is not in the task's team. Users see the message."""
+    """Raised if the user is not in the task's team. The message is shown to users."""
 
     def __init__(self, name: str):
         super().__init__(

@@ -45,7 +45,7 @@ class _Classes(dict[int, str]):
     def __missing__(self, code: int) -> str:
         category, character = unicodedata.category(chr(code)), chr(code)
         letter = "s" if character.isspace() or category in ("Cf", "Cc") else "o"
-        # \w is not used, because in Python it excludes combining marks and would split many words.
+        # Don't use \w: in Python, it excludes combining marks, and would split many words.
         if category[0] in "LNM" or character == "_":
             letter = "m" if category[0] == "M" else "w"
         self[code] = letter

@@ -112,7 +112,7 @@ def _begin(upload: TaskUpload, kind: str, details: dict[str, Any], total: int, o
 def _attach(
     upload: TaskUpload, kind: str, details: dict[str, Any], total: int, owner: Any, **fields: Any
 ) -> None:
-    """Attach a job for the current files. Discard it if another tab has changed them."""
+    """Attach a job for the current files, discarding it if another tab has changed them."""
     files = {"upload": str(upload.pk), "revision": upload.revision}
     with transaction.atomic():
         job = jobs.start(kind, files | details, total=total, owner=owner, **fields)

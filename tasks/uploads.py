@@ -55,7 +55,7 @@ class UploadError(ValueError):
 
 @contextlib.contextmanager
 def new_upload(owner: Any) -> Iterator[TaskUpload]:
-    """Create an upload, and delete it if the block raises an exception. Raises UploadError."""
+    """Create an upload and delete it if the block raises an exception. Raises UploadError."""
     upload = TaskUpload.objects.create(owner=owner)
     try:
         with dropped_on_error(upload):

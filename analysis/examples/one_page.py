@@ -144,7 +144,7 @@ class ExamplePage:
         return blinding.hidden(self.study)
 
     def _masked(self, lanes: list[Lane]) -> list[Lane]:
-        """Rename hidden annotators in a new order on each page, which hides their scores."""
+        """Alias hidden annotators in a new order on each page, so that scores stay hidden."""
 
         def shuffled(lane: Lane) -> str:
             source = f"{self.example.content_hash}:{lane.participation.token}"

@@ -178,7 +178,7 @@ def example_of(study: Study, pk: int) -> Example:
 def _example(
     request: HttpRequest, subject: tuple[Study, Example], form: CommentForm | None = None
 ) -> HttpResponse:
-    """Render an example page. `form` contains a rejected comment, if any."""
+    """Render the page of an example. If given, `form` contains a rejected comment."""
     study, example = subject
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)

@@ -250,7 +250,7 @@ def change_columns(path: Path, columns: Mapping[str, Callable[[str], str]]) -> N
 
 
 def round_files(folder: Path, unit: str) -> None:
-    """Round the times in a folder's CSVs, and note this in versions.json and README.md."""
+    """Round the times in a folder's CSVs and note this in versions.json and README.md."""
     for name, columns in COLUMNS_OF_TIMES.items():
         change_columns(folder / name, dict.fromkeys(columns, partial(round_times_in, unit=unit)))
     versions = folder / "versions.json"

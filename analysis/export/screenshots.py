@@ -51,7 +51,7 @@ def browser() -> str | None:
 
 
 def take(folder: Path, path: str) -> list[Path]:
-    """Take a screenshot of each page in `folder` on each device, and return the PNG paths.
+    """Take a screenshot of each page in `folder` on each device and return the PNG paths.
 
     Pictures are saved as NAME-DEVICE.png in `folder`. Styles are in ../style. If PictureError is
     raised, all screenshots are deleted.

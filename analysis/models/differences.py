@@ -85,7 +85,7 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
 
 
 def differences(study: Study, kind: str) -> list[SimpleNamespace]:
-    """Return one row per task, shots and model with both answers and predictions.
+    """Return one row per task, shot count and model that has both answers and predictions.
 
     Differences are humans minus model in points of the score x 100, over `examples` in `contexts`.
     `se_clustered` and `p_sign_flip` generalise only to other examples, with contexts as clusters.
@@ -204,7 +204,7 @@ def pairs(study: Study, kind: str, pairing: SimpleNamespace) -> list[SimpleNames
 
 
 def predicted_texts(pairing: SimpleNamespace, examples: Sequence[Example]) -> dict[int, list]:
-    """Return (predicted set of strings, number of runs) by example key, most frequent first."""
+    """Map example keys to (predicted set of strings, number of runs), most frequent first."""
     by_example: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
     rows = Prediction.objects.filter(file__in=pairing.files, example__in=examples)
     rows = rows.order_by("file__split_number")

@@ -93,7 +93,7 @@ class Board:
 
     @property
     def test_text(self) -> str:
-        """Name the metric, and give the number of test examples if only part of them is used."""
+        """Name the metric and give the number of test examples if only part of them is used."""
         if self.task is None:
             return ""
         part = f"{self.task.test_part}, " if self.task.test_part else ""

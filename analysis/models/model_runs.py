@@ -24,7 +24,7 @@ from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
 from tasks.models.predictions import Method, Numbering, Seen, Tuning
 from tasks.predictions.store import RUN
 
-# (model, task version key, shots, or None instead of shots if fully supervised)
+# (model, task version key, shots), where shots is None for fully supervised runs
 Place = tuple[str, int, int | None]
 
 

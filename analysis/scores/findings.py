@@ -287,7 +287,7 @@ def stored(job: Job) -> dict[str, list[SimpleNamespace]]:
 
 
 def available_tables(study: Study, kind: str) -> tuple[dict[str, Any], Job | None]:
-    """Return the tables that do not need a job, and the job that computes the others, or None."""
+    """Return the tables that do not require a job, and the job for the others (or None)."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job), None
@@ -298,7 +298,7 @@ def available_tables(study: Study, kind: str) -> tuple[dict[str, Any], Job | Non
 def tables(
     study: Study, kind: str, *names: str, frame: pd.DataFrame | None = None
 ) -> dict[str, list[SimpleNamespace]]:
-    """Return all tables or those in `names`, computing them now unless their job is done."""
+    """Return all tables, or only those in `names`, computing them now unless their job is done."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job)

@@ -30,7 +30,7 @@ MODEL = "uploaded"  # used instead of a kind of annotators
 
 
 def own_scores(study: Study) -> Iterator[SimpleNamespace]:
-    """Yield each annotator's and each prediction file's score under each metric.
+    """Yield the score of each annotator and of each prediction file under each metric.
 
     `who` is a kind of annotator or MODEL, and `name` a pseudonym or the name of a model.
     """

@@ -159,7 +159,7 @@ def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-# Texts of answers, streamed in the order of the exported files.
+# The texts of answers, streamed in the order of the exported files.
 
 # This order keeps the spans of an answer together, in text order.
 SPAN_ORDER = ("answer_id", "segment", "start")

@@ -33,7 +33,7 @@ GOLDS = ("label", "labels", "gold", "answer", "answers", "answerkey", "target", 
          "ner_tags", "class")  # fmt: skip
 OPTIONS, IDS = ("options", "choices", "endings"), ("id", "uid", "guid")
 QUESTIONS = ("question", "query")
-FEW, MOST = 20, 100  # most distinct values in a likely gold column, and with choices listed
+FEW, MOST = 20, 100  # maximum of distinct values: in a likely gold column, and for choices
 # How a cell starts that contains several texts; or spans, no spans, or tags for a list of tokens.
 LISTS = re.compile(r'\["(?!O"|[BIESLUM]-).*", "')
 SPANS = re.compile(r'\[[\[{]|\{|\["(O"|[BIESLUM]-)|\[\]')

@@ -83,7 +83,7 @@ class GymTasksForm(PageForm):
 @never_cache
 @signed_in("GET", "POST")
 def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Show the tasks and their reports on GET; start importing the chosen tasks on POST."""
+    """Show the tasks and their reports on GET, and start importing the chosen ones on POST."""
     upload = upload_of(request, pk)
     if not gym_uploads.is_gym(upload):
         raise Http404

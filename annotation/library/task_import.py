@@ -108,7 +108,7 @@ def task_add(request: ResearcherRequest) -> HttpResponse:
 
 
 def _begin(form: AddForm, owner: Any) -> TaskUpload:
-    """Store the files as their format requires, and return the first upload.
+    """Store the files as their format requires and return the first upload.
 
     The format follows from the file names. A single file is always a dataset, because the other
     formats consist of several files or require a card. Several datasets become several tasks, which

@@ -62,7 +62,7 @@ class ChecksForm(PageForm):
 
 
 class CardTextsForm(PageForm):
-    """Form with a field for each text in a card. `made` is the edited card, if it is valid."""
+    """The form with one field per text of a card. `made` is the edited card, if it is valid."""
 
     key = "card"
 

@@ -118,7 +118,7 @@ class Tasks(RowsView):
 
 
 def _import_files(request: Request, upload: TaskUpload) -> Response:
-    """Import the files, and return the response. The caller deletes a rejected upload."""
+    """Import the files and return the response. The caller deletes a rejected upload."""
     card = request.FILES.get("card")
     if card is not None:
         card.name = "task.toml"

@@ -42,7 +42,7 @@ ENCRYPTED = b"age-encryption.org/"
 
 
 def write(path: Path, recipient: str = "") -> dict[str, Any]:
-    """Write a backup while the server is running, and return the contents of backup.json.
+    """Write a backup while the server is running and return the contents of backup.json.
 
     Files are read after the database, so every file that the database refers to is included. `path`
     must not exist, and is only created once the backup is complete. Raises CommandError.
@@ -224,7 +224,7 @@ def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
 
 
 def _checked(folder: Path, path: Path) -> dict[str, Any]:
-    """Check the unpacked backup, and return the content of backup.json. Raises CommandError."""
+    """Check the unpacked backup and return the content of backup.json. Raises CommandError."""
     try:
         contents = json.loads((folder / LAST).read_text())
         sums, keys, engine = contents["sha256"], contents["keys"], contents["database"]

@@ -108,7 +108,7 @@ class AuditEntry(models.Model):
         return self.what
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Add the name of the token, and mark the request as logged."""
+        """Add the name of the token and mark the request as logged."""
         request = request_now.get()
         if request is not None:
             token = getattr(request, "auth", None)

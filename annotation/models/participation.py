@@ -323,7 +323,7 @@ class Participation(Row):
         shown_at: datetime | None = None,
         save: bool = True,
     ) -> "Turn":
-        """Show the worker the example at a position of a step, and return the new turn.
+        """Show the worker the example at a position of a step and return the new turn.
 
         `channel` is that of the request. `previous` is the worker's previous turn, on which work
         counts until `left_at`. Both times default to now. If `save` is false, the caller inserts

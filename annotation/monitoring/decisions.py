@@ -113,7 +113,7 @@ class AnnotatorsForm(PageForm):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        # The step function checks whether the decision is possible for each annotator.
+        # The step function checks for each annotator whether the decision is possible.
         annotators = self.fields["annotators"]
         assert isinstance(annotators, forms.MultipleChoiceField)
         annotators.choices = [(name, name) for name in selected(self.data)]

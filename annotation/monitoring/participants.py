@@ -102,7 +102,7 @@ def neighbours(annotator: Participation) -> tuple[str, str]:
 
 
 def participation_rows(study: Study, page: list[Participation], flags: dict) -> list[dict]:
-    """Return what these annotators have done, and store it as `work` for use by the columns.
+    """Return what these annotators have done and store it as `work` for use by the columns.
 
     The number of queries does not depend on the number of annotators.
     """

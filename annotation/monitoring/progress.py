@@ -97,7 +97,7 @@ EXITS = (
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of seats. `rows` contains (task, seats), with None for missing scenarios."""
+    """A table of seats. `rows` contains (task, seats), where None marks missing scenarios."""
 
     columns: list[str]
     rows: list[tuple[str, list[Seats | None]]]

@@ -38,7 +38,7 @@ def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = ""
     answers. Returns the number of changes. Raises StaleAnswers.
     """
     marks = _parse(made_from)
-    # If two owners save at once, the second one sees the answers of the first.
+    # If two owners save at the same time, the second one sees the answers of the first.
     with Study.locking(study.pk):
         stored = dict(study.report_answers.values_list("item", "text"))
         edits = touched(answers, made_from).items()

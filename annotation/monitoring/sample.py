@@ -176,7 +176,7 @@ def _stored(study: Study) -> dict[str, Any]:
 
 
 def store_export(study: Study, text: str, by: User) -> int:
-    """Read an export, and replace the stored table. Returns the number of people.
+    """Read an export and replace the stored table. Returns the number of people.
 
     Nothing about individuals is stored. Raises ExportError.
     """

@@ -54,7 +54,7 @@ class Event:
 
 
 def collect() -> str:
-    """Store new notices, and return a sentence with their number."""
+    """Store new notices and return a sentence with their number."""
     now, new = database_now(), 0
     open_studies = Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED))
     recent = Job.objects.filter(touched_at__gte=now - FRESH).values_list("parameters__study")

@@ -106,7 +106,7 @@ class Switches(StudyPost):
 def show_settings(
     request: ResearcherRequest, study: Study, form: OnPage | None = None, **extra: Any
 ) -> HttpResponse:
-    """Render the settings. `extra` is additional context for a problem or a new invitation."""
+    """Render the settings. `extra` is additional context for an error or a new invitation."""
     switch = study.notice_switches.filter(user=request.user).first() or NoticeSwitch()
     context = {
         "study": study, "can_be_deleted": lifecycle.can_be_deleted(study),

@@ -45,7 +45,7 @@ DELIVERIES_PER_RUN = 200  # per webhook and run
 
 
 class Refused(ValueError):
-    """Requests must not be sent to this URL. Users see the message."""
+    """Requests must not be sent to this URL. The message is shown to users."""
 
 
 def check_address(url: str) -> SplitResult:
@@ -171,7 +171,7 @@ def send(delivery: Delivery) -> bool:
 
 
 def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
-    """Send the request, and return the status of the response (or None) with a description."""
+    """Send the request and return the status of the response (or None) with a description."""
     webhook, identity = delivery.webhook, str(delivery.key)
     body = json.dumps({**delivery.body, "id": identity}, sort_keys=True).encode()
     try:

@@ -43,11 +43,11 @@ LOGGED = {
 
 
 class WebhookError(ValueError):
-    """The webhook was not created. Users see the message."""
+    """The webhook was not created. The message is shown to users."""
 
 
 def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, str]:
-    """Create a webhook, and return it with its secret (shown only once). Raises WebhookError."""
+    """Create a webhook and return it with its secret (shown only once). Raises WebhookError."""
     unknown = sorted(set(events) - set(Event.values))
     if unknown or not events:
         raise WebhookError(f"Choose from these events: {', '.join(Event.values)}.")

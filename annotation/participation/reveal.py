@@ -174,7 +174,7 @@ def reveal_page(
 def _pieces(
     comparison: Comparison, segment: int, text: str, findings: Sequence[Finding]
 ) -> list[RevealedPiece]:
-    """Split text into pieces, and add findings to those whose highlight is inexact."""
+    """Split text into pieces and add findings to those whose highlight is inexact."""
     kinds = {
         finding.start: finding.kind
         for finding in findings

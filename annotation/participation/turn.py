@@ -65,7 +65,7 @@ class Place:
         cls, step: str, position: int, anchor: int, upstream: int, training: int, screening: int,
         test: int,
     ) -> "Place":  # fmt: skip
-        """Return the place to show, with upstream and training as one step. 0-based `position`."""
+        """Return the place to show. `position` is 0-based; upstream and training are one step."""
         totals = (upstream + training, screening, test, anchor)
         if step in ("upstream", "training"):
             number = position + 1 + (upstream if step == "training" else 0)

@@ -42,7 +42,7 @@ BUDGET_REACHED = "the budget is reached"
 
 
 class BudgetError(ValueError):
-    """The amount cannot be spent. Users see the message."""
+    """The amount cannot be spent. The message is shown to users."""
 
 
 # Who may spend --------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def _usual(study: Study, scenario: Scenario, other_totals: list[int]) -> float:
 
 
 def release(participation: Participation, reason: str, by: User) -> None:
-    """Release earnings held so far for payment."""
+    """Release, for payment, all earnings that are held so far."""
     with Participation.locking(participation.pk) as locked:
         if any(hold.participation.pk == locked.pk for hold in holds(locked.study)):
             locked.record_decision(Decision.About.RELEASE, True, reason, by)

@@ -245,7 +245,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
     """
     if participation.kind != WorkerKind.PERSON:
         raise ValueError("Only human annotators are paid; this annotator is simulated.")
-    # If the button was clicked twice, the second request finds the entry of the first.
+    # If the button was clicked twice, the second request finds the entry added by the first.
     with Participation.locking(participation.pk):
         lately = database_now() - SAME_BONUS_WITHIN
         earlier = participation.ledger.filter(kind=Kind.BONUS, cents=amount, reason=reason, by=by)

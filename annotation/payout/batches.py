@@ -31,7 +31,7 @@ MAX_BONUSES = 200  # maximum number of people per batch, as recommended by Proli
 
 
 class PaymentError(Exception):
-    """The payment is not possible at present. Users see the message."""
+    """The payment is not possible at present. The message is shown to users."""
 
 
 def unpaid(study: Study) -> QuerySet[LedgerEntry]:
@@ -108,7 +108,7 @@ def prepare(
     entries are excluded. With `names`, either all or none of them are paid: see _selected.
     """
     ledger.settle_ended(study)
-    # If the button was clicked twice, the second request finds nothing to prepare.
+    # If the button was clicked twice, the second request finds nothing left to prepare.
     with Study.locking(study.pk):
         entries = payable(study)
         if names is not None:

@@ -39,7 +39,7 @@ REMAINING = (
 
 
 class ErasureError(ValueError):
-    """The study was not deleted. Users see the message."""
+    """The study was not deleted. The message is shown to users."""
 
 
 def erase(study: Study, typed: str, by: User) -> StudyTombstone:
@@ -54,7 +54,7 @@ def erase(study: Study, typed: str, by: User) -> StudyTombstone:
 
 
 def _erase(study: Study, by: User | None, action: str) -> StudyTombstone:
-    """Delete a study. `by` is None on its deletion date."""
+    """Delete a study. If its deletion date has passed, `by` is None."""
     with Study.locking(study.pk) as study:
         if StudyTombstone.objects.filter(study=study).exists():
             raise ErasureError("This study has already been deleted.")
@@ -103,7 +103,7 @@ def _erase_study_data(study: Study) -> None:
 
 
 def keep_until(study: Study, identities: date | None, answers: date | None, by: User) -> None:
-    """Set and log deletion dates for the identities and the study. None means only by hand."""
+    """Set and log the deletion dates of the identities and the study. None: only manually."""
     with Study.locking(study.pk) as locked:
         for subject, old_day, day in (
             ("identities are", locked.identities_until, identities),
@@ -116,7 +116,7 @@ def keep_until(study: Study, identities: date | None, answers: date | None, by: 
 
 
 def purge(study: Study, by: User | None, suffix: str = "") -> int:
-    """Delete a study's identities, and return their number. Raises identities.PurgeError."""
+    """Delete a study's identities and return their number. Raises identities.PurgeError."""
     with transaction.atomic():
         count = identities.purge(study)
         # Until that date, later annotators may add identities that must be deleted then, too.

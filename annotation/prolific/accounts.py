@@ -19,7 +19,7 @@ FINISH_THERE = "Finish the studies on Prolific"
 
 
 def client_of(draft: ProlificStudy | None, patient: bool = False) -> Client:
-    """Return a study's client (None: the environment's). Raises ProlificError without a token."""
+    """Return a study's client, or that of the environment. Raises ProlificError without a token."""
     return Client(access(draft.account if draft else None), patient)
 
 

@@ -133,7 +133,7 @@ class ProlificStudyDetail(Twin):
     reply = ThereShape
 
     def form(self, draft: ProlificStudy, body: dict[str, Any]) -> Any:
-        """Return the form. Omitted fields stay unchanged."""
+        """Return the form. Fields that are left out stay unchanged."""
         stored = platforms.DraftForm(subject=draft).initial
         kept = {name: stored[name] for name in platforms.DraftForm.base_fields}
         return super().form(draft, kept | body)

@@ -23,7 +23,7 @@ RANGES = {
 
 
 def filters(study: Study, client: Client, workspace: str) -> list[Json]:
-    """Return the filters for the study's audience. Raises PlanError if Prolific lacks one."""
+    """Return the filters for the study's audience. Raises PlanError if Prolific lacks any."""
     spec = {key: value for key, value in study.audience.items() if value not in (None, [], {})}
     available = client.filters(workspace) if spec.keys() - {"filters", "content_warning"} else []
     selected: dict[str, Json] = {}

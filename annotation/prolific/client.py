@@ -278,7 +278,7 @@ class Client:
         return {str(row.get("participant_id")) for row in rows}
 
     def secret(self, workspace: str) -> str:
-        """Return the secret that signs the workspace's webhooks, or "" if it is not set."""
+        """Return the secret that signs the workspace's webhooks, or "" if none has been set."""
         for row in self._rows("hooks/secrets/", workspace_id=workspace):
             if row.get("workspace_id", workspace) == workspace and row.get("value"):
                 return str(row["value"])

@@ -284,7 +284,7 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
 
 
 def check_pay(draft: ProlificStudy, hourly: int) -> None:
-    """Raise PlanError if a draft pays less than `hourly` (cents), or too little for screen-outs."""
+    """Raise PlanError if a draft pays less than `hourly` (cents), or wrongly for screen-outs."""
     currency = draft.study.currency
     minimum = least_reward(hourly, draft.minutes)
     if draft.reward_cents < minimum:

@@ -45,7 +45,7 @@ class ProlificError(Exception):
 
 
 def undocumented(subject: str, received: object, status: int = 0) -> ProlificError:
-    """Log `received`, and return the error for a response whose `subject` is undocumented."""
+    """Log `received` and return the error for a response whose `subject` is undocumented."""
     logger.warning("Prolific's %s is undocumented (status %s): %.200r", subject, status, received)
     return ProlificError(
         f"Prolific's {subject} differs from its documentation. Try again in a few minutes.", status

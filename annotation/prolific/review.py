@@ -34,7 +34,7 @@ OVER = {
 
 
 class ReviewError(ValueError):
-    """Raised if the request wasn't sent. Users see the message."""
+    """Raised if the request wasn't sent. The message is shown to users."""
 
 
 def reviewable(submission: Submission | None) -> Submission | None:

@@ -177,7 +177,7 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def handle_events() -> SyncReport:
-    """Process stored events, and delete those that are too old to be replayed.
+    """Process stored events and delete those that are too old to be replayed.
 
     Raises ProlificError if Prolific is unreachable, in which case the rest wait for the next run.
     """

@@ -28,7 +28,7 @@ from annotation.recruitment.seats import free_seat
 
 
 class ExclusionError(Exception):
-    """Raised if the decision isn't possible. Users see the message."""
+    """Raised if the decision isn't possible. The message is shown to users."""
 
 
 def rejected_elsewhere(study: Study) -> ParticipationQuerySet:

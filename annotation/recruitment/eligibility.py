@@ -20,7 +20,7 @@ MAX_PEOPLE = 10_000
 
 
 class RuleError(ValueError):
-    """Raised if the entry can't be created. Users see the message."""
+    """Raised if the entry can't be created. The message is shown to users."""
 
 
 def admits(study: Study, key: str) -> bool:

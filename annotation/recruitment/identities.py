@@ -45,7 +45,7 @@ def encrypt(text: str) -> str:
 
 
 class LostKey(ValueError):
-    """Raised if an ID was stored with a different IDENTITY_KEY. Users see the message."""
+    """Raised if an ID was stored with a different IDENTITY_KEY. The message is shown to users."""
 
 
 def decrypt(ciphertext: str) -> str:
@@ -89,11 +89,11 @@ def without_ids(study: Study) -> Callable[[str], str]:
 
 
 class PurgeError(Exception):
-    """Raised if the study's identities are still needed. Users see the message."""
+    """Raised if the study's identities are still needed. The message is shown to users."""
 
 
 def purge(study: Study) -> int:
-    """Delete all worker IDs in a study. Raises PurgeError during work or while pay is owed."""
+    """Delete all worker IDs of a study. Raises PurgeError during work and while pay is owed."""
     with Study.locking(study.pk) as study:
         ledger.settle_ended(study)
         people = study.participations.filter(kind="person")

@@ -61,7 +61,7 @@ class Agreed(Exception):
 
 
 def decline(token: str) -> Exit | None:
-    """Delete the participation of a worker who declines, and return its exit. Raises Agreed."""
+    """Delete the participation of a worker who declines and return its exit. Raises Agreed."""
     study_exit = None
     for participation in Participation.objects.filter(token=token).select_related("study"):
         study_exit = exit_of(participation, "no_consent")

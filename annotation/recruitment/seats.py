@@ -58,7 +58,7 @@ def join(
     if the worker does not get a seat.
     """
     now = database_now()
-    # Otherwise, concurrent requests could both count the last seat as free.
+    # Without a lock, concurrent requests could both count the last seat as free.
     with Study.locking(study_id) as study:
         expiry.expire_idle(study, now)
         budget.settle_left(study)

@@ -167,7 +167,7 @@ KIND = "simulate"
 
 
 class NoRehearsal(Exception):
-    """Raised if simulated annotators can't enter this study. Users see the message."""
+    """Raised if simulated annotators can't enter this study. The message is shown to users."""
 
 
 def free_seats(study: Study) -> int:
@@ -237,7 +237,7 @@ def jobs_of(study: Study) -> list[Job]:
 
 @jobs.job(KIND, limit=timedelta(minutes=10))
 def _walk_one(job: Job, number: int) -> dict[str, Any]:
-    """Run one annotator to the end, and return {answers}. Raises JobError if no seat is free."""
+    """Run one annotator to the end and return {answers}. Raises JobError if no seat is free."""
     study = Study.objects.get(pk=job.parameters["study"])
     site = InProcess()
     resumed = job.parameters.get("resumed", [])

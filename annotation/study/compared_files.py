@@ -63,7 +63,7 @@ def family(study: Study) -> PredictionFileQuerySet:
 
 
 def freeze(study: Study) -> list[str]:
-    """Store the family when the study is closed, and return the names of its files."""
+    """Store the family when the study is closed and return the names of its files."""
     # Deleting a file waits for this lock, and then finds out that the file is compared.
     rows = _team_files(study).in_cells().order_by("pk").select_related("model")
     compared = list(rows.select_for_update(no_key=True, of=("self",)))

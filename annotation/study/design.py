@@ -32,7 +32,7 @@ SUGGESTED_TIMES = 3  # the suggested cap per person, as a multiple of the estima
 
 
 class DesignError(Exception):
-    """Raised if the study doesn't allow this change now. Users see the message."""
+    """Raised if the study doesn't allow this change now. The message is shown to users."""
 
 
 class StaleDesign(DesignError):
@@ -310,7 +310,7 @@ def suggested_hours(study: Study, tasks: Sequence[Task]) -> Decimal:
     """Return three times the longest estimate, in hours with one decimal place."""
     try:
         longest = minutes.longest(study, tasks)
-    except ValidationError:  # shown at its field
+    except ValidationError:  # reported at its own field
         longest = study.estimated_minutes or 0
     hours = Decimal(SUGGESTED_TIMES * longest) / 60
     return max(hours.quantize(Decimal("0.1"), ROUND_CEILING), Decimal("0.1"))
@@ -381,7 +381,7 @@ def missing(study: Study) -> list[str]:
 def save_draft(
     study: Study, tasks: Sequence[Task], made_from: str | None = None, upstream: Sequence[Task] = ()
 ) -> None:
-    """Check a draft, and save it with its scenarios.
+    """Check a draft and save it with its scenarios.
 
     `made_from` is the `version` of the draft that was edited. Raises ValidationError with errors by
     field, DesignError if the study is frozen by now, and StaleDesign if the draft has changed.

@@ -67,7 +67,7 @@ def change_status(
         raise DesignError("This change does not exist.")
     sources, target, label, event = TRANSITIONS[action]
     previous = {"status": study.status}
-    # Serialise two clicks on Open, and a participant's Start during "Back to draft".
+    # Serialise two clicks on Open, and a participant's Start with a click on "Back to draft".
     with Study.locking(study.pk) as locked:
         if locked.status not in sources:
             raise DesignError(f"“{label}” is not possible: the study is {locked.status}.")
@@ -114,7 +114,7 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
         cross_task.freeze(study)
     except ValidationError as error:
         raise DesignError(" ".join(error.messages)) from None
-    minutes.store(study)  # a pilot may have progressed since the draft was saved
+    minutes.store(study)  # a pilot may have made progress since the draft was saved
     manifest = canonical(build_manifest(study))
     StudyManifest.objects.create(study=study, text=manifest.decode())
     study.manifest_hash = hashlib.sha256(manifest).hexdigest()
@@ -152,8 +152,8 @@ def can_be_deleted(study: Study) -> bool:
 
 
 def delete_draft(study: Study) -> None:
-    """Delete a draft. Raises DesignError if it is not a draft, or had participants."""
-    # Another user may be opening the study now.
+    """Delete a draft. Raises DesignError if it is not a draft or has had participants."""
+    # Another user may be opening the study right now.
     with Study.locking(study.pk) as locked:
         if not can_be_deleted(locked):
             raise DesignError(
@@ -201,7 +201,7 @@ def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False
     """
     if not 1 <= number <= 1000:
         raise DesignError("Enter a number of seats from 1 to 1000.")
-    # Seats are assigned under the study's lock.
+    # Seats are assigned while holding the study's lock.
     with Study.locking(scenario.study_id) as study:
         if not study.is_running:
             raise DesignError(f"The study is {study.status}, so its seats cannot be changed.")

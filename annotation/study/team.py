@@ -21,7 +21,7 @@ NO_MEMBER = "This person is not a member of the team."
 
 
 class TeamError(ValueError):
-    """Raised if the team was not changed. Users see the message."""
+    """Raised if the team was not changed. The message is shown to users."""
 
 
 class StaleRole(TeamError):
@@ -110,7 +110,7 @@ def _member(study: Study, username: str) -> Member:
 
 
 class InvitationError(ValueError):
-    """Raised if the invitation can't be used. Users see the message."""
+    """Raised if the invitation can't be used. The message is shown to users."""
 
 
 def invite(study: Study | None, role: str | None, email: str, by: User) -> tuple[str, Invitation]:

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 
 
 class OnPage(forms.BaseForm):
-    """One of several forms on a page. `key` is the prefix for its IDs and its variable.
+    """One of several forms on a page. `key` names its variable and prefixes its IDs.
 
     `subject` is what its POST is about (web/posts.py), such as the study.
     """

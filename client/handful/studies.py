@@ -51,7 +51,7 @@ class Study:
         return self
 
     def open(self) -> "Study":
-        """Freeze the design, and let annotators in."""
+        """Freeze the design and let annotators in."""
         return self._move("open")
 
     def pause(self) -> "Study":

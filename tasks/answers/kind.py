@@ -89,7 +89,7 @@ class Kind:
     missing: ClassVar[tuple[Sentence, Sentence]]
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the answer from its form without guessing. Raises AnswerError."""
+        """Read the answer from its form without any guessing. Raises AnswerError."""
         given = self.given(prompt, fields)
         if says_no_answer(card, fields, bool(given)):
             return NO_ANSWER
@@ -98,7 +98,7 @@ class Kind:
         return GivenAnswer((), "", False, self.values(card, prompt, given))
 
     def given(self, prompt: Prompt, fields: Mapping[str, str]) -> Any:
-        """Return the form's input, which is false if there is none. Raises AnswerError."""
+        """Return the input from the form, or a false value without any. Raises AnswerError."""
         raise NotImplementedError
 
     def values(self, card: "Card", prompt: Prompt, given: Any) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class Kind:
         raise NotImplementedError
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
-        """Return the gold in the form in which answers are stored. Raises GoldError."""
+        """Return the gold answers in the form in which answers are stored. Raises GoldError."""
         if not gold and not card.no_answer:
             raise GoldError("empty, but the card says no_answer = false")
         if self.is_one_text and len(set(gold)) > 1 and card.gold_rule == "set":

@@ -100,7 +100,7 @@ class Spans(Kind):
 
 
 def _typed_too(typed: str, spans: list[Span], source: Source) -> list[str]:
-    """Add lines in the text to `spans`. Return the other lines, and those inside highlights."""
+    """Add lines found in the text to `spans`. Return all others, and those inside highlights."""
     values = []
     for line in typed_lines(typed):
         if line in {span.text for span in spans}:

@@ -90,7 +90,7 @@ class Number(Kind):
         return (value,)
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
-        """Return the gold numbers in canonical form, if annotators can enter them."""
+        """Return the gold numbers in canonical form, provided that annotators can enter them."""
         super().check_gold(card, options, [canonical(text) or text for text in gold])
         values = []
         for text in gold:

@@ -118,7 +118,7 @@ def _score(row: Row, response: Any) -> float:
 
 
 def _target(row: Row, choices: list[str]) -> str:
-    """Return the correct choice's text. `target` is its index or its text."""
+    """Return the text of the correct choice, which `target` gives as an index or as text."""
     target = row.values.get(TARGET)
     text = str(target).strip()
     if text in choices:

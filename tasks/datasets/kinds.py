@@ -55,7 +55,7 @@ def read_options(row: Row, columns: Sequence[str], separator: str) -> Offered:
 
 
 def _written_out(row: Row, column: str) -> Any:
-    """Return the value, or the list or object that a cell contains as JSON."""
+    """Return the value, parsing a cell that contains a list or object as JSON."""
     value = row.value(column)
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         with suppress(ValueError, RecursionError):
@@ -74,7 +74,7 @@ def _texts(row: Row, column: str, values: Any) -> list[str]:
 
 
 def name_option(row: Row, columns: "Columns", gold: str, options: Offered) -> str:
-    """Return the text of the option that the gold identifies. Raises DatasetError."""
+    """Return the text of the option that a gold answer identifies. Raises DatasetError."""
     column, gold_is = columns.gold[0], columns.gold_is
     if gold_is == "text":
         if gold.strip() in options.texts:
@@ -109,11 +109,11 @@ class Columns:
     question: str = ""  # column with each row's question
     ask: str = ""  # a single question for all rows
     id: str = ""
-    stratum: str = ""  # column with each row's group; the sets are balanced across groups
-    separator: str = ""  # between several gold answers or options in a cell
+    stratum: str = ""  # column with each row's group; sets are balanced across groups
+    separator: str = ""  # between several gold answers or options in one cell
     options: Sequence[str] = ()  # columns with each row's options
-    gold_is: str = GOLD_IS[0]  # how the gold identifies an option
-    labels: Sequence[str] = ()  # values in the order shown to annotators
+    gold_is: str = GOLD_IS[0]  # how gold answers identify an option
+    labels: Sequence[str] = ()  # in the order shown to annotators
     names: dict[str, str] = field(default_factory=dict)  # maps values to names for annotators
     predicted: str = ""  # column with a model's answers
     no_answer: bool = False
@@ -145,7 +145,7 @@ def check_kind(kind: str) -> None:
 
 
 def choice(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
-    """Read a label, one of a few that all rows share."""
+    """Read a label, one of a few that are the same for all rows."""
     if len(columns.gold) != 1:
         raise row.table.error("", "a label is read from one column; set one (--gold)")
     (column,) = columns.gold
@@ -163,7 +163,7 @@ def choice(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
 
 
 def spans(row: Row, columns: Columns, texts: Sequence[str]) -> list[RowGold]:
-    """Read parts of the text, either for each of several labels or as answers to one question."""
+    """Read parts of the text, either for each of several labels or in answer to one question."""
     if columns.labels:  # one question per label
         given = labelled(row, columns, texts)
         return [
@@ -181,7 +181,7 @@ def spans(row: Row, columns: Columns, texts: Sequence[str]) -> list[RowGold]:
 
 
 def labelled(row: Row, columns: Columns, texts: Sequence[str]) -> list[tagged.Labelled]:
-    """Return a row's labelled spans. Raises DatasetError."""
+    """Return the labelled spans of a row. Raises DatasetError."""
     (column,) = columns.gold
     value = _written_out(row, column)
     if value is None or value == []:
@@ -211,7 +211,7 @@ def has_labels(table: Table, columns: Columns) -> bool:
 
 
 def options(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
-    """Read some of the row's options or, if it has none, some of the labels that all rows share."""
+    """Read some of the row's options or, without these, some of the labels shared by all rows."""
     if columns.options:
         offered = read_options(row, columns.options, columns.separator)
         chosen = [name_option(row, columns, text, offered) for text in _texts_of(row, columns)]
@@ -243,7 +243,7 @@ def _check_label(row: Row, columns: Columns, label: str) -> None:
 
 
 def _answers(row: Row, columns: Columns) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
-    """Return the texts in all gold columns. SQuAD's {text, answer_start} adds offsets."""
+    """Return the texts in all gold columns. SQuAD's {text, answer_start} also gives offsets."""
     gold: list[str] = []
     has_lists = columns.answer.has_options or columns.answer.name == SPANS
     for column in columns.gold:
@@ -272,6 +272,6 @@ def _squad(
 
 
 def read_gold(row: Row, columns: Columns, texts: Sequence[str]) -> list[RowGold]:
-    """Read a row's gold. Raises DatasetError."""
+    """Read the gold answers of a row. Raises DatasetError."""
     usual = options if columns.answer.has_options else typed
     return {LABEL: choice, SPANS: spans}.get(columns.answer.name, usual)(row, columns, texts)

@@ -126,7 +126,7 @@ def are_spans(gold: Any) -> bool:
 
 
 def spans_of(row: Row, column: str, gold: list[Any], text: str) -> list[Labelled]:
-    """Return this value's labelled spans. Raises DatasetError."""
+    """Return the labelled spans in this value. Raises DatasetError."""
     spans = []
     for number, item in enumerate(gold, 1):
         start, end, label, covered = _parts(item)

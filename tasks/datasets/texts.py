@@ -89,7 +89,7 @@ def read_delimited(
 
 
 def _lines(text: str, delimiter: str, quoted: bool, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each non-blank record's first line number and fields."""
+    """Yield the number of the first line, and the fields, of each record that is not blank."""
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=delimiter,

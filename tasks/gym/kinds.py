@@ -62,7 +62,7 @@ def infer(task: GymTask, shape: Shape, published: Published) -> Kind:
 
 
 def _from_texts(task: GymTask, category: str) -> Kind:
-    """Return spans if the gold answers are in the inputs, otherwise short text."""
+    """Return spans if the gold answers occur in the inputs, otherwise short text."""
     found = [text in line.input for line in task.all_lines() for text in line.texts]
     inside, golds = sum(found), len(found)
     if category == "qa/closed-book qa" or golds == 0 or inside / golds < 0.9:
@@ -94,7 +94,7 @@ def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
 
 
 def is_typed(name: str, lines: Sequence[Line]) -> bool:
-    """Return whether a span task has gold that is not in its text and must be typed."""
+    """Return whether a span task has gold answers that are not in its text and must be typed."""
     return name == "spans" and any(text not in line.input for line in lines for text in line.texts)
 
 
@@ -117,7 +117,7 @@ def asks(shape: Shape, kind: Kind) -> bool:
 
 
 def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
-    """Return the gold answers: parts of a set, or options without surrounding whitespace."""
+    """Return the gold answers: members of a set, or options without surrounding whitespace."""
     texts = list(line.golds) if KINDS[kind.name].is_one_text else line.texts
     if options:
         texts = [text if text in options else text.strip() for text in texts]

@@ -1,1 +1,1 @@
-"""Model predictions: read by format.py, stored by store.py, and uploaded through upload_job.py."""
+"""Model predictions. format.py reads them, store.py stores them, upload_job.py handles uploads."""

@@ -68,7 +68,7 @@ def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
 def parse(
     data: bytes, filename: str, ids: Collection[str], test_ids: Collection[str] = ()
 ) -> dict[str, Predicted]:
-    """Parse a prediction file, and return its predictions by example id.
+    """Parse a prediction file and return its predictions by example id.
 
     Every spelling of "no answer" (`[]`, `[""]`) becomes the empty list, like gold answers on
     import. Each id in `ids` must have exactly one line. Other ids in `test_ids` are ignored, so

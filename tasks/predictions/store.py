@@ -247,7 +247,7 @@ def _read(
         tasks = [described[key] for key in keys]
         return checking.run("predictions", waits=True, files=files, tasks=tasks)["files"]
     except checking.TooComplex as error:
-        if len(uploads) > 1:  # find the file that exceeds the limits
+        if len(uploads) > 1:  # find out which file exceeds the limits
             return [_read([upload], described)[0] for upload in uploads]
         return [{"errors": [f"{uploads[0].filename}: {error}"]}]
 
