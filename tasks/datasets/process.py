@@ -18,7 +18,6 @@ from tasks.datasets.table import Table
 from tasks.formats import FormatError, content_hash
 from tasks.gym import making
 from tasks.gym.findings import shared_inputs
-from tasks.gym.kinds import ANSWERS, problem
 from tasks.gym.reader import PARTS
 
 SHOWN, LONGEST = 5, 80  # values shown per column, and their maximum length
@@ -146,7 +145,9 @@ def _description(source: making.Source) -> dict[str, Any]:
         "kind": kind.name,
         "typed": kind.typed,
         "why": kind.reason,
-        "possible": [name for name in ANSWERS if not problem(name, lines, source.shape)],
+        "possible": [
+            name for name in making.ANSWERS if not making.problem(name, lines, source.shape)
+        ],
         "texts": [name or "text" for name in source.shape.names],
         "told": source.notes,
         "digest": source.digest,

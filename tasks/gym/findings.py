@@ -7,13 +7,12 @@ from tasks.answer_keys import LABEL, SPANS
 from tasks.answers import KINDS
 from tasks.columns import grouped
 from tasks.gym.catalogue import Partition
-from tasks.gym.kinds import Kind
 from tasks.gym.reader import GymTask, Line, Shape
 
 SHOWN = 5  # places to list in a sentence
 
 
-def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
+def findings(task: GymTask, shape: Shape, kind: str) -> list[str]:
     lines = _lines_once(task)
     notes = [
         (on, "line, which", "lines, each of which", problem)
@@ -28,7 +27,7 @@ def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
     ]
     texts = [(line, text) for line in lines for text in line.texts]
     of_kind = []
-    if KINDS[kind.name].has_options:
+    if KINDS[kind].has_options:
         offered = [(line, shape.options(line.input)) for line in lines]
         twice = [(line, options) for line, options in offered if len({*options}) < len(options)]
         ambiguous = [
@@ -48,12 +47,12 @@ def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
             (ambiguous, "line whose", "lines whose", "gold is such a text"),
             (none, "gold that is", "golds that are", "none of the options"),
         ]
-    if kind.name == SPANS:
+    if kind == SPANS:
         outside = [line for line, text in texts if text not in line.input]
         of_kind = [(outside, "gold that does", "golds that do", "not occur in the text")]
     return [
         *(note for entry in notes for note in _note(*entry)),
-        *(_labels(task) if kind.name == LABEL else ()),
+        *(_labels(task) if kind == LABEL else ()),
         *(note for entry in of_kind for note in _note(*entry)),
         *_repeated(task, lines),
         *_tests(task),

@@ -1,7 +1,9 @@
-"""Conversion of a Gym task: read it, confirm its answer type, and create its files.
+"""Conversion of a Gym task: read it, infer its answer kind, and make its card and files.
 
-Seeds become training splits 1 to n, each with its development file, and K becomes the shot count.
-Lines without input or output are only reported.
+The answer kinds are those of task cards (docs: researchers/tasks.md). The inferred kind is shown
+with the reason and can be changed before the import. Seeds become training splits 1 to n, each with
+its development file, and K becomes the number of shots. Lines without input or output are only
+reported.
 """
 
 import hashlib
@@ -11,17 +13,110 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tasks.cards import Card
+from tasks.answer_keys import (
+    LABEL,
+    LONG_TEXT,
+    LONGEST_TEXTS,
+    NUMBER,
+    OPTION,
+    OPTIONS,
+    SHORT_TEXT,
+    SPANS,
+)
+from tasks.answers import KINDS
+from tasks.answers.choices import defined, label_texts
+from tasks.answers.typed import canonical, guide, longest
+from tasks.cards import LONGEST_LABEL, Card, parse_card
 from tasks.datasets import making
 from tasks.datasets.making import Made
-from tasks.formats import FormatError, SplitFile
-from tasks.gym import catalogue, kinds, reader
+from tasks.formats import FormatError, Record, SplitFile
+from tasks.gym import catalogue
 from tasks.gym.catalogue import Published
 from tasks.gym.findings import findings
-from tasks.gym.kinds import Kind, card_of, record_of
-from tasks.gym.reader import GymTask, Line, Shape, read_task
+from tasks.gym.reader import (
+    SEPARATOR,
+    GymTask,
+    Line,
+    Shape,
+    read_task,
+    shape_of,
+    split_options,
+)
 
-METHOD = "gym-sha256-1"  # The method of `_sampled`. Change this name whenever the method changes.
+METHOD = "gym-sha256-1"  # the method of `_sampled`; change this name if the method changes
+ANSWERS = (LABEL, SPANS, OPTION, OPTIONS, NUMBER, SHORT_TEXT, LONG_TEXT)  # for Gym tasks
+MAX_LABELS = 200  # discovery, which has the most labels in the Gym, has 174
+LONG_TEXTS = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/generate explanation")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An answer kind and the reason for it.
+
+    `name` is label, option, options, spans, number, short text or long text. `typed` means that
+    answers may also be typed, because some gold is not in the text.
+    """
+
+    name: str
+    reason: str
+    typed: bool = False
+
+
+def infer(task: GymTask, shape: Shape, published: Published) -> Kind:
+    category = published.ontology
+    if category.startswith("cls/") or category in ("qa/binary", "other/linguistic phenomenon"):
+        labels = {gold for line in task.all_lines("train") for gold in line.golds}
+        return Kind("label", f"{category}: {len(labels)} different outputs in training")
+    if shape.has_options:
+        several = any(SEPARATOR in gold for line in task.all_lines() for gold in line.golds)
+        if several:
+            return Kind("options", "options (A) ... in every input, several right ones joined")
+        return Kind("option", "options (A) ... in every input, the output is the text of one")
+    if category == "other/regression":
+        return Kind("number", category)
+    if category in LONG_TEXTS or published.metric == "Rouge-L":
+        return Kind("long text", f"{category}, scored by {published.metric}")
+    return _from_texts(task, category)
+
+
+def _from_texts(task: GymTask, category: str) -> Kind:
+    """Return spans if the gold answers are in the inputs, otherwise short text."""
+    found = [text in line.input for line in task.all_lines() for text in line.texts]
+    inside, golds = sum(found), len(found)
+    if category == "qa/closed-book qa" or golds == 0 or inside / golds < 0.9:
+        return Kind("short text", f"{category}: {inside} of {golds} outputs occur in the input")
+    return Kind("spans", f"{inside} of {golds} outputs occur in the input", typed=inside < golds)
+
+
+def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
+    """Return why these lines cannot have this answer kind, or "" if they can."""
+    golds = [gold for line in lines for gold in line.golds]
+    if name not in ANSWERS:
+        return f"unknown kind of answer {name!r}; expected one of {', '.join(ANSWERS)}"
+    if name == "label":
+        if any(len(line.golds) > 1 for line in lines):
+            return "has several golds on a line; a label must be one"
+        if len(set(golds)) > MAX_LABELS:
+            return f"has {len(set(golds))} different outputs; at most {MAX_LABELS} can be labels"
+        if any(len(gold) > LONGEST_LABEL for gold in golds):
+            return f"has an output longer than {LONGEST_LABEL} characters, the limit of a label"
+    if KINDS[name].has_options and not shape.has_options:
+        return "has inputs without options (A) ... (B) ..."
+    if name == "options" and any(len(line.golds) > 1 for line in lines):
+        return "has several golds on a line; several options must be one gold"
+    if name == "number" and not all(map(canonical, golds)):
+        return "has outputs that are not numbers in plain digits"
+    if name in LONGEST_TEXTS and any(len(gold) > LONGEST_TEXTS[name][1] for gold in golds):
+        return f"has an output longer than {LONGEST_TEXTS[name][1]:,} characters, the limit"
+    return ""
+
+
+def is_typed(name: str, lines: Sequence[Line]) -> bool:
+    """Return whether a span task has gold that is not in its text and must be typed."""
+    return name == "spans" and any(text not in line.input for line in lines for text in line.texts)
+
+
+# The task ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -35,8 +130,13 @@ class Source:
     digest: str
 
     @property
+    def asks(self) -> bool:
+        """Return whether the first text in an input is the example's question."""
+        return self.shape.has_context and self.kind.name != LABEL
+
+    @property
     def notes(self) -> list[str]:
-        notes = findings(self.task, self.shape, self.kind)
+        notes = findings(self.task, self.shape, self.kind.name)
         lost = sum(line.is_lost for line in _used_lines(self.task))
         if lost:
             notes.append(f"{lost} of these lines no longer contain an example and are not imported")
@@ -47,9 +147,9 @@ class Source:
         if name == self.kind.name:
             return self
         lines = kept_lines(self.task)
-        if problem := kinds.problem(name, lines, self.shape):
-            raise FormatError(self.task.name, problem)
-        return replace(self, kind=Kind(name, "as you chose", kinds.is_typed(name, lines)))
+        if reason := problem(name, lines, self.shape):
+            raise FormatError(self.task.name, reason)
+        return replace(self, kind=Kind(name, "as you chose", is_typed(name, lines)))
 
 
 @dataclass(frozen=True)
@@ -64,9 +164,9 @@ def read_source(folder: Path) -> Source:
     if published is None:
         raise FormatError(folder.name, "is not one of the Gym's 160 tasks")
     task = read_task(folder)
-    shape = reader.shape_of([line.input for line in task.all_lines() if not line.is_lost])
+    shape = shape_of([line.input for line in task.all_lines() if not line.is_lost])
     return Source(
-        task, published, shape, kinds.infer(task, shape, published), making.digest(folder, "*.tsv")
+        task, published, shape, infer(task, shape, published), making.digest(folder, "*.tsv")
     )
 
 
@@ -93,11 +193,11 @@ def make(source: Source, sample: Sample | None = None) -> Made:
         for split, rows in lines.items()
     }
     files = [
-        SplitFile(*split, name, [record_of(line, source.shape, source.kind) for line in rows])
+        SplitFile(*split, name, [record_of(line, source) for line in rows])
         for split, (name, rows) in zip(lines, places.items(), strict=True)
     ]
     every = list(itertools.chain.from_iterable(lines.values()))
-    card = card_of(source.published, source.shape, source.kind, task, every)
+    card = card_of(source, every)
     if len(test) < len(pool):
         is_drawn = sample is not None and sample.size == len(test)
         seed = sample.seed if sample is not None and is_drawn else None
@@ -139,3 +239,109 @@ def _made_from(source: Source, test_size: int, available: int, card: Card) -> di
         "test": test_size, "test_of": available, "seed": card.test_seed, "method": METHOD,
         "notes": source.notes,
     }  # fmt: skip
+
+
+# The card and its examples ----------------------------------------------------------------------
+
+
+def record_of(line: Line, source: Source) -> Record:
+    """Build the example from a line. Its id gives the place (glue-rte_16_13_train:5)."""
+    shape, kind = source.shape, source.kind
+    texts, question = shape.texts(line.input), ""
+    if source.asks:
+        question, texts = texts[0], texts[1:]
+    place = f"{line.file.removesuffix('.tsv')}:{line.number}"
+    options = shape.options(line.input) if KINDS[kind.name].has_options else ()
+    return Record(place, texts, question, _gold(line, kind, options), options=options)
+
+
+def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
+    """Return the gold answers: parts of a set, or options without surrounding whitespace."""
+    texts = list(line.golds) if KINDS[kind.name].is_one_text else line.texts
+    if options:
+        texts = [text if text in options else text.strip() for text in texts]
+    return tuple(dict.fromkeys(texts))
+
+
+def card_of(source: Source, lines: Sequence[Line]) -> Card:
+    """Build the card for the examples in `lines`. Raises CardError.
+
+    The Gym does not provide instructions or label definitions, so defaults are used. The metric
+    is the Gym's if it fits the answer kind, otherwise S1.
+    """
+    published, kind, task = source.published, source.kind, source.task
+    are_several = kind.name != OPTIONS and any(len(line.golds) > 1 for line in lines)
+    data = {
+        "name": task.name,
+        "title": task.name,
+        "family": _family(published.ontology, kind),
+        "no_answer": False,
+        "gold_rule": "any_of" if are_several else "set",
+        "language": "en",
+        "direction": "ltr",
+        "source": f"NLP Few-shot Gym (CrossFit), {published.ontology}",
+        "licence": "not stated; see the licence of the corpus",
+        "ontology": published.ontology,
+        "shots_per_label": any(len(task.lines[seed, "train"]) != task.k for seed in task.seeds),
+        "training_seeds": task.seeds,
+        "segments": _segments(source.shape.names[source.asks :]),
+    }
+    texts = {**KINDS[kind.name].default_texts, **_more_texts(kind, lines)}
+    if source.asks:
+        texts.pop("question", None)
+    card = parse_card({**data, "answer": kind.name, **texts}, task.name)
+    # The Gym's metric may be undefined if another answer kind was chosen.
+    return card if card.misfit(published.metric) else replace(card, metric=published.metric)
+
+
+def _family(ontology: str, kind: Kind) -> str:
+    if ontology.startswith("qa/"):
+        return "reading_comprehension"
+    if ontology.startswith("cls/") or kind.name in (LABEL, OPTION, OPTIONS, NUMBER):
+        return "classification"
+    return "sequence_labelling" if kind.name == SPANS else "generation"
+
+
+def _segments(names: Sequence[str]) -> list[str]:
+    """Return titles for the texts, such as Premise and Hypothesis, or Text 1 and Text 2."""
+    return [
+        name[:1].upper() + name[1:] if name else "Text" + (f" {place}" if len(names) > 1 else "")
+        for place, name in enumerate(names, 1)
+    ]
+
+
+def _more_texts(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
+    """Return the texts that depend on a task's lines, in addition to the kind's default texts."""
+    golds = [gold for line in lines for gold in line.golds]
+    if kind.name == LABEL:
+        names = sorted(set(golds))
+        return {**label_texts(names), "labels": [defined(name) for name in names]}
+    if kind.name == SPANS:
+        data: dict[str, Any] = {
+            "description": "Highlight the answer in a text.",
+            "instructions": "Read the text and the question. Highlight exactly the words that"
+            " answer it, and nothing else.",
+            "submit_hint": "Highlight the answer, then submit.",
+            "question": "Which part of the text is the answer?",
+            "typed": kind.typed,
+        }
+        if kind.typed:
+            data["instructions"] += " An answer that is not in the text can be typed."
+        is_set = any(SEPARATOR in gold for gold in golds)
+        return data | ({"gold_rule": "set"} if is_set else {"max_spans": 1})
+    if kind.name == OPTIONS:
+        offered = ((line, set(split_options(line.input)[1])) for line in lines)
+        are_all = any({text.strip() for text in line.texts} >= of for line, of in offered)
+        return {"all_options": are_all}
+    if kind.name == SHORT_TEXT:
+        return {
+            "description": "Read a question and type a short answer.",
+            "instructions": "Read the text. Then type the answer in a few words, from your own"
+            " knowledge. Do not search for it.",
+            **longest(SHORT_TEXT, golds),
+        }
+    if kind.name == LONG_TEXT:
+        trained = [line for line in lines if line.file.endswith("_train.tsv")]
+        words = guide([gold for line in trained for gold in line.golds])
+        return words | longest(LONG_TEXT, golds)
+    return {}

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tasks.formats import FormatError
-from tasks.gym import catalogue, findings, kinds, reader
+from tasks.gym import catalogue, findings, making, reader
 from tasks.metrics import METRICS
 from tests.conftest import SHARED
 
@@ -42,10 +42,10 @@ def write(folder: Path, name: str, files: dict[str, str | bytes]) -> Path:
     return folder / name
 
 
-def inspect(task: reader.GymTask) -> tuple[kinds.Kind, list[str]]:
+def inspect(task: reader.GymTask) -> tuple[making.Kind, list[str]]:
     shape = reader.shape_of([line.input for line in task.all_lines()])
-    kind = kinds.infer(task, shape, catalogue.tasks()[task.name])
-    return kind, findings.findings(task, shape, kind)
+    kind = making.infer(task, shape, catalogue.tasks()[task.name])
+    return kind, findings.findings(task, shape, kind.name)
 
 
 @pytest.mark.long
