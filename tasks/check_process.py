@@ -40,33 +40,31 @@ SHOWN = 10  # number of examples in the preview
 
 
 def main(work: dict[str, Callable[..., dict[str, Any]]]) -> None:
-    """Process the request. The limits are set before its first byte is read."""
+    """Answer the request, also with {errors}. The limits are set before its first byte is read."""
     for limit, value in zip((resource.RLIMIT_CPU, resource.RLIMIT_AS), sys.argv[1:], strict=True):
         resource.setrlimit(limit, (int(value), int(value)))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(10)  # annotators' pages take priority
     try:
         request = json.load(sys.stdin.buffer)
-        reply = json.dumps(work[request.pop("what")](**request))
+        try:
+            reply = work[request.pop("what")](**request)
+        except (CardError, FormatError) as error:
+            reply = {"errors": error.sentences}
+        text = json.dumps(reply)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
-    sys.stdout.write(reply)
+    sys.stdout.write(text)
 
 
 def card(path: str) -> dict[str, Any]:
-    """Return {card} as JSON data, or {errors} if the card is invalid."""
-    try:
-        return {"card": load_card(Path(path)).as_dict()}
-    except CardError as error:
-        return {"errors": error.sentences}
+    """Return {card} as JSON data. Raises CardError."""
+    return {"card": load_card(Path(path)).as_dict()}
 
 
 def split(path: str, card: dict[str, Any]) -> dict[str, Any]:
-    """Return {examples}, the number of examples in one of a task's files, or {errors}."""
-    try:
-        return {"examples": len(read_split(Path(path), _card(card)).records)}
-    except FormatError as error:
-        return {"errors": error.sentences}
+    """Return {examples}, the number of examples in one of the task's files. Raises FormatError."""
+    return {"examples": len(read_split(Path(path), _card(card)).records)}
 
 
 def lines(path: str) -> dict[str, Any]:
@@ -85,12 +83,12 @@ def lines(path: str) -> dict[str, Any]:
 
 
 def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
-    """Return {report, hash, rechained_hash ("" for none), shown (ten examples)}, or {errors}."""
+    """Return {report, hash, rechained_hash ("" for none), shown (ten examples)}.
+
+    Raises FormatError.
+    """
     parsed = _card(card)
-    try:
-        files = read_folder(Path(folder), parsed)
-    except FormatError as error:
-        return {"errors": error.sentences}
+    files = read_folder(Path(folder), parsed)
     built = data_report.build(parsed, files)
     rechained = content_hash(parsed, data_report.rechained(files)) if built["renumbering"] else ""
     return {

@@ -46,8 +46,8 @@ def begin(name: str, content: Iterable[bytes], reading: Reading, owner: Any) -> 
 def _checked(check: str, name: str, owner: Any, **request: Any) -> dict[str, Any]:
     advice = "; the command make_task has no such limit"
     reply = uploads.check(check, owner, f"{name}: ", advice, **request)
-    if "error" in reply:
-        raise UploadError(reply["error"])
+    if "errors" in reply:
+        raise UploadError("; ".join(reply["errors"]))
     return reply
 
 

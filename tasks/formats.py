@@ -38,11 +38,12 @@ LONGEST_STRATUM = 100  # characters
 class FormatError(ValueError):
     """Raised if a file can't be imported. Gives the location and what was expected."""
 
+    others: Sequence["FormatError"] = ()  # more errors in the same file
+
     def __init__(self, file: str, expected: str, line: int | None = None, field: str | None = None):
         place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
         super().__init__(f"{place}: {expected}")
         self.file, self.line, self.field, self.expected = file, line, field, expected
-        self.others: list[FormatError] = []  # further errors in the same file
 
     @property
     def sentences(self) -> list[str]:

@@ -26,15 +26,12 @@ COUNTED = 10_000  # rows in which distinct values are counted
 
 
 def columns(path: str, reading: dict[str, Any]) -> dict[str, Any]:
-    """Return {columns: [[name, values, count]], rows, counted, notes}, or {error}.
+    """Return {columns: [[name, values, count]], rows, counted, notes}. Raises FormatError.
 
     `values` come from the first rows, and `count` is the number of distinct values. The fields of
     objects in the first row are also listed as columns (doc.text).
     """
-    try:
-        table = read(Path(path), Reading(**reading))
-    except FormatError as error:
-        return {"error": str(error)}
+    table = read(Path(path), Reading(**reading))
     entries = [[name, *_values(table, name)] for name in _names(table)]
     rows = len(table.rows)
     notes = [f"column {name} cannot be used: {why}" for name, why in table.unread.items()]
@@ -68,14 +65,14 @@ def _values(table: Table, name: str) -> tuple[list[str], int]:
 def make_files(path: str, folder: str, spec: dict[str, Any]) -> dict[str, Any]:
     """Write the task to an empty folder. Return {made_from, defaults, notes, hash, check}.
 
-    Returns {error} if it can't be made. `spec` is making.TaskSpec as JSON. `check` contains the
-    results of checking these files one by one (tasks/upload_jobs.py).
+    `spec` is making.TaskSpec as JSON. `check` holds the results of checking these files one by one
+    (tasks/upload_jobs.py). Raises FormatError and CardError.
     """
     try:
         task = make(Path(path), _spec_of(**spec))
         datasets_making.write_folder(Path(folder), task.card, task.files)
-    except (FormatError, CardError, OSError) as error:
-        return {"error": str(error)}
+    except OSError as error:
+        return {"errors": [str(error)]}
     return {
         "made_from": task.made_from,
         "defaults": task.defaults,
@@ -86,11 +83,8 @@ def make_files(path: str, folder: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def example(path: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """Return the first example's {card, fields, gold}, or {error}."""
-    try:
-        card, record = first_example(Path(path), _spec_of(**spec))
-    except (FormatError, CardError) as error:
-        return {"error": str(error)}
+    """Return the first example's {card, fields, gold}. Raises FormatError and CardError."""
+    card, record = first_example(Path(path), _spec_of(**spec))
     fields = {name: getattr(record, name) for name in ("context", "question", "options")}
     return {"card": card.as_dict(), "fields": fields, "gold": record.gold}
 

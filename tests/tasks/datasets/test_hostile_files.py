@@ -102,4 +102,5 @@ def test_any_values_give_a_task_or_an_error(form, kind, rows):
         wanted = TaskSpec("x", columns, Plan((1,), 1, 1, 1), Reading(format=form))
         with contextlib.suppress(FormatError, CardError):
             assert len(make(path, wanted).files) == 2
-        assert process.columns(str(path), {"format": form}).keys() & {"columns", "error"}
+        with contextlib.suppress(FormatError):
+            assert "columns" in process.columns(str(path), {"format": form})
