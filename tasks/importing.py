@@ -83,7 +83,11 @@ def import_task(
     built = data_report.build(card, files)
     if made_from:
         built["made_from"] = made_from
-    task = _begin(card, digest, built, rechain, by, owner)
+    new = Task(
+        name=card.name, content_hash=digest, card_data=card.as_dict(), rechained=rechain,
+        imported_by=by or owner,
+    )  # fmt: skip
+    task = _begin(new, built, by)
     task.images.set(_image_names(files))  # type: ignore[arg-type]  # names are keys
     try:
         for number, piece in enumerate(_pieces(task, files)):
@@ -104,30 +108,17 @@ def import_task(
     return ImportResult(task, bool(finished), task.report)
 
 
-def _begin(
-    card: Card,
-    digest: str,
-    built: dict[str, Any],
-    rechain: bool,
-    by: User | None,
-    owner: User | None,
-) -> Task:
+def _begin(task: Task, built: dict[str, Any], by: User | None) -> Task:
     """Return the row for this content, marked as unfinished."""
     with transaction.atomic():
-        versions = Task.with_unfinished.filter(name=card.name)
-        stored = versions.filter(content_hash=digest).first()
+        versions = Task.with_unfinished.filter(name=task.name)
+        stored = versions.filter(content_hash=task.content_hash).first()
         if stored is not None:
             return stored
-        teams.check(card.name, by)
+        teams.check(task.name, by)
         newest = versions.order_by("-version").first()
-        task = Task.with_unfinished.create(
-            name=card.name,
-            version=newest.version + 1 if newest else 1,
-            content_hash=digest,
-            card_data=card.as_dict(),
-            rechained=rechain,
-            imported_by=by or owner,
-        )
+        task.version = newest.version + 1 if newest else 1
+        task.save(force_insert=True)
         TaskReport.objects.create(task=task, content=built)
         UnfinishedImport.objects.create(task=task)
         return task
