@@ -57,20 +57,17 @@ class Image(models.Model):
 class TaskQuerySet(models.QuerySet["Task"]):
     def latest_versions(self) -> "TaskQuerySet":
         """Select the newest of these versions for each task, ordered by name."""
-        newest = (
-            self.filter(name=models.OuterRef("name")).order_by("-version").values("version")[:1]
-        )
-        return self.filter(version=models.Subquery(newest)).order_by("name")
+        return self.filter(version=self._newest()).order_by("name")
 
     def listed(self) -> "TaskQuerySet":
         """Select the newest unarchived version of each task, and all archived versions."""
-        newest = (
-            Task.objects.filter(name=models.OuterRef("name"), archived_at__isnull=True)
-            .order_by("-version")
-            .values("version")[:1]
-        )
-        visible = Q(version=models.Subquery(newest)) | Q(archived_at__isnull=False)
+        newest = Task.objects.filter(archived_at__isnull=True)._newest()
+        visible = Q(version=newest) | Q(archived_at__isnull=False)
         return self.filter(visible).order_by("name", "-version")
+
+    def _newest(self) -> models.Subquery:
+        versions = self.filter(name=models.OuterRef("name")).order_by("-version")
+        return models.Subquery(versions.values("version")[:1])
 
     def with_reports(self) -> "TaskQuerySet":
         return self.select_related("data_report")
