@@ -148,13 +148,9 @@ def compare_answer(
     )
 
 
-def _touches(place: Span, spans: Sequence[Span]) -> bool:
-    return any(place.overlaps(span) for span in spans)
-
-
 def _nearest(places: dict[str, list[Span]], spans: Sequence[Span]) -> str:
-    """Return the alternative to compare with if the answer does not contain any of them."""
-    touched = (text for text in places if any(_touches(place, spans) for place in places[text]))
+    """Return the alternative to compare with if the answer contains none of them."""
+    touched = (text for text, of in places.items() if any(p.overlaps(s) for p in of for s in spans))
     return next(itertools.chain(touched, filter(places.get, places), places))
 
 
@@ -166,6 +162,6 @@ def _mark(span: Span, expected: Sequence[str], places: dict[str, list[Span]]) ->
 
 
 def _missed(places: Sequence[Span], spans: Sequence[Span]) -> list[Mark]:
-    """Return the mark for a missed text, or [] if the text does not occur."""
-    touched = [place for place in places if _touches(place, spans)]
+    """Return the mark of a missed text, or [] if the text does not occur."""
+    touched = [place for place in places if any(map(place.overlaps, spans))]
     return [Mark("missed", *place) for place in (touched or places)[:1]]
