@@ -26,12 +26,8 @@ class TeamError(ValueError):
 
 
 def owner(name: str) -> User | None:
-    first = (
-        Task.with_unfinished.filter(name=name)
-        .select_related("imported_by")
-        .order_by("version")
-        .first()
-    )
+    versions = Task.with_unfinished.filter(name=name).select_related("imported_by")
+    first = versions.order_by("version").first()
     return first.imported_by if first else None
 
 
@@ -39,10 +35,7 @@ def may_change(name: str, user: User | None) -> bool:
     """Return whether a user (None: command line) may change a task. Anyone may create one."""
     if user is None or user.is_superuser or not Task.with_unfinished.filter(name=name).exists():
         return True
-    its_owner = owner(name)
-    if its_owner is not None and its_owner.pk == user.pk:
-        return True
-    return TaskMember.objects.filter(task_name=name, user=user).exists()
+    return owner(name) == user or TaskMember.objects.filter(task_name=name, user=user).exists()
 
 
 def check(name: str, user: User | None) -> None:
