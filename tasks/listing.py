@@ -69,11 +69,8 @@ class Listing(Generic[Row]):
     def as_csv(self, filename: str) -> HttpResponse:
         columns = in_files(self.columns)
         header = [column.name for column in columns]
-        return csv_download(
-            filename,
-            header,
-            ([_cell(column.stored(row)) for column in columns] for row in self.rows),
-        )
+        rows = ([_cell(column.stored(row)) for column in columns] for row in self.rows)
+        return csv_download(filename, header, rows)
 
 
 def wants_csv(params: QueryDict) -> bool:
