@@ -140,10 +140,8 @@ def header(file: str, names: Sequence[Any], place: str) -> list[str]:
                 file, "has no name; the first line must name every column", place, str(number)
             )
         if text in columns:
-            problem = (
-                f"has the same name {text!r} as column"
-                f" {columns.index(text) + 1}; rename one of them"
-            )
+            earlier = columns.index(text) + 1
+            problem = f"has the same name {text!r} as column {earlier}; rename one of them"
             raise DatasetError(file, problem, place, str(number))
         check_name(file, text, place)
         columns.append(text)
