@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import timedelta
 
-from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in
@@ -22,7 +21,6 @@ from django.db.models import Q
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.module_loading import import_string
 
 from annotation.models import Invitation, Preferences, WebhookEvent
 from config.addresses import is_of_annotators, is_of_researchers
@@ -77,7 +75,7 @@ def begin_session(request: HttpRequest, user: User, **_signal: object) -> None:
     """Set the time zone of a new session and delete expired sessions."""
     request.session["renewed_at"] = int(time.time())
     _take_over(request, user)
-    import_string(f"{settings.SESSION_ENGINE}.SessionStore").clear_expired()
+    SessionStore.clear_expired()
 
 
 # How long after an invitation ended or a platform event was processed.
