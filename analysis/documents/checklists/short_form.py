@@ -30,10 +30,6 @@ def status(number: str, title: str, answer: Status, *evidence: str, field: str =
     return Entry(number, title, Reply.STATUS, str(answer), joined(evidence), field)
 
 
-def text(number: str, title: str, answer: str, *evidence: str, field: str = "") -> Entry:
-    return Entry(number, title, Reply.TEXT, answer or NOT_STATED, joined(evidence), field)
-
-
 def joined(sentences: Sequence[str]) -> str:
     return " ".join(" ".join(text.split()) for text in sentences if text.strip())
 
@@ -82,12 +78,6 @@ class Answers:
     def status(self, name: str) -> Status:
         """Return the status at the start of the answer, or Unknown if unanswered."""
         return verdict(self._given[name])
-
-    def entry(self, number: str, title: str, *evidence: str, field: str = "") -> Entry:
-        """Build an item from the answer to `field` or, by default, to the item's own number."""
-        name = field or number
-        texts = prose(self[name]), *evidence
-        return Entry(number, title, Reply.STATUS, str(self.status(name)), joined(texts), name)
 
     def line(self, name: str, key: str) -> str:
         return lines(FIELDS[name], self._given[name]).get(key, "")
