@@ -39,7 +39,14 @@ ITEMS = [Item(number, Reply(kind), *rest) for number, kind, *rest in short_form.
 
 def form(facts: Facts, answers: Answers) -> Form:
     blocks = markup.rendered("wei", wei_sentences.context(facts, answers))
-    derived = _answers(facts, answers, blocks)
+    # Answers by item number, except those in `blocks` or in the short form alone.
+    derived: dict[str, str] = {
+        **_paper_and_design(facts, answers),
+        **_recruitment(facts, answers, blocks),
+        **_execution(facts, answers, blocks),
+        **_analysis(facts, blocks),
+        **_documentation(facts, answers),
+    }
 
     def entry(item: Item) -> Entry:
         answer, evidence = derived.get(item.number), blocks.get(item.number, "")
@@ -56,20 +63,6 @@ def form(facts: Facts, answers: Answers) -> Form:
 
     entries = [entry(item) for item in ITEMS]
     return Form("wei-2025", "Checklist for human baselines", SOURCE, entries)
-
-
-def _answers(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dict[str, str]:
-    """Return answers by item number, except those in `blocks` or entirely in the short form.
-
-    `blocks` contains the blocks of templates/documents/wei.txt.
-    """
-    return {
-        **_paper_and_design(facts, given),
-        **_recruitment(facts, given, blocks),
-        **_execution(facts, given, blocks),
-        **_analysis(facts, blocks),
-        **_documentation(facts, given),
-    }
 
 
 def _paper_and_design(facts: Facts, given: Answers) -> dict[str, str]:
