@@ -71,8 +71,12 @@ class AnswersForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        for item, message in answer_problems(cleaned).items():
-            self.add_error(item, message)
+        if cleaned.get("licence", "") not in ("", *front.LICENCES):
+            choices = ", ".join(front.LICENCES)
+            self.add_error("licence", f"Choose one of {choices}, or leave it empty.")
+        for item in short_form.FIELDS:
+            if message := short_form.problem(item, cleaned.get(item, "")):
+                self.add_error(item, message)
         return cleaned
 
     @classmethod
@@ -88,16 +92,6 @@ class AnswersForm(forms.Form):
 
     def problems(self) -> dict[str, str]:
         return {item: " ".join(map(str, errors)) for item, errors in self.errors.items()}
-
-
-def answer_problems(answers: Mapping[str, str]) -> dict[str, str]:
-    problems = {}
-    if answers.get("licence", "") not in ("", *front.LICENCES):
-        problems["licence"] = f"Choose one of {', '.join(front.LICENCES)}, or leave it empty."
-    for name in short_form.FIELDS:
-        if message := short_form.problem(name, answers.get(name, "")):
-            problems[name] = message
-    return problems
 
 
 class SampleForm(PageForm):
@@ -157,8 +151,7 @@ def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """Show the report (GET), or save the answers to its checklist (POST, owners only)."""
     if request.method == "GET":
         study = scores_of(request, name)
-        job = None if study.is_draft else results.job_of(study)
-        if job is not None and not job.is_done:
+        if not study.is_draft and (job := findings.waiting(results.job_of(study))):
             return render(request, "documents/report.html", {"study": study, "job": job})
         return _report(request, study)
     study = opened_study(request, name, right_to("report"))
