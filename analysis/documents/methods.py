@@ -29,7 +29,8 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
         "design": record.design,
         "flow": record.flow,
         **_design(record),
-        **_participants(record),
+        "can_screen_out": wording.can_screen_out(record.manifest),
+        "automatic": record.excluded - record.excluded_manually,
         **_score(record.manifest),
         "of_means": tables.get(results.OF_MEANS),
         "agreement": tables.get(results.AGREEMENT),
@@ -85,17 +86,6 @@ def _answer_kinds(manifest: dict[str, Any]) -> list[str]:
     if len(ways) == 1:
         return [f"by {verb}" for verb in ways]
     return [f"by {verb} in {listed(names)}" for verb, names in ways.items()]
-
-
-def _participants(record: StudyRecord) -> dict[str, Any]:
-    rejected, analysed = record.rejected
-    return {
-        "can_screen_out": wording.can_screen_out(record.manifest),
-        "excluded_manually": record.excluded_manually,
-        "automatic": record.excluded - record.excluded_manually,
-        "rejected": rejected,
-        "rejected_analysed": analysed,
-    }
 
 
 def _score(manifest: dict[str, Any]) -> dict[str, Any]:
