@@ -1,7 +1,6 @@
 """Pages for researchers' documents: preregistration, report and release bundle."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
@@ -291,16 +290,16 @@ def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
     return markdown_file(report.for_study(scores_of(request, name)), f"{name}-report.md")
 
 
-def _finding(name: str, study: Study, kind: str) -> Sequence[Any]:
-    return findings.tables(study, kind, name)[name]
-
-
-# Maps the name of a table to its columns and a function that returns one kind's rows.
+# Maps a table's name to its columns and to a function that returns the rows for one kind.
 TABLES: dict[str, tuple[Sequence[Column], TableRows]] = {
-    **{name: (findings_columns.COLUMNS[name], partial(_finding, name)) for name in findings.TABLES},
     **{
         table.name: (table.columns, table.rows)
-        for table in (*findings_columns.ARM_TABLES, OVERLAP, means.STRATA)
+        for table in (
+            *findings_columns.TABLES.values(),
+            *findings_columns.ARM_TABLES,
+            OVERLAP,
+            means.STRATA,
+        )
     },
     "sensitivity": (rules.COLUMNS, rules.table),
     "leaderboard": (leaderboard.COLUMNS, lambda *of: leaderboard.cells(leaderboard.boards(*of))),

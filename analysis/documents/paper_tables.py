@@ -19,7 +19,6 @@ from analysis.models import differences, leaderboard, model_runs, models_columns
 from analysis.models import models as model_tables
 from analysis.scores import (
     attrition,
-    findings,
     findings_columns,
     frames,
     marks,
@@ -145,12 +144,6 @@ def _training(study: Study, kind: str) -> Iterator[PaperTable]:
     )  # fmt: skip
 
 
-def _finding(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
-    rows = findings.tables(study, kind, name)[name]
-    table = findings_columns.table(name, rows)
-    yield _table(study, kind, name, table.title, table.columns, rows, table.intro)
-
-
 def _admission(study: Study, kind: str) -> Iterator[PaperTable]:
     intro = " ".join([ADMISSION.intro, *attrition.warnings(study)])
     rows = ADMISSION.rows(study, kind)
@@ -223,7 +216,8 @@ def _methods(study: Study, kind: str) -> Iterator[PaperTable]:
 def _simple(table: Table, needs: str = "people") -> Printed:
     def make(study: Study, kind: str) -> Iterator[PaperTable]:
         rows = table.rows(study, kind)
-        yield _table(study, kind, table.name, table.title, table.columns, rows, table.intro)
+        page = table.page(study, kind, rows)
+        yield _table(study, kind, table.name, table.title, page["columns"], rows, page["intro"])
 
     return Printed(table.title, make, needs, table.needs)
 
@@ -285,9 +279,8 @@ TABLES: dict[str, Printed] = {
     TASKS.name: _simple(TASKS, "nothing"),
     "training": Printed("Training", _training),
     SAMPLE.name: _simple(SAMPLE, "sample"),
-    **{name: Printed(findings_columns.table(name, []).title, partial(_finding, name))
-       for name in findings.TABLES},
-    **{table.name: _simple(table) for table in findings_columns.ARM_TABLES},
+    **{table.name: _simple(table)
+       for table in (*findings_columns.TABLES.values(), *findings_columns.ARM_TABLES)},
     PLATEAU.name: _simple(PLATEAU, "training of three"),
     ADMISSION.name: Printed(ADMISSION.title, _admission, "nothing", ADMISSION.needs),
     OVERLAP.name: _simple(OVERLAP, "people and models"),

@@ -82,7 +82,8 @@ def uncertainty(record: StudyRecord) -> Iterator[Block]:
     study, all_columns = record.study, findings_columns.COLUMNS["intervals"]
     tables = findings.tables(study, Kind.PERSON, "intervals", frame=record.answered)
     means = tables["intervals"]
-    headings = {column.heading for column in findings_columns.table("intervals", means).columns}
+    page = findings_columns.TABLES["intervals"].page(study, Kind.PERSON, means)
+    headings = {column.heading for column in page["columns"]}
     columns = headed(all_columns, MEANS)
     resampled = headed(all_columns, [name for name in BOOTSTRAPS if name in headings])
     notes = [f"{findings_columns.RESAMPLED} {meanings(resampled)}"]
@@ -160,12 +161,11 @@ def agreement(record: StudyRecord) -> Iterator[Block]:
     agreements = list(findings.agreements(record.answered))
     if all(row.n < 2 for row in agreements):
         return
-    for table in (
-        findings_columns.table("agreement", agreements),
-        findings_columns.table("aggregates", list(findings.aggregates(record.answered))),
-    ):
-        columns = _filled(table.columns, table.rows)
-        yield Grid.of(table.title, columns, table.rows, [table.about, meanings(columns)])
+    aggregates = list(findings.aggregates(record.answered))
+    for name, rows in (("agreement", agreements), ("aggregates", aggregates)):
+        table = findings_columns.TABLES[name]
+        columns = _filled(table.columns, rows)
+        yield Grid.of(table.title, columns, rows, [table.intro, meanings(columns)])
 
 
 def among_people(record: StudyRecord) -> Iterator[Block]:

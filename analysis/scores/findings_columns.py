@@ -2,22 +2,21 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from operator import attrgetter
-from types import SimpleNamespace
 from typing import Any
 
-from analysis.scores import ceilings, tested
+from analysis.scores import ceilings, findings, tested
 from analysis.scores.anchors import ANCHORS, QUESTION_ALONE
 from analysis.scores.attrition import ADMISSION, ATTRITION
-from analysis.scores.columns import ASSUMES, CELL, PAIR, SCORE, assuming, between
+from analysis.scores.columns import ASSUMES, CELL, PAIR, SCORE, Table, assuming, between
 from analysis.scores.confidence import CALIBRATION, CONFIDENCE
 from analysis.scores.findings import ALPHAS
-from analysis.scores.markup import rendered
 from analysis.scores.training import PLATEAU
 from analysis.stats.two_way import BOTH, PEOPLE
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
-from tasks import columns
-from tasks.columns import Column
+from annotation.models import Study
+from tasks.columns import Column, cells
 
 # Tables on the *Statistics* page that are computed without a job, in page order.
 ARM_TABLES = (ANCHORS, QUESTION_ALONE, CONFIDENCE, CALIBRATION, PLATEAU, ATTRITION, ADMISSION)
@@ -115,28 +114,35 @@ COLUMNS: dict[str, list[Column]] = {
 }  # fmt: skip
 
 RESAMPLED = f"Bootstraps: {RESAMPLES:,} resamples, seeded with the study's seed."
-_TITLES = {
-    "intervals": "95 % confidence intervals of the mean",
-    "agreement": "Agreement",
-    "aggregates": "Aggregated answers",
-    "ceiling": ceilings.TITLE,
-    "contrasts": "Differences between shots",
-}
 _WORDS = {"both": BOTH, "resampled": RESAMPLED, "fewest": ceilings.FEWEST}
 
 
-def table(name: str, rows: Sequence[Any], is_waiting: bool = False) -> SimpleNamespace:
-    """Return one of TABLES with its text. Bootstrap columns that have no values are omitted.
+def _rows(name: str, study: Study, kind: str) -> Sequence[Any]:
+    return findings.tables(study, kind, name)[name]
 
-    `intro` is `about`, followed by the reason if any columns are omitted.
-    """
-    about = rendered("tables", _WORDS, only=name)[name]
-    page_columns, intro = columns.on_page(COLUMNS[name]), about
-    reasons = {row.no_bootstrap for row in rows} if name == "intervals" else set()
-    if reasons and all(reasons):
-        page_columns = [column for column in page_columns if column.heading not in OVER_PEOPLE]
-        intro += f" No bootstrap over annotators is shown: {' or '.join(sorted(reasons))}."
-    return SimpleNamespace(
-        name=name, title=_TITLES[name], about=about, intro=intro, columns=page_columns, rows=rows,
-        cells=columns.cells(page_columns, rows), is_waiting=is_waiting,
-    )  # fmt: skip
+
+class _Intervals(Table):
+    def page(self, study: Study, kind: str, rows: Sequence[Any] | None = None) -> dict[str, Any]:
+        """Return the template's context. Bootstrap columns without any values are omitted."""
+        rows = self.rows(study, kind) if rows is None else rows
+        page, reasons = super().page(study, kind, rows), {row.no_bootstrap for row in rows}
+        if reasons and all(reasons):
+            page["columns"] = [c for c in page["columns"] if c.heading not in OVER_PEOPLE]
+            page["cells"] = cells(page["columns"], rows)
+            page["intro"] += (
+                f" No bootstrap over annotators is shown: {' or '.join(sorted(reasons))}."
+            )
+        return page
+
+
+# The tables of `findings.TABLES`.
+TABLES = {
+    name: kind(name, title, COLUMNS[name], partial(_rows, name), _WORDS)
+    for name, kind, title in (
+        ("intervals", _Intervals, "95 % confidence intervals of the mean"),
+        ("agreement", Table, "Agreement"),
+        ("aggregates", Table, "Aggregated answers"),
+        ("ceiling", Table, ceilings.TITLE),
+        ("contrasts", Table, "Differences between shots"),
+    )
+}

@@ -135,10 +135,9 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
     context |= {
         "job": job,
         "tables": [
-            findings_columns.table(
-                name, rows.get(name, []), is_waiting=bool(job) and name not in rows
-            )
-            for name in findings.TABLES
+            table.page(study, kind, rows.get(name, ()))
+            | {"is_waiting": bool(job) and name not in rows}
+            for name, table in findings_columns.TABLES.items()
         ],
         "of_arms": [table.page(study, kind) for table in findings_columns.ARM_TABLES],
         "warnings": attrition.warnings(study),
