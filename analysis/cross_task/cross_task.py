@@ -6,7 +6,6 @@ in all tables. Gains over the study's unseen tasks are computed by analysis/stat
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
 from operator import attrgetter
@@ -41,42 +40,6 @@ def contrasts(study: Study) -> dict[tuple[str, str], str]:
     }
 
 
-@dataclass(frozen=True)
-class Gain:
-    """The difference between two arms on one unseen task, or over all unseen tasks.
-
-    Scores are multiplied by 100, and gains are percentages. The interval of a single task covers
-    only that task. `refused` explains why a relative gain is missing. Published rows contain only
-    the gain.
-    """
-
-    kind: str
-    new_arm: str
-    base_arm: str
-    meaning: str
-    task: str
-    metric: str
-    shots: int | None = None
-    new_people: int | None = None
-    base_people: int | None = None
-    new: float = math.nan
-    base: float = math.nan
-    new_sd: float = math.nan
-    base_sd: float = math.nan
-    gain: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    method: str = ""
-    no_interval: str = ""
-    boot_low: float = math.nan
-    boot_high: float = math.nan
-    difference: float = math.nan
-    difference_low: float = math.nan
-    difference_high: float = math.nan
-    refused: str = ""
-    p: float = math.nan
-
-
 def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
     """Return the scores of one kind's analysed annotators, by shots, unseen task and arm.
 
@@ -93,15 +56,18 @@ def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
     return by_shots
 
 
-def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[Gain]:
+def gains(study: Study, kind: str, left_out: Collection[int] = ()) -> list[SimpleNamespace]:
     return list(gains_of(study, kind, scores(study, kind, left_out)))
 
 
-def gains_of(study: Study, kind: str, scores: Scores) -> Iterator[Gain]:
-    """Yield one row per contrast and shots over tasks, then one per task scored in both arms."""
+def gains_of(study: Study, kind: str, scores: Scores) -> Iterator[SimpleNamespace]:
+    """Yield one row per contrast and shots across tasks, then one per task scored in both arms.
+
+    Scores are multiplied by 100 and gains are percentages. A single task's interval covers that
+    task alone. `refused` explains why a relative gain is missing.
+    """
     metrics = {task.name: task.card.metric for task in study.tasks.all()}
     for (new, base), meaning in contrasts(study).items():
-        head = (kind, str(new), str(base), meaning)
         for shots, scored in scores.items():
             tasks = paired_scores(scored, new, base)
             groups = {task[0]: [task] for task in tasks}
@@ -110,7 +76,7 @@ def gains_of(study: Study, kind: str, scores: Scores) -> Iterator[Gain]:
             for name, group in groups.items():
                 metric = "; ".join(dict.fromkeys(metrics[task] for task, _base, _new in group))
                 gain = arg.average_relative_gain(group, seed=study.seed)
-                yield row_of((*head, name, metric, shots), gain)
+                yield row_of((kind, str(new), str(base), meaning, name, metric, shots), gain)
 
 
 def paired_scores(
@@ -121,20 +87,26 @@ def paired_scores(
     return [(task, arms[base], arms[new]) for task, arms in both]
 
 
-def row_of(head: tuple[str, str, str, str, str, str, int], result: arg.Arg) -> Gain:
-    """Convert `result` to a row of the table. Rows covering several gains omit means and SDs."""
-    gains, numbers = result.gains, dict[str, Any]()
+HEAD = ("kind", "new_arm", "base_arm", "meaning", "task", "metric", "shots")
+NUMBERS = (
+    "new", "base", "new_sd", "base_sd", "low", "high", "boot_low", "boot_high", "difference",
+    "difference_low", "difference_high", "p",
+)  # fmt: skip
+
+
+def row_of(head: tuple[str, str, str, str, str, str, int], result: arg.Arg) -> SimpleNamespace:
+    """Convert `result` to a table row. Rows that span several gains omit means and SDs."""
+    gains, numbers = result.gains, dict.fromkeys(NUMBERS[:4], math.nan)
     if len(gains) == 1:
-        for name in ("new", "base", "new_sd", "base_sd"):
-            numbers[name] = 100 * getattr(gains[0], name)
+        numbers = {name: 100 * getattr(gains[0], name) for name in numbers}
     for name, interval in (
         ("", result.interval),
         ("boot_", result.bootstrap),
         ("difference_", result.difference_interval),
     ):
         numbers[f"{name}low"], numbers[f"{name}high"] = (100 * end for end in interval)
-    return Gain(
-        *head,
+    return SimpleNamespace(
+        **dict(zip(HEAD, head, strict=True)),
         new_people=sum(gain.new_people for gain in gains),
         base_people=sum(gain.base_people for gain in gains),
         gain=100 * result.arg,
@@ -298,12 +270,15 @@ def published_for(study: Study) -> list[SimpleNamespace]:
     return [row for row in published() if row.partition == study.partition]
 
 
-def joint(study: Study, kind: str) -> list[Gain]:
-    """Return the study's gains followed by those of published models, or [] if it has none."""
+def joint(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return the study's gains, then the published model gains, or [] if the study has none."""
+    others = dict.fromkeys(NUMBERS, math.nan) | dict.fromkeys(
+        ("shots", "new_people", "base_people")
+    )
     rows = gains(study, kind)
     for row in published_for(study) if rows else ():
         rows.append(
-            Gain(
+            SimpleNamespace(
                 kind="published",
                 new_arm=row.method,
                 base_arm="direct fine-tuning",
@@ -312,6 +287,9 @@ def joint(study: Study, kind: str) -> list[Gain]:
                 metric="of each task",
                 gain=row.gain,
                 no_interval="as published",
+                method="",
+                refused="",
+                **others,
             )
         )
     return rows
@@ -338,7 +316,7 @@ def sentences(study: Study, kind: str) -> Iterator[str]:
             yield f"Without humans for whom a program answered. {text}"
 
 
-def _sentences(rows: Sequence[Gain]) -> Iterator[str]:
+def _sentences(rows: Sequence[SimpleNamespace]) -> Iterator[str]:
     has_several = len({row.shots for row in rows}) > 1
     for row in rows:
         if row.task != ALL and any(other.task == ALL for other in rows):

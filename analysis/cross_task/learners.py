@@ -11,12 +11,12 @@ import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
 from operator import attrgetter
+from types import SimpleNamespace
+from typing import Any
 
 from analysis.cross_task import cross_task
-from analysis.cross_task.cross_task import ALL, Gain, Scores, gain_columns
+from analysis.cross_task.cross_task import ALL, Scores, gain_columns
 from analysis.models.models import KIND_NAMES
 from analysis.scores import frames, test_sets
 from analysis.scores.columns import Table, between, count
@@ -27,8 +27,8 @@ from annotation.study.cross_task import training
 from tasks.columns import NOTHING, Column, points, two_digits
 
 
-def model_gains(study: Study, _kind: str = "") -> list[Gain]:
-    """Return the gains of each model, in rows that have the model's name as their `kind`."""
+def model_gains(study: Study, _kind: str = "") -> list[SimpleNamespace]:
+    """Return each model's gains, with the model's name as the `kind` of its rows."""
     if not study.is_cross_task:
         return []
     models = dict(sorted([*_uploaded(study), *_seated(study)]))
@@ -75,41 +75,26 @@ MODEL_GAINS = [
 ]
 
 
-@dataclass(frozen=True)
-class Learner(Gain):
-    """A learner's gain for one contrast over `tasks`: all unseen tasks, or those in a category.
+def _changed(row: SimpleNamespace, **values: Any) -> SimpleNamespace:
+    return SimpleNamespace(**vars(row) | values)
 
-    `kind` is the learner's name. `shared` is the correlation with the gains of `people`, and `seen`
-    is the number of upstream tasks in the category.
+
+def learners(study: Study, kind: str) -> Iterator[SimpleNamespace]:
+    """Yield annotators of one kind, then models, by contrast. Models are never pooled.
+
+    A row is a gain across `tasks`, and its `kind` is the learner's name. `relative` has the gains
+    by task.
     """
-
-    tasks: tuple[Gain, ...] = ()
-    people: str = ""
-    shared: arg.Correlation | None = None
-    seen: int = 0
-
-    @property
-    def contrast(self) -> tuple[str, str, int | None]:
-        return self.new_arm, self.base_arm, self.shots
-
-    @cached_property
-    def relative(self) -> dict[str, float]:
-        return {row.task: row.gain for row in self.tasks if math.isfinite(row.gain)}
-
-    @cached_property
-    def bands(self) -> dict[str, tuple[float, float, float]]:
-        return arg.bands([gain / 100 for gain in self.relative.values()])
-
-
-def learners(study: Study, kind: str) -> Iterator[Learner]:
-    """Yield annotators of one kind, then models, by contrast. Models are never pooled."""
     people = [] if kind == Kind.MODEL else cross_task.gains(study, kind)
-    rows = [replace(row, kind=KIND_NAMES[Kind(kind)]) for row in people]
+    rows = [_changed(row, kind=KIND_NAMES[Kind(kind)]) for row in people]
     of_models = model_gains(study)
-    rows += [replace(row, low=math.nan, high=math.nan, no_interval="") for row in of_models]
-    for _key, group in itertools.groupby(rows, attrgetter("kind", "new_arm", "base_arm", "shots")):
-        gain, *by_task = group  # if `by_task` is empty, this is the gain on the only task
-        yield Learner(**vars(gain), tasks=tuple(by_task) or (gain,))
+    rows += [_changed(row, low=math.nan, high=math.nan, no_interval="") for row in of_models]
+    for key, group in itertools.groupby(rows, attrgetter("kind", "new_arm", "base_arm", "shots")):
+        gain, *by_task = group  # without `by_task`, it is the gain on the only task
+        tasks = tuple(by_task) or (gain,)
+        relative = {row.task: row.gain for row in tasks if math.isfinite(row.gain)}
+        bands = arg.bands([value / 100 for value in relative.values()])
+        yield _changed(gain, tasks=tasks, contrast=key[1:], relative=relative, bands=bands)
 
 
 def _share(values: tuple[float, float, float]) -> str:
@@ -141,8 +126,11 @@ LEARNERS = [
 ]
 
 
-def correlations(study: Study, kind: str) -> Iterator[Learner]:
-    """Yield one row per contrast and model that shares at least three tasks with the annotators."""
+def correlations(study: Study, kind: str) -> Iterator[SimpleNamespace]:
+    """Yield one row per model and contrast that shares at least three tasks with annotators.
+
+    `shared` is the correlation with the gains of `people`.
+    """
     all_learners = list(learners(study, kind))
     people = {
         learner.contrast: learner for learner in all_learners if learner.kind in KIND_NAMES.values()
@@ -152,7 +140,7 @@ def correlations(study: Study, kind: str) -> Iterator[Learner]:
         both = sorted({*learner.relative} & {*base.relative})
         if base is not learner and len(both) > 2:
             pairs = ([gains[task] for task in both] for gains in (base.relative, learner.relative))
-            yield replace(learner, people=base.kind, shared=arg.spearman(*pairs))
+            yield _changed(learner, people=base.kind, shared=arg.spearman(*pairs))
 
 
 CORRELATIONS = [
@@ -168,8 +156,11 @@ CORRELATIONS = [
 ]  # fmt: skip
 
 
-def categories(study: Study, kind: str) -> Iterator[Learner]:
-    """Yield mean gains by category of the ontology. Tasks without a category are excluded."""
+def categories(study: Study, kind: str) -> Iterator[SimpleNamespace]:
+    """Yield mean gains by ontology category. Tasks without a category are excluded.
+
+    `seen` is the number of upstream tasks in the category.
+    """
     of = {task.name: task.card.ontology or "" for task in study.tasks.all()}
     upstream = {task.name: task.card.ontology for task in study.upstream_tasks.all()}
     trained = training(study)
@@ -178,7 +169,7 @@ def categories(study: Study, kind: str) -> Iterator[Learner]:
         for name in sorted({of[row.task] for row in learner.tasks} - {""}):
             tasks = tuple(row for row in learner.tasks if of[row.task] == name)
             mean = math.fsum(row.gain for row in tasks) / len(tasks)
-            yield replace(learner, task=name, tasks=tasks, gain=mean, seen=seen[name])
+            yield _changed(learner, task=name, tasks=tasks, gain=mean, seen=seen[name])
 
 
 CATEGORIES = [
@@ -190,7 +181,7 @@ CATEGORIES = [
 ]
 
 
-def bars(study: Study, kind: str) -> list[Gain]:
+def bars(study: Study, kind: str) -> list[SimpleNamespace]:
     rows = [row for row in learners(study, kind) if row.meaning == cross_task.BOTH]
     return [gain for row in rows for gain in (*row.tasks, *([row] if row.task == ALL else []))]
 

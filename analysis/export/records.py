@@ -193,7 +193,7 @@ def _performance(study: Study) -> Iterator[Any]:
         yield from sorted(performance.long_rows(table), key=lambda row: names.index(row.task.name))
 
 
-def _gains(study: Study) -> Iterator[cross_task.Gain]:
+def _gains(study: Study) -> Iterator[Any]:
     for kind in performance.kinds(study) if study.is_cross_task else ():
         yield from cross_task.gains(study, kind)
 

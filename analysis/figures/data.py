@@ -18,7 +18,7 @@ from typing import Any
 from django.db.models import Count, prefetch_related_objects
 
 from analysis.cross_task import learners
-from analysis.cross_task.cross_task import QUESTION, Gain
+from analysis.cross_task.cross_task import QUESTION
 from analysis.figures import charts, humans_models, paper_widths
 from analysis.figures.humans_models import FIGURE_COLUMNS, OVER_SPLITS
 from analysis.heavy import alt, pd
@@ -125,7 +125,7 @@ def data(study: Study, kind: str, name: str) -> Data:
     return remembered(["figures", name, *state(study, kind)], lambda: _data(study, kind, name))
 
 
-def _gains(rows: list[Gain]) -> Data:
+def _gains(rows: list[SimpleNamespace]) -> Data:
     learned = list(dict.fromkeys(row.kind for row in rows))[: humans_models.MAX_SERIES]
     rows = [row for row in rows if row.kind in learned]
     frame = pd.DataFrame(map(vars, rows)).rename(columns={"kind": "who"})
