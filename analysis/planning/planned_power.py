@@ -9,7 +9,6 @@ this test file.
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
@@ -30,45 +29,8 @@ FEWEST = 3  # annotators required for using the SD of an earlier study
 WANTED = 0.10  # the difference in [0, 1] for which power is shown
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """The contrast between the smallest and largest shot counts of a task.
-
-    The SD and differences are multiplied by 100, and are NaN if unknown. `n` is the number of
-    annotators in the smaller group, and `sds` is the detectable difference in SDs.
-    """
-
-    task: str
-    fewer: int
-    more: int
-    n: int
-    sds: float
-    sd: float
-    source: str
-    power: float
-
-    @property
-    def points(self) -> float:
-        return self.sds * self.sd
-
-    def __str__(self) -> str:
-        shots = f"{self.fewer} against {shots_text(self.more)}"
-        text = f"{self.task}, {shots}, {self.n} annotators each: "
-        if not math.isfinite(self.sds):
-            return f"{text}too few to test a difference."
-        if self.points > 100:
-            return f"{text}no possible difference is detectable with {POWER:.0%} power."
-        text += f"{POWER:.0%} power to detect a difference of {self.sds:.2f} SDs"
-        if math.isnan(self.sd):
-            return f"{text} between annotators. No SD for this task is known yet."
-        return (
-            f"{text}, {self.points:.1f} points at an SD of {self.sd:.1f} ({self.source}); the"
-            f" power for a difference of {100 * WANTED:.0f} points, down or up, is at least"
-            f" {self.power:.0%}."
-        )
-
-
-def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
+def contrasts(study: Study, tasks: Sequence[Task]) -> list[str]:
+    """Describe the contrast between each task's smallest and largest number of shots."""
     shots = sorted(study.shots)
     if len(shots) < 2 or study.is_cross_task:  # cross-task studies plan for a gain instead
         return []
@@ -78,7 +40,7 @@ def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
     return [_contrast(study, task, shots, n, family) for task in tasks]
 
 
-def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -> Contrast:
+def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -> str:
     mean, sd, source = _sd(study, task, (shots[0], shots[-1]))
     has_sd = sd > 0
     lowest = math.nan
@@ -91,10 +53,26 @@ def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -
             for sign in COMPARISONS
             if 0 <= mean + sign * WANTED <= 1
         )
-    return Contrast(
-        task.name, shots[0], shots[-1], n, power.detectable(n, LEVEL / family, POWER),
-        100 * sd if has_sd else math.nan, source, lowest,
-    )  # fmt: skip
+    sds = power.detectable(n, LEVEL / family, POWER)
+    verdict = detectable(sds, 100 * sd if has_sd else math.nan, source, lowest)
+    return (
+        f"{task.name}, {shots[0]} against {shots_text(shots[-1])}, {n} annotators each: {verdict}"
+    )
+
+
+def detectable(sds: float, sd: float, source: str, lowest: float) -> str:
+    """Describe a detectable difference of `sds` SDs. The SD is x 100, or NaN if unknown."""
+    if not math.isfinite(sds):
+        return "too few to test a difference."
+    if sds * sd > 100:
+        return f"no possible difference is detectable with {POWER:.0%} power."
+    text = f"{POWER:.0%} power to detect a difference of {sds:.2f} SDs"
+    if math.isnan(sd):
+        return f"{text} between annotators. No SD for this task is known yet."
+    return (
+        f"{text}, {sds * sd:.1f} points at an SD of {sd:.1f} ({source}); the power for a difference"
+        f" of {100 * WANTED:.0f} points, down or up, is at least {lowest:.0%}."
+    )
 
 
 def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float, str]:
