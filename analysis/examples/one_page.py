@@ -70,12 +70,6 @@ class Part(NamedTuple):
     length: int
 
 
-class Fact(NamedTuple):
-    heading: str
-    value: str
-    meaning: str
-
-
 @dataclass(frozen=True)
 class ExamplePage:
     """An example with the answers of one kind of annotators, for one or all shot counts."""
@@ -268,7 +262,7 @@ class ExamplePage:
         ]
 
     @property
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[dict[str, str]]:
         scores = [lane.comparison.s1 for lane in self.lanes]
         unit = [frozenset(lane.given.texts) for lane in self.lanes]
         pairs = self.n * (self.n - 1) // 2
@@ -287,7 +281,10 @@ class ExamplePage:
             **self._disagreements(unit),
         }
         meanings = rendered("example", {"n": self.n, "pairs": pairs})
-        return [Fact(*value, meanings[name]) for name, value in values.items()]
+        return [
+            {"heading": heading, "value": value, "meaning": meanings[name]}
+            for name, (heading, value) in values.items()
+        ]
 
     def _disagreements(self, unit: list[frozenset[str]]) -> dict[str, tuple[str, str]]:
         """Return the example's contribution to alpha. For single labels, all distances agree."""
