@@ -118,7 +118,7 @@ def hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:
     rows = _stored(study, task, kind)
     if rows is None:
         return measured(findings.answered(study, kind, task), sorted(study.shots), task)
-    return list(map(_row_of, rows))
+    return list(map(findings.row_of, rows))
 
 
 def _stored(study: Study, task: Task, kind: str) -> list[dict[str, Any]] | None:
@@ -130,19 +130,13 @@ def _stored(study: Study, task: Task, kind: str) -> list[dict[str, Any]] | None:
     return job.result[names.index(task.name)] if task.name in names else []
 
 
-def _row_of(values: dict[str, Any]) -> SimpleNamespace:
-    row = findings.row_of(values)
-    row.pairwise_s1 = values["pairwise_s1"]  # None if missing; all other numbers are NaN
-    return row
-
-
 def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[SimpleNamespace]:
     """Compute the rows of `hardest` for one task. `frame` comes from `findings.answered`.
 
-    `example` is the primary key. Means and shares are multiplied by 100 and are None if there are
-    no answers. `right` is the share of annotators with S1 = 1, and `right_models` that of models
-    (NaN without models). `item_rest` is computed over all `respondents`, meaning annotators and
-    models (NaN if undefined).
+    `example` is the primary key. Means and shares are multiplied by 100. Means by shots are None
+    without answers. `right` is the share of annotators with S1 = 1, and `right_models` the share of
+    models (NaN without models). `item_rest` is computed over all `respondents`, which are
+    annotators and models (NaN if undefined).
     """
     examples = frame.groupby("example")
     overall: Any = examples["s1"].agg(["mean", "size"])
@@ -164,7 +158,7 @@ def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Simp
                 mean=100 * overall.at[example, "mean"],
                 n=int(overall.at[example, "size"]),
                 by_shots=[None if mean is None else 100 * mean for mean in means],
-                pairwise_s1=None if pairwise is None else 100 * pairwise,
+                pairwise_s1=math.nan if pairwise is None else 100 * pairwise,
                 right=float(100 * right[example]),
                 right_models=100 * right_models.get(example, math.nan),
                 item_rest=item_rests.get(example, math.nan),

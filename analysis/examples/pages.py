@@ -34,9 +34,7 @@ from tasks.models import Example, Split, Task
 CHOICES = {
     "all-wrong": ("All incorrect", lambda row: row.right == 0),
     "all-right": ("All correct", lambda row: row.right == 100),
-    "disagree": (
-        "Disagreement", lambda row: row.pairwise_s1 is not None and row.pairwise_s1 < 100
-    ),
+    "disagree": ("Disagreement", lambda row: row.pairwise_s1 < 100),
     "gold_audit": ("Gold audit", None),  # the `audit` page covers all tasks
 }  # fmt: skip
 
