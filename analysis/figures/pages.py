@@ -1,5 +1,6 @@
 """Pages, downloads and API views for figures that cover one or more studies."""
 
+from types import SimpleNamespace
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -12,7 +13,7 @@ from rest_framework.response import Response
 
 from analysis.figures import data as figure_data
 from analysis.figures import paper_widths, several_studies
-from analysis.figures.several_studies import MAX_STUDIES, Comparison
+from analysis.figures.several_studies import MAX_STUDIES
 from analysis.scores import findings, performance
 from analysis.scores.api import KIND, OBJECT, Rows
 from analysis.scores.columns import as_records, plain
@@ -98,12 +99,6 @@ def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_d
 # Comparison of several studies, as a page, CSV, LaTeX and picture.
 
 
-def asked_for(request: HttpRequest) -> Comparison | None:
-    """Compare the studies listed in the `study` parameters, or return None if there are none."""
-    studies, kind = _studies(request)
-    return several_studies.compare(studies, kind) if studies else None
-
-
 def _studies(request: HttpRequest) -> tuple[list[Study], str]:
     """Return the studies listed in the `study` parameters, and `kind`.
 
@@ -156,11 +151,11 @@ def _query(parameters: QueryDict) -> str:
     return query.urlencode()
 
 
-def _comparison(request: HttpRequest) -> Comparison:
-    comparison = asked_for(request)
-    if comparison is None:
+def _comparison(request: HttpRequest) -> SimpleNamespace:
+    studies, kind = _studies(request)
+    if not studies:
         raise Http404
-    return comparison
+    return several_studies.compare(studies, kind)
 
 
 @signed_in("GET")
@@ -183,7 +178,7 @@ def compare_design(request: HttpRequest) -> HttpResponse:
     return csv_file("several-studies-design", comparison.design_columns, comparison.differing)
 
 
-def compare_latex(comparison: Comparison) -> str:
+def compare_latex(comparison: SimpleNamespace) -> str:
     figure = comparison.figure
     titles = ", ".join(
         several_studies.title_of(study, comparison.studies) for study in comparison.studies
@@ -257,9 +252,10 @@ class SeveralStudies(ApiView):
         summary="Scores of several studies, and the differences between their designs",
     )
     def get(self, request: Request) -> Response:
-        comparison = asked_for(request)
-        if comparison is None:
+        studies, kind = _studies(request)
+        if not studies:
             raise ValidationError({"study": ["Name the studies: ?study=one&study=other"]})
+        comparison = several_studies.compare(studies, kind)
         rows = as_records(comparison.figure.all_columns, comparison.figure.numbers)
         reply = {
             "rows": [{"kind": comparison.kind} | row for row in rows],

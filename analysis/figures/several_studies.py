@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -46,59 +45,40 @@ CAPTION = (
 )
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """The compared studies. `without` lists those without completed annotators of this kind."""
-
-    studies: list[Study]
-    kind: str
-    rows: list[SeriesRow]
-    differing: list[SimpleNamespace]  # `what` differs, and its `values` by study name
-    without: list[str]
-
-    @property
-    def design_columns(self) -> list[Column]:
-        return [
-            Column("what", "Design property"),
-            *(
-                Column(f"study_{study.name}", title_of(study, self.studies),
-                       get=partial(lambda name, row: row.values[name], study.name))
-                for study in self.studies
-            ),
-        ]  # fmt: skip
-
-    @property
-    def figure(self) -> figure_data.Figure:
-        """Return a figure for all studies. `why_not` is set if none of them has any data."""
-        tasks = Task.objects.filter(studies__in=self.studies).distinct()
-        group = Kind(self.kind).label if self.kind != Kind.PERSON else "people"
-        caption = CAPTION.format(
-            metrics=test_sets.in_words(tasks), kind=group, question=humans_models.BOTH
-        )
-        caption += assumption(row.n for row in self.rows)
-        programs = " ".join(
-            f"{title_of(study, self.studies)}: {mark}"
-            for study in self.studies
-            if self.kind == Kind.PERSON and (mark := marks.programs_mark(study))
-        )
-        if programs:
-            caption += f" {programs}"
-        nothing = "No annotator of this kind who completed any of these studies is in the analysis."
-        data = figure_data.Data(humans_models.frame(self.rows), self.rows)
-        return figure_data.Figure(
-            name="several-studies",
-            title=NAME,
-            caption=caption,
-            description=f"{NAME}. {caption}",
-            why_not="" if self.rows else nothing,
-            load=lambda: data,
-            make=charts.humans_and_models,
-            all_columns=humans_models.COLUMNS,
-            mark=programs,
-        )
+def _figure(studies: Sequence[Study], kind: str, rows: list[SeriesRow]) -> figure_data.Figure:
+    """Return a figure for all studies. `why_not` is set if none contain data."""
+    tasks = Task.objects.filter(studies__in=studies).distinct()
+    group = Kind(kind).label if kind != Kind.PERSON else "people"
+    caption = CAPTION.format(
+        metrics=test_sets.in_words(tasks), kind=group, question=humans_models.BOTH
+    )
+    caption += assumption(row.n for row in rows)
+    programs = " ".join(
+        f"{title_of(study, studies)}: {mark}"
+        for study in studies
+        if kind == Kind.PERSON and (mark := marks.programs_mark(study))
+    )
+    if programs:
+        caption += f" {programs}"
+    nothing = "No annotator of this kind who completed any of these studies is in the analysis."
+    return figure_data.Figure(
+        name="several-studies",
+        title=NAME,
+        caption=caption,
+        description=f"{NAME}. {caption}",
+        why_not="" if rows else nothing,
+        load=lambda: figure_data.Data(humans_models.frame(rows), rows),
+        make=charts.humans_and_models,
+        all_columns=humans_models.COLUMNS,
+        mark=programs,
+    )
 
 
-def compare(studies: Sequence[Study], kind: str) -> Comparison:
+def compare(studies: Sequence[Study], kind: str) -> SimpleNamespace:
+    """Compare these studies. `without` lists those without completed annotators of this kind.
+
+    `differing` has rows of the designs with `what`, and `values` by name of the study.
+    """
     rows: list[SeriesRow] = []
     without = []
     for study in studies:
@@ -107,7 +87,16 @@ def compare(studies: Sequence[Study], kind: str) -> Comparison:
             without.append(study.name)
         rows += humans_models.people_rows(study, points, title_of(study, studies))
     rows.sort(key=lambda row: (place(row.task), row.shots))
-    return Comparison(list(studies), kind, rows, list(differing(studies)), without)
+    columns = [
+        Column(f"study_{study.name}", title_of(study, studies),
+               get=partial(lambda name, row: row.values[name], study.name))
+        for study in studies
+    ]  # fmt: skip
+    return SimpleNamespace(
+        studies=studies, kind=kind, differing=list(differing(studies)), without=without,
+        design_columns=[Column("what", "Design property"), *columns],
+        figure=_figure(studies, kind, rows),
+    )  # fmt: skip
 
 
 def title_of(study: Study, studies: Sequence[Study]) -> str:
