@@ -55,8 +55,8 @@ class StudyOptions:
     shuffles_options = models.BooleanField(
         "shuffle labels and options for each annotator",
         default=False,
-        help_text="Drawn from the seed, the same throughout one participation. All lists are"
-        " shuffled, so leave this off if a task has an ordered scale.",
+        help_text="The order is drawn from the seed and stays the same throughout a participation."
+        " All lists are shuffled, so leave this off if a task has an ordered scale.",
     )
     help_examples_at_zero_shots = models.BooleanField(
         "show help examples at zero shots", default=False
@@ -65,43 +65,43 @@ class StudyOptions:
     estimated_minutes = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="Shown to annotators for all tasks. Leave empty to estimate minutes per task and"
-        " number of shots from its examples, based on a pilot if available, otherwise on"
-        " reading speed.",
+        help_text="Shown to annotators for all tasks. Leave blank to estimate the minutes for each"
+        " task and number of shots from its examples, based on a pilot if there is one and"
+        " otherwise on reading speed.",
         validators=[MinValueValidator(1)],
     )
     task_minutes = models.TextField(
         "minutes for individual tasks",
         blank=True,
-        help_text="Optional: minutes for individual tasks, one per line, such as CoNLL03: 90.",
+        help_text="Optional. Minutes for individual tasks, one task per line, such as CoNLL03: 90.",
     )
     idle_cutoff_seconds = models.PositiveIntegerField(
         "idle cut-off (seconds)",
         default=60,
-        help_text="A longer gap between two activity signals counts as a pause, not as active time."
-        " While in use, the page sends a signal every 20 seconds.",
+        help_text="A gap between two activity signals counts as active time only up to this"
+        " length. While a page is in use, it sends a signal every 20 seconds.",
         validators=[MinValueValidator(10), MaxValueValidator(600)],
     )
     ethics_contact = models.CharField(
         "ethics board",
         max_length=300,
         blank=True,
-        help_text="Name, approval number and contact; shown with the consent text and on the"
-        " withdrawal page.",
+        help_text="Name, approval number and contact details, shown with the consent text and on"
+        " the withdrawal page.",
     )
     own_questions = models.TextField(
         "custom questions",
         blank=True,
-        help_text="Optional. Asked once for each task, after consent or at the end, such as “age,"
-        " before, number: How old are you?”: an id; before or after; choice, text or number;"
-        " optionally required; the question. List the options of a choice below it, one per line,"
-        " starting with -. Separate questions with a blank line.",
+        help_text="Optional. Asked once for each task, after consent or at the end. Write an id,"
+        " before or after, the type (choice, text or number), optionally required, and the"
+        " question, as in “age, before, number: How old are you?”. List the options of a choice"
+        " below it, one per line, each starting with -. Separate questions with a blank line.",
     )
     comprehension_questions = models.TextField(
         blank=True,
         help_text="Optional. Asked before the first example. List the options below each question,"
-        " one per line, starting with - or, for the correct option, with *. Separate"
-        " questions with a blank line.",
+        " one per line, each starting with - or, if it is correct, with *. Separate questions with"
+        " a blank line.",
     )
     comprehension_attempts = models.PositiveIntegerField(
         "attempts at the comprehension questions",
@@ -111,9 +111,9 @@ class StudyOptions:
     confidence_share = models.FloatField(
         "share of answers with a question about confidence",
         default=0,
-        help_text="After an answer, before the reveal or the next example, annotators are asked how"
-        " sure they are, on five points. The answer is already final. 0: never, 1: after every"
-        " answer. Otherwise, the examples are drawn for each annotator.",
+        help_text="After giving a final answer, and before the reveal or the next example,"
+        " annotators are asked how sure they are on a five-point scale. Enter 0 for never or 1 for"
+        " every answer. In between, the examples are drawn separately for each annotator.",
         validators=[MinValueValidator(0), MaxValueValidator(1)],
     )
     asks_reasons = models.BooleanField("ask for a one-line reason as well", default=False)
@@ -122,7 +122,7 @@ class StudyOptions:
         default=5,
         null=True,
         blank=True,
-        help_text="The study then pauses until you reopen it. Leave empty to disable.",
+        help_text="The study then pauses until you reopen it. Leave blank to disable.",
         validators=[MinValueValidator(1), MaxValueValidator(1000, "Enter at most 1000.")],
     )
     decision_minutes = models.PositiveIntegerField(
@@ -133,30 +133,31 @@ class StudyOptions:
     attention_checks = models.PositiveIntegerField(
         "attention checks per annotator",
         default=0,
-        help_text="Taken from the task's attention check file; excluded from S1.",
+        help_text="Taken from the task's attention check file and excluded from S1.",
     )
     exit_questionnaire = models.BooleanField("ask a few questions at the end", default=False)
     try_the_tool = models.BooleanField(
         "offer three made-up sentences to try the tool before the first example",
         default=True,
-        help_text="The same for all annotators, unrelated to the task, neither scored nor stored.",
+        help_text="The sentences are the same for all annotators, unrelated to the task, and"
+        " neither scored nor stored.",
     )
     auto_advance = models.BooleanField(
         "in the annotation step, submit a label as soon as it is chosen",
         default=False,
-        help_text="Label tasks only. Faster, but mistakes cannot be corrected.",
+        help_text="Label tasks only. This is faster, but mistakes can't be corrected.",
     )
     refuse_pastes = models.BooleanField(
         "refuse pasted text in typed answers",
         default=False,
-        help_text="Otherwise, pastes are only counted. Without JavaScript, they are neither refused"
-        " nor counted.",
+        help_text="If this is off, pastes are only counted. Without JavaScript, they are neither"
+        " refused nor counted.",
     )
     refuse_copies = models.BooleanField(
         "make the question impossible to select and copy",
         default=False,
-        help_text="A copied example then lacks its question. If the question of an attention check"
-        " says what to answer, readers pass it, and a copied prompt fails it.",
+        help_text="A copied example then lacks its question. If an attention check says in its"
+        " question what to answer, people who read it pass, while a copied prompt fails.",
     )
     # In points (score x 100), or null if the design has no equivalence test.
     equivalence_margin = models.FloatField(
@@ -171,39 +172,40 @@ class StudyOptions:
     context_free_annotators = models.PositiveIntegerField(
         "annotators who see questions without their context",
         default=0,
-        help_text="For each task, in addition to the others: they have no training step and are in"
-        " no other table. Their score shows how much of a task can be done from the question"
-        " alone. Needs zero-shot annotators, who are compared with them. Enter 0 for none.",
+        help_text="For each task, in addition to the other annotators. They have no training step"
+        " and don't appear in any other table. Their score shows how much of a task can be done"
+        " from the question alone. They are compared with zero-shot annotators, so the design must"
+        " have some. Enter 0 for none.",
         validators=[MaxValueValidator(1000)],
     )
     hypotheses = models.TextField(
         blank=True,
         max_length=20_000,
-        help_text="Optional: your expectations before data collection. Frozen with the design;"
-        " included in the preregistration and the report.",
+        help_text="Optional. Your expectations before data collection, which are frozen with the"
+        " design and included in the preregistration and the report.",
     )
     # Metrics from tasks/metrics, in addition to the metric on each task's card.
     metrics = models.JSONField(
         "further metrics",
         default=list,
         blank=True,
-        help_text="Reported for human annotators and models next to each task's own metric, if they"
-        " fit the kind of answer. Frozen with the design.",
+        help_text="Reported for human annotators and models alongside each task's own metric, if"
+        " they fit the answer type. Frozen with the design.",
     )
     accepts_leakage = models.BooleanField(
         "open the study although training examples are in the test set",
         default=False,
         help_text="Some training examples are also test examples, so their correct answers are"
-        " revealed before the test. Frozen with the design and stated in the report.",
+        " revealed before the test. This is frozen with the design and stated in the report.",
     )
     # `name`, and optionally `examples` and `tasks`, for each arm (study/cross_task.py).
     arms = models.JSONField(
         "upstream arms",
         default=list,
         blank=True,
-        help_text="Cross-task studies only, optional: several upstream arms with the same sham and"
-        " direct arm. One per line, such as “dose-2: 2” (examples of each upstream task) or"
-        " “mix-1: 4: TASK-A, TASK-B” (examples of each of these tasks).",
+        help_text="Optional, for cross-task studies only: several upstream arms with the same sham"
+        " and direct arm. Enter one arm per line, such as “dose-2: 2” (examples of each upstream"
+        " task) or “mix-1: 4: TASK-A, TASK-B” (examples of each of these tasks).",
     )
     computer_only = models.BooleanField("for computers only, not for phones", default=False)
     prolific_reward = models.CharField(
@@ -211,20 +213,20 @@ class StudyOptions:
         max_length=8,
         choices=ProlificReward,
         default=ProlificReward.SHORTEST,
-        help_text="All scenarios form one study on Prolific, so they have one reward. With either"
-        " option, all participants earn at least the hourly rate.",
+        help_text="All scenarios share one study on Prolific, so they have the same reward. With"
+        " either option, all participants earn at least the hourly rate.",
     )
     participants_choose_scenario = models.BooleanField(
         "participants choose their scenario on Prolific",
         default=False,
-        help_text="One study on Prolific per scenario, instead of one study that assigns each"
-        " participant to a scenario. Differences between scenarios can then reflect"
-        " self-selection, and every table says so.",
+        help_text="Each scenario gets its own study on Prolific, instead of one study that assigns"
+        " each participant to a scenario. Differences between scenarios can then reflect"
+        " self-selection, which is noted on every table.",
     )
     audience = models.JSONField(
         default=dict,
         blank=True,
-        help_text="Eligibility on Prolific, and the content warning shown to all participants.",
+        help_text="Who is eligible on Prolific, and the content warning shown to all participants.",
     )
 
     @property

@@ -126,7 +126,7 @@ class Study(StudyOptions, Row):
     name = models.CharField(
         max_length=60,
         unique=True,
-        help_text="Used in links and files: lower-case letters, digits and hyphens.",
+        help_text="Used in links and file names. Enter lower-case letters, digits and hyphens.",
         validators=[
             RegexValidator(
                 r"\A[a-z0-9][a-z0-9-]*\Z",
@@ -139,7 +139,7 @@ class Study(StudyOptions, Row):
     tasks = models.ManyToManyField(Task, related_name="studies")
     shots = models.JSONField(
         default=list,
-        help_text="Numbers separated by spaces, such as 0 10 20 30. 0 means no training step.",
+        help_text="Numbers separated by spaces, such as 0 10 20 30; 0 means no training step.",
     )
     splits = models.JSONField(
         "training splits",
@@ -149,22 +149,22 @@ class Study(StudyOptions, Row):
     )
     upstream_tasks = models.ManyToManyField(
         Task, related_name="upstream_in", blank=True,
-        help_text="Cross-task studies only: tasks on which the upstream arm trains, with feedback,"
+        help_text="Cross-task studies only. The upstream arm trains on these tasks, with feedback,"
         " before the unseen task. The tasks above are then the unseen tasks.",
     )  # fmt: skip
     sham_task = models.ForeignKey(
         Task, null=True, blank=True, on_delete=models.PROTECT, related_name="sham_in",
-        help_text="Cross-task studies only: a neutral task. The sham arm answers the same number of"
-        " its examples.",
+        help_text="Cross-task studies only. A neutral task, of which the sham arm answers the same"
+        " number of examples.",
     )  # fmt: skip
     upstream_examples = models.PositiveIntegerField(
         "examples of each upstream task", null=True, blank=True,
-        help_text="Cross-task studies only. Leave empty for an ordinary study.",
+        help_text="Cross-task studies only. Leave blank for an ordinary study.",
         validators=[MinValueValidator(1), MaxValueValidator(200)],
     )  # fmt: skip
     partition = models.CharField(
         "CrossFit partition", max_length=80, blank=True,
-        help_text="Cross-task studies only: restricts the unseen and upstream tasks to this"
+        help_text="Cross-task studies only. Restricts the unseen and upstream tasks to this"
         " published partition.",
     )  # fmt: skip
     annotators = models.PositiveIntegerField(
@@ -175,47 +175,47 @@ class Study(StudyOptions, Row):
     )
     tasks_per_worker = models.PositiveIntegerField(
         default=1, validators=[MinValueValidator(1)],
-        help_text="How many tasks of the study one person can do, one after the other.",
+        help_text="How many of the study's tasks one person can do, one after another.",
     )  # fmt: skip
     hourly_rate = money(
         default=Decimal("12.00"),
-        help_text="All annotators earn at least this rate for the time worked, even if they stop"
-        " early. Enter 0 for volunteers.",
+        help_text="All annotators earn at least this rate for the time they work, even if they"
+        " stop early. Enter 0 for volunteers.",
     )
     currency = models.CharField(
         max_length=3,
         default="USD",
         validators=[RegexValidator(r"\A[A-Z]{3}\Z", "Use a three-letter code, such as USD.")],
-        help_text="Of the rate and the budget, as a three-letter code.",
+        help_text="Three-letter code for the rate and the budget.",
     )
     idle_limit_hours = models.PositiveIntegerField(
         "idle limit (hours)",
         default=48,
-        help_text="After this time without an answer, the seat is released.",
+        help_text="A seat is released after this much time without an answer.",
         validators=[MinValueValidator(1), MaxValueValidator(8760, "Enter at most 8760.")],  # a year
     )
     base_reward = money(help_text="Minimum earnings for annotators who complete the study.")
     minimum_pay = money(help_text="Minimum earnings for annotators who have seen an example.")
     max_paid_hours = models.DecimalField(
         "maximum paid hours", max_digits=5, decimal_places=1, null=True, blank=True,
-        help_text="Caps each annotator's earnings, including waiting time and top-ups. Shown to"
-        " annotators. Required to open a study that pays by the hour.",
+        help_text="Caps each annotator's earnings, including waiting time and top-ups. Annotators"
+        " see this limit. It is required to open a study that pays by the hour.",
         validators=[MinValueValidator(Decimal("0.1"))],
     )  # fmt: skip
     budget = models.DecimalField(
         "study budget", max_digits=9, decimal_places=2, null=True, blank=True,
         help_text="A seat is assigned only if the budget covers the cap for all seated annotators"
-        " plus one. Required to open a paid study. Platform fees are not included.",
+        " plus one more. A budget is required to open a paid study. Platform fees aren't included.",
         validators=[MinValueValidator(Decimal(0))],
     )  # fmt: skip
     consent_text = models.TextField(
-        default=DEFAULT_CONSENT, help_text="Markdown. Changing the text creates a new version."
+        default=DEFAULT_CONSENT, help_text="In Markdown. Changing the text creates a new version."
     )
     qualification = models.CharField(
         "screening after training", max_length=12, choices=Qualification,
         default=Qualification.NONE,
-        help_text="Set before the study opens. Annotators who are screened out are paid for"
-        " their time.",
+        help_text="This can't be changed once the study is open. Annotators who are screened out"
+        " are paid for their time.",
     )  # fmt: skip
     qualification_threshold = models.FloatField(
         "screening threshold", null=True, blank=True,
@@ -225,34 +225,34 @@ class Study(StudyOptions, Row):
     screening_examples = models.PositiveIntegerField(
         "screening examples at zero shots",
         default=0,
-        help_text="Answered instead of the training step, without a reveal. Used by the screening"
-        " rule and excluded from all scores. Drawn from training examples that this study"
-        " does not show. Enter 0 for no screening at zero shots.",
+        help_text="Answered in place of the training step, without a reveal. They are used by the"
+        " screening rule and excluded from all scores, and are drawn from training examples that"
+        " this study doesn't show. Enter 0 for no screening at zero shots.",
         validators=[MaxValueValidator(1000)],
     )
     anchor_examples = models.PositiveIntegerField(
         default=0,
         help_text="Answered by all annotators of a task before training, without a reveal. Their"
-        " score shows whether the arms have equally good annotators. It is not part of any other"
-        " score, and screens out no one. Drawn from training examples that this study does not"
-        " show. Enter 0 for none.",
+        " score shows whether annotators in different arms are equally good. It isn't part of any"
+        " other score and isn't used for screening. The examples are drawn from training examples"
+        " that this study doesn't show. Enter 0 for none.",
         validators=[MaxValueValidator(1000)],
     )
     adjusts_for_anchors = models.BooleanField(
         "the primary contrast is adjusted for the anchor score (ANCOVA)",
         default=False,
-        help_text="Both contrasts are reported. Otherwise, the raw one is primary.",
+        help_text="Both contrasts are reported. If this is off, the raw contrast is primary.",
     )
     programs_as_people = models.BooleanField(
         "programs may take human annotators' seats through the API",
         default=False,
-        help_text="Otherwise, human annotators can take part only in a browser, and the API refuses"
-        " them. If allowed, every table states for how many annotators a program answered."
-        " Frozen with the design.",
+        help_text="If this is off, human annotators can take part only in a browser, and the API"
+        " refuses them. If it is on, every table states for how many annotators a program"
+        " answered. Frozen with the design.",
     )
     interface_language = LanguageField(
         "language of the annotators' pages",
-        help_text="Applies to buttons, tool instructions and messages. Task texts are not"
+        help_text="Applies to buttons, tool instructions and messages. Task texts aren't"
         " translated.",
     )
     rehearsal = models.BooleanField(
@@ -263,9 +263,9 @@ class Study(StudyOptions, Row):
     hide_test_scores = models.BooleanField(
         "hide human test scores until the study is closed",
         default=True,
-        help_text="Hidden from all users on pages, in files and in the API, so that results cannot"
-        " influence when you stop. Training scores remain visible for screening decisions."
-        " Recorded with the design. Rehearsals hide nothing.",
+        help_text="Scores are hidden from all users on pages, in files and in the API, so that"
+        " results can't influence when you stop. Training scores remain visible for screening"
+        " decisions. This setting is recorded with the design, and rehearsals ignore it.",
     )
     options = models.JSONField(default=dict)  # the values of StudyOptions
     seed = models.PositiveIntegerField(
@@ -276,16 +276,16 @@ class Study(StudyOptions, Row):
     open_link_on = models.BooleanField(
         "Anyone can join through the open link",
         default=True,
-        help_text="If it is off, people need a personal link or come from a platform.",
+        help_text="If this is off, people need a personal link or have to come from a platform.",
     )
     shared_computers = models.BooleanField(
         "Several people may take part from one browser",
         default=False,
-        help_text="The browser does not identify people, so one person can take part again.",
+        help_text="The browser doesn't identify people, so one person could take part again.",
     )
     shared_address = models.BooleanField(
         "Many people may start from one IP address, such as a class", default=False,
-        help_text="Otherwise, the number of starts from an address within an hour is limited.",
+        help_text="If this is off, the number of starts per hour from one address is limited.",
     )  # fmt: skip
     # IDs, or the study with its answers, are deleted after these dates. If null, only manually.
     identities_until = models.DateField("delete identities after", null=True, blank=True)
