@@ -137,8 +137,8 @@ GAINS = [
     Column("meaning", "Interpretation", "what the gain measures: transfer, practice, or both"),
     Column("new_people", "n", "participants in the arm", show=count),
     Column("base_people", "n against", "participants in the base arm", show=count),
-    Column("new", "Mean", "mean over participants, or runs of a model, in the arm", SCORE),
-    Column("base", "Mean against", "mean over participants, or runs of a model, in the base arm",
+    Column("new", "Mean", "mean over participants in the arm, or over a model's runs", SCORE),
+    Column("base", "Mean against", "mean over participants in the base arm, or over a model's runs",
            SCORE),
     Column("new_sd", "", "SD over participants in the arm (ddof 1)", "points"),
     Column("base_sd", "", "SD over participants in the base arm (ddof 1)", "points"),
@@ -163,7 +163,8 @@ GAINS = [
     Column("", "95 % of difference", "Welch's t interval of the difference", "points",
            signed_between, attrgetter("difference_low", "difference_high")),
     Column("refused", "Not computable", "tasks without a relative gain, with the reason: an"
-           " unsuitable base or an undefined mean; no mean over all tasks is then computed"),
+           " unsuitable base or an undefined mean; in that case, no mean over all tasks is"
+           " computed"),
 ]  # fmt: skip
 
 

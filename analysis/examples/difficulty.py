@@ -39,8 +39,9 @@ def columns(shots: Sequence[int]) -> list[Column]:
                " the analysis.", "annotators"),
         *_by_shots(shots, "", "Mean S1 x 100 on this example over the annotators with this number"
                    " of shots."),
-        Column("pairwise_s1", "Pairwise S1", "Agreement between answers, independent of the gold:"
-               " mean S1 x 100 of one answer against another over all pairs of the n annotators.",
+        Column("pairwise_s1", "Pairwise S1", "Agreement between answers, independent of the gold"
+               " answer: mean S1 x 100 of one answer against another over all pairs of the n"
+               " annotators.",
                "S1 x 100"),
         Column("right", "Correct", "Share of the n annotators whose answer scored S1 = 1, in"
                " percent.", "percent"),

@@ -35,8 +35,8 @@ COLUMNS = [
     Column("n", "n", "annotators of this kind, at all numbers of shots, who all gave this answer"),
     Column("answer", meaning="their answer, as a JSON list", get=lambda row: json_list(row.answer)),
     Column("", "All answered", "the answer of every annotator", get=lambda row: _texts(row.answer)),
-    Column("gold", meaning="the gold, as a JSON list", get=lambda row: json_list(row.gold)),
-    Column("", "Gold", "the gold of the file", get=lambda row: _texts(row.gold)),
+    Column("gold", meaning="the gold answer, as a JSON list", get=lambda row: json_list(row.gold)),
+    Column("", "Gold", "the gold answer in the file", get=lambda row: _texts(row.gold)),
     Column("s1", "S1", "S1 x 100 that the answer scored", "S1 x 100"),
 ]
 
