@@ -100,7 +100,7 @@ class SampleForm(PageForm):
     csv = forms.FileField(
         label="Demographic export of Prolific (CSV)",
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
-        help_text="The file is read once and not stored. Only the table of counts is stored.",
+        help_text="The file is read once and not stored; only the table of counts is kept.",
     )
 
     def clean_csv(self) -> str:
@@ -128,7 +128,7 @@ def opened_study(request: HttpRequest, name: str, right: str = "") -> Study:
 def markdown_file(document: blocks.Document | None, filename: str) -> HttpResponse:
     """Download a document as Markdown, or raise Http404 if it is None."""
     if document is None:
-        raise Http404("A draft has none. It is created when you open the study.")
+        raise Http404("A draft doesn't have one yet. It is created when you open the study.")
     return download(blocks.as_markdown(document), filename)
 
 
@@ -191,7 +191,7 @@ def _report(
         "study": study,
         "document": report.for_study(study, answers),
         "problem": stale
-        or ("Some answers cannot be stored; the reasons are given below them." if problems else ""),
+        or ("Some answers can't be stored. The reasons are given below them." if problems else ""),
         "answers_url": reverse("report", args=[study.name]) if "own" in study.rights else "",
         **({} if study.is_draft else front.to_publish(study, stated)),
         "answers_versions": report_answers.versions(study) if versions is None else versions,

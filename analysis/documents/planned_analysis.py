@@ -99,10 +99,10 @@ LEARNING_CURVE = "Learning curve within an upstream task"
 
 def interval(manifest: Manifest) -> str:
     if len({scenario["task"] for scenario in manifest["scenarios"]}) == 1:
-        return "Fieller's"
+        return "Fieller's method"
     return (
-        "the delta method with Satterthwaite's degrees of freedom over all tasks, Fieller's for a"
-        " single task"
+        "the delta method with Satterthwaite's degrees of freedom over all tasks, and Fieller's"
+        " method for a single task"
     )
 
 

@@ -210,8 +210,9 @@ def _behaviour(record: StudyRecord) -> list[Block]:
         for person in people.select_related("scenario__task").order_by("scenario", "pseudonym")
     ]
     note = (
-        "Browsers can leave out reports, and assistive technology can cause them. Errors: compared"
-        " with those of models on the same examples. Neither has an automatic effect."
+        "Browsers may fail to report behaviour, and assistive technology can cause false reports."
+        " Errors are compared with those of models on the same examples. Neither triggers any"
+        " automatic action."
     )
     return [Grid.of("Behaviour by annotator", BEHAVIOUR, rows, [note])] if rows else []
 

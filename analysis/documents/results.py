@@ -136,7 +136,7 @@ def _grid(caption: str, columns: Sequence[Column], rows: Sequence[Any], notes: l
     """
     grid = Grid.of(caption, columns, rows)
     reasons = {cell.reason for row in grid.rows for cell in row if isinstance(cell, Noted)}
-    notes = [*notes, *(f"Numbers without an interval are from {each}." for each in reasons)]
+    notes = [*notes, *(f"Numbers without an interval are based on {each}." for each in reasons)]
     texts = [[getattr(cell, "plain", cell) for cell in row] for row in grid.rows]
     return replace(grid, rows=texts, notes=explained(notes, texts))
 

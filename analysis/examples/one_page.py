@@ -215,7 +215,7 @@ class ExamplePage:
             is_gold=run.is_gold,
             opens=range(run.opens),
             closes=range(run.closes),
-            meaning=f"{text} Part of a gold text." if run.is_gold else text,
+            meaning=f"{text} Part of a gold answer." if run.is_gold else text,
         )
 
     def _runs(self, number: int, text: str) -> list[agreement.Run[str]]:

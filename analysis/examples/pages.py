@@ -49,13 +49,16 @@ class CommentForm(PageForm):
         label="Comment",
         max_length=LONGEST_COMMENT,
         widget=forms.Textarea({"rows": 3}),
+        help_text="The study's team will see it with your name and the time. You can't edit it"
+        " later.",
         error_messages={"required": "Enter a comment."},
     )
     gold = forms.ChoiceField(
-        label="The gold is",
+        label="The gold answer is",
         choices=[("", "not the subject of this comment"), *GoldOpinion.choices],
         required=False,
-        help_text="Gold audit lists examples that are marked as wrong. No score changes.",
+        help_text="Gold answers marked as wrong are listed under Gold audit. This doesn't change"
+        " any scores.",
     )
 
 

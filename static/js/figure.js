@@ -61,7 +61,7 @@ class VegaFigure extends HTMLElement {
       if (!reply.ok) throw new Error(`${reply.status}`);
       this.specification = await reply.json();
     } catch {
-      this.textContent = "The figure could not be loaded. Reload the page, or see the numbers below.";
+      this.textContent = "This chart could not be loaded. Reload the page, or see the numbers in the table below.";
       return;
     }
     if (!this.isConnected) return;

@@ -58,7 +58,7 @@ def test_hovering_the_words_shows_the_same_counts(page, address):
     signed_in(page, address)
     page.locator(".turn-text .layer-text", has_text="New York").first.hover()
     expect(open_tip(page)).to_contain_text("9 of 18 (50 %)")
-    expect(open_tip(page)).to_contain_text("Part of a gold text.")
+    expect(open_tip(page)).to_contain_text("Part of a gold answer.")
     page.mouse.move(1, 1)
     expect(open_tip(page)).to_have_count(0)
 

@@ -99,7 +99,7 @@ def test_a_figure_that_cannot_be_loaded_says_so(open_browser, study):
     page.route("**/figures/drift.json*", lambda route: route.fulfill(status=404))
     visit(page, study)
     drawn(page, 3)
-    expect(page.get_by_text("The figure could not be loaded")).to_have_count(1)
+    expect(page.get_by_text("This chart could not be loaded")).to_have_count(1)
 
 
 def test_figures_printed_before_they_are_drawn_are_pictures(page, study):

@@ -15,8 +15,8 @@ from analysis.scores import marks
 
 TITLE = "Responsible NLP checklist, part D"
 SOURCE = (
-    "Items follow part D of the ACL Rolling Review Responsible NLP checklist, in our own words."
-    " Answers are Yes, No or N/A; No can also mean that the study does not state it."
+    "Items follow part D of the ACL Rolling Review Responsible NLP checklist and are stated in our"
+    " own words. Answers are Yes, No or N/A; No can also mean that the study does not state it."
 )
 INSTRUCTIONS = (
     "The release bundle contains the instructions and the consent text verbatim (materials/), and"

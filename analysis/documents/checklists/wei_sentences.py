@@ -326,12 +326,12 @@ def compared(facts: Facts) -> list[ModelCell]:
 def demographics(facts: Facts) -> tuple[Status, str]:
     if not facts.sample:
         return Status.NO, (
-            "The study asks no study-specific question with choices or numbers, and no demographic"
-            " export was uploaded."
+            "The study did not ask any study-specific questions with choices or numbers, and no"
+            " demographic export was uploaded."
         )
     questions = ", ".join(dict.fromkeys(f"“{row.question}”" for row in facts.sample))
     evidence = f"The report's section “Sample” tabulates {questions}."
     if any(row.n is not None for row in facts.sample):
         return Status.YES, evidence
-    hidden = "All of its cells are suppressed, as too few participants answered."
+    hidden = "All of its cells are suppressed because too few participants answered."
     return Status.PARTIAL, f"{evidence} {hidden}"

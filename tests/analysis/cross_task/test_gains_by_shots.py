@@ -126,9 +126,9 @@ def test_documents_state_the_numbers_of_shots(study, researcher, client):
     client.force_login(researcher)
     plan = client.get(reverse("preregistration_file", args=[study.name])).content.decode()
     plan = " ".join(plan.split())
-    assert "combines an unseen task, a number of shots, a training split and an arm" in plan
+    assert "combines an unseen task, a shot count, a training split and an arm" in plan
     assert "Primary outcome, at each number of shots: the average relative gain" in plan
-    lasts = "Whether a gain lasts with more shots: each ARG with more shots minus the same"
+    lasts = "To assess whether a gain persists with more shots, we report each ARG at more shots"
     assert lasts in plan
     assert "No p value is computed for a gain." not in plan
     report = client.get(reverse("report_file", args=[study.name])).content.decode()

@@ -207,9 +207,7 @@ def test_people_and_models_share_a_table_and_only_people_have_an_interval(answer
 
 
 def test_documents_state_gains_of_models(answered):
-    sentence = (
-        "For a model with runs in several arms (in the annotator's seat, or uploaded), gains "
-    )
+    sentence = "For a model with runs in several arms (in an annotator's seat, or uploaded), gains "
     plan = blocks.as_markdown(preregistration.for_study(answered))
     assert f"{sentence}are computed in the same way" in plan
     document = report.for_study(answered)

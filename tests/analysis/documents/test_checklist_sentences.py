@@ -83,7 +83,7 @@ SAYS = [
     ("1.9", "6 consented (12 participations) and 0 declined", {"seated models"}),
     ("1.9", "Participations withdrawn later: 1; their answers were erased.", {"cross-task"}),
     ("2.2", "Crowdsource", {"prolific"}),
-    ("2.2", "least filled", set(FIVE)),
+    ("2.2", "least-filled", set(FIVE)),
     ("2.3", "Yes", {"cross-task", "multiple choice", "prolific"}),
     ("2.3", "Partial", {"clues", "seated models"}),
     ("2.3.1", "participants could join only one arm", {"cross-task"}),
@@ -98,12 +98,12 @@ SAYS = [
     ("2.6", "Yes", {"cross-task"}),
     ("2.6.1", "the upstream arm 6 examples of up-one, up-two", {"cross-task"}),
     ("2.6.1", "At zero shots", set(FIVE) - {"cross-task"}),
-    ("2.6.2", "Partial | Pay was promised; no payment is recorded", set(FIVE) - {"seated models"}),
-    ("2.7", "Partial | Pay was promised; no payment is recorded", set(FIVE) - {"seated models"}),
+    ("2.6.2", "Partial | Pay was promised, but no payment has", set(FIVE) - {"seated models"}),
+    ("2.7", "Partial | Pay was promised, but no payment has", set(FIVE) - {"seated models"}),
     ("2.7", "No | No payment was promised", {"seated models"}),
     ("2.7.1", "N/A", {"seated models"}),
     ("2.7.3", "Partial", {"prolific"}),
-    ("2.7.3", "amounts follow active time", {"clues", "cross-task"}),
+    ("2.7.3", "so amounts depended on active time", {"clues", "cross-task"}),
     ("2.7.3", "or the fixed amount if that is higher", {"multiple choice", "prolific"}),
     ("2.6.2.1", "At least", {"multiple choice", "prolific"}),
     ("2.7.3.1", "1 participation not paid", {"prolific"}),
@@ -154,7 +154,7 @@ SAYS = [
     ("5.1.5", "12 of 14", {"clues"}),
     ("5.1.5", "2 ended early.", {"clues"}),
     ("5.1.5", "in progress", set()),
-    ("4.2", "95 % intervals, and bootstrap intervals over contexts", set(FIVE)),
+    ("4.2", "95 % intervals and bootstrap intervals over contexts", set(FIVE)),
     ("4.6", "The section “Sensitivity to inclusion criteria”", set(FIVE)),
 ]
 
@@ -285,12 +285,12 @@ def test_programs_in_seats_and_chosen_scenarios_are_reported(studies):
         assert words not in whole(plain[number]), number
         assert words in whole(other[number]), number
     prolific = studies["prolific"]
-    assert "least filled" in whole(wei(prolific, participants_choose_scenario=True)["2.2"])
+    assert "least-filled" in whole(wei(prolific, participants_choose_scenario=True)["2.2"])
     five_studies.have_chosen(prolific)
     said = whole(wei(prolific)["2.2"])
     assert "participants chose among them" in said
     assert "not randomly assigned" in said
-    assert "least filled" not in said
+    assert "least-filled" not in said
 
 
 def test_orders_checks_pastes_and_screening_are_reported(researcher):
@@ -503,9 +503,9 @@ def test_added_seats_access_lists_and_ethics_board_are_reported(researcher):
     said = wei(study)
     assert "2 seats planned in 1 scenario;" in said["1.1"].evidence
     assert "The consent page names: Board 7" in said["1.9"].evidence
-    assert "least filled" not in said["2.2"].evidence  # there is only one scenario
+    assert "least-filled" not in said["2.2"].evidence  # there is only one scenario
     lifecycle.add_seats(study.scenarios.get(), 1, researcher)
-    told = "2 seats planned in 1 scenario, 1 added after it was opened;"
+    told = "2 seats planned in 1 scenario, 1 added after the study was opened;"
     assert told in wei(study)["1.1"].evidence
     study.access_rules.create(effect="deny", criterion="task", value="toy", made_by=researcher)
     assert wei(study)["2.3"].answer == "Yes"

@@ -49,7 +49,7 @@ def test_it_names_the_manifest_hash_and_the_opening_time(ada, study):
         "| toy-places | 4 | 1 | 3 |",
         "3 scenarios (a combination of task and number of shots) with 9 seats in total",
         "shuffled, with examples of the same context kept apart",
-        "Seed of all random choices: 4711.",
+        "The seed of all random choices is 4711.",
         "annotators need a mean training S1 (x 100) of at least 40.",
         "1 question about the instructions correctly within 2 attempts",
         "* Never",
@@ -88,7 +88,7 @@ def test_it_is_generated_from_the_manifest_only(study):
     opening = preregistration.Opening("0" * 64, study.opened_at, 1, 0)
     changed = json.loads(study.manifest) | {"seed": 99, "hourly_rate": "7.77"}
     text = blocks.as_markdown(preregistration.document(changed, opening))
-    assert "choices: 99." in text
+    assert "choices is 99." in text
     assert "7.77 USD per hour" in text
 
 
@@ -134,7 +134,7 @@ def test_the_page_shows_the_same(ada, study):
 
 def test_one_number_of_shots_has_no_contrasts(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
-    assert "no differences between shots" in markdown(ada, study)
+    assert "no differences between shot counts" in markdown(ada, study)
 
 
 def test_each_number_of_contrasts_has_one_detectable_column(ada, researcher):

@@ -165,8 +165,8 @@ def test_the_methods_are_filled_from_design_and_results(study):
     text = methods_of(study)
     assert "human performance on toy-places (version 1) at 0 and 2 shots" in text
     assert (
-        "planned 3 annotators for each of the 2 scenarios (a combination of task and number of"
-        in text
+        "planned to recruit 3 annotators for each of the 2 scenarios (a combination of task and"
+        " number of" in text
     )
     assert "by highlighting spans" in text
     assert "At more than zero shots, annotators first completed a training step" in text
@@ -192,10 +192,10 @@ def test_a_zero_shot_study_mentions_no_training(researcher):
     factories.work_through(factories.seat(study.scenarios.get()))
     text = methods_of(study)
     assert (
-        "We planned 1 annotator for the only scenario (a combination of task and number of shots)."
-        in text
+        "We planned to recruit 1 annotator for the only scenario (a combination of task and number"
+        " of shots)." in text
     )
-    assert "There was no training step, and no annotator was screened out by score." in text
+    assert "There was no training step, and no annotators were screened out based on" in text
     assert "training split" not in everything_of(study)
     assert "Training step:" not in items(study)["3.1.1"].evidence
     assert "after the training examples" not in everything_of(study)
@@ -243,7 +243,9 @@ def test_a_study_without_completed_people_states_that_first(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get(), Kind.SIMULATED))
     first = report.for_study(study).sections[0].blocks[0].text
-    assert first == "No participant has completed this study yet; this describes its design."
+    assert first == (
+        "No participant has completed this study yet, so this section describes only its design."
+    )
     assert "No annotator withdrew." in everything_of(study)
     factories.work_through(factories.seat(study.scenarios.get()))
     assert "No participant has completed" not in everything_of(study)
@@ -278,7 +280,7 @@ def test_the_methods_state_the_gates_of_the_design(researcher):
     text = methods_of(study)
     assert "had to answer 1 question about the instructions correctly within 2 attempts" in text
     assert "at most 10 points below the mean of the other annotators." in text
-    assert "before 2 other annotators in the scenario had finished the training step." in text
+    assert "until 2 other annotators in the scenario had finished the training step." in text
     assert "Participation required a desktop or laptop computer." in text
     assert (
         "completed the task were promised at least 2.50 USD. Paid time was capped at 2 h." in text
@@ -461,7 +463,7 @@ def test_an_analyst_reads_it_and_is_asked_nothing(client, researcher, other_rese
 def test_a_draft_has_nothing_to_report(ada, researcher):
     draft = factories.make_study(researcher, factories.make_task(), status="draft")
     page = ada.get(reverse("report", args=[draft.name])).content.decode()
-    assert "After you open it, the report is created" in page
+    assert "Once you open it, the report is generated" in page
     assert ada.get(reverse("report_file", args=[draft.name])).status_code == 404
     assert ada.post(reverse("report", args=[draft.name]), {}).status_code == 404
 

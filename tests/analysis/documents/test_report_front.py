@@ -64,8 +64,8 @@ def test_the_contents_lead_to_every_section_of_the_report(ada, study):
 def test_the_data_page_says_that_an_open_study_lacks_later_answers(ada, study):
     address = reverse("release", args=[study.name])
     page = " ".join(ada.get(address).content.decode().split())
-    assert "The study is not closed. A bundle that you prepare now lacks later answers." in page
-    assert "no platform ids or names, but free text may" in page
+    assert "The study is not closed. A bundle prepared now won't include later answers." in page
+    assert "contain platform ids or names, but free text might" in page
     assert "if the server has" not in page
     factories.seat(study.scenarios.first())
     page = " ".join(ada.get(address).content.decode().split())

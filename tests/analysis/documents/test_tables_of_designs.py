@@ -46,7 +46,7 @@ def test_the_report_has_the_tables_of_anchors_and_confidence(researcher):
         ["toy-labels", "2", "People", "3", "12", "0"],
     ]
     assert not any("no interval" in cell for row in confidence.rows for cell in row)
-    few = "Numbers without an interval are from fewer than 10 annotators."
+    few = "Numbers without an interval are based on fewer than 10 annotators."
     assert confidence.notes.count(few) == 1
     assert [row[3] for row in shown["Calibration"][1].rows] == ["5", "5"]
     assert "| toy-labels | 0 → 2 | 83.3 ± 28.9 (n = 3) |" in as_markdown(report.for_study(study))
@@ -115,7 +115,7 @@ def test_documents_state_images_strata_and_the_plateau_of_designs_that_have_them
         assert [sentence in text for text in with_all] == [True] * 3
         assert [sentence in text for text in without] == [False] * 3
     assert "which annotators may enlarge" in with_all[0]
-    assert "which annotators could enlarge" in with_all[1]
+    assert "annotators could enlarge the images" in with_all[1]
 
 
 def test_the_checklist_states_question_alone_and_confidence(researcher):
@@ -123,8 +123,8 @@ def test_the_checklist_states_question_alone_and_confidence(researcher):
     study = context_free.make_study(researcher, task, annotators=1, confidence_share=0.2)
     plain = factories.make_study(researcher, task, shots=[0, 2], name="plain")
     for sentence in (
-        "a further group of 3 annotators was given the test questions without their context",
-        "Annotators were asked how sure they were of 20 % of their answers.",
+        "an additional group of 3 annotators was given the test questions without their context",
+        "Annotators were asked how confident they were in 20 % of their answers.",
     ):
         assert sentence in documents(study)[2]
         assert sentence not in documents(plain)[2]

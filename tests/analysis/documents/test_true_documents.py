@@ -88,7 +88,7 @@ Where = tuple[str, ...] | Callable[[Study], bool]
 SENTENCES: list[tuple[str, str, Where]] = [
     # Frozen design, tasks
     (PLAN, "This document describes the frozen design of the study in words.", ALL),
-    (PLAN, "none of it depends on any answer.", ALL),
+    (PLAN, "does not depend on any answers.", ALL),
     (PLAN, "The design contains no hypotheses.", (CHOICE, CROSS, SEATED, PROLIFIC)),
     (PLAN, "Every export of the study contains the design as manifest.json", ALL),
     (PLAN, "Later changes to the study", ALL),
@@ -106,7 +106,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "2 scenarios (a combination of task and number of shots) with 24 seats", (CHOICE,)),
     (PLAN, "(a combination of unseen task, arm and number of shots) with 18 seats", (CROSS,)),
     (PLAN, "2 scenarios (a combination of task and number of shots) with 4 seats", (PROLIFIC,)),
-    (PLAN, "Participants are assigned on arrival to the least filled scenario", ALL),
+    (PLAN, "Participants are assigned on arrival to the least-filled scenario", ALL),
     (PLAN, "Participants choose their scenario on Prolific", ()),
     (PLAN, "A seat that becomes free (declined, returned,", ALL),
     (PLAN, "each participant may take part in one task of this study.", (CLUES, CHOICE, PROLIFIC)),
@@ -116,12 +116,12 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "The study is a between-subjects cross-task study", (CROSS,)),
     (PLAN, "the upstream arm completes 3 examples of each of up-one, up-two", (CROSS,)),
     (PLAN, "The examples are drawn with the study's seed from frozen pools", (CROSS,)),
-    (PLAN, "Participants who have met an upstream or sham task before are not eligible", (CROSS,)),
+    (PLAN, "Participants who have already encountered an upstream or sham task are not", (CROSS,)),
     # Procedure
-    (PLAN, "Training step: one example at a time", ALL),
+    (PLAN, "In the training step, examples are presented one at a time", ALL),
     (PLAN, "Answers cannot be changed.", ALL),
-    (PLAN, "Annotation step: shuffled", ALL),
-    (PLAN, "Seed of all random choices: 7.", ALL),
+    (PLAN, "In the annotation step (shuffled", ALL),
+    (PLAN, "The seed of all random choices is 7.", ALL),
     (PLAN, "Annotators may interrupt their work for up to 48 hours (on Prolific, within the", ALL),
     (PLAN, "The announced duration is 60 minutes.", (CLUES, CHOICE, SEATED)),
     (PLAN, "The announced duration is 5 minutes.", (CROSS,)),
@@ -129,17 +129,17 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "the instructions, without the help examples.", (CLUES, SEATED)),
     (PLAN, "At zero shots, annotators are given the task description and the instructions.",
      (CHOICE, PROLIFIC)),
-    (PLAN, "annotators may try the tool on three made-up sentences", ALL),
+    (PLAN, "annotators may try out the tool on three made-up sentences", ALL),
     (PLAN, "An exit questionnaire asks annotators", (CLUES,)),
     (PLAN, "Participation requires a desktop or laptop computer.", (PROLIFIC,)),
     (PLAN, "Texts are tokenised with the tokeniser", ALL),
     # Screening and exclusion
-    (PLAN, "After the training step, all annotators proceed to the annotation step; none is",
+    (PLAN, "After the training step, all annotators proceed to the annotation step; none are",
      UNSCREENED),
     (PLAN, "annotators need a mean training S1 (x 100) of at least 20.", (CHOICE,)),
-    (PLAN, "Those screened out are paid for the time worked", (CHOICE,)),
-    (PLAN, "At zero shots, there is no training step and no such rule.", (CHOICE,)),
-    (PLAN, "The study pauses automatically once 5 annotators in a row are screened out",
+    (PLAN, "Annotators who are screened out are paid for the time they worked", (CHOICE,)),
+    (PLAN, "At zero shots, there is no training step, so no annotators are screened", (CHOICE,)),
+    (PLAN, "If 5 annotators in a row are screened out, the study pauses automatically",
      (CHOICE,)),
     (PLAN, "There are no comprehension questions before the first example.", UNSCREENED),
     (PLAN, "annotators must answer 1 question about the instructions correctly", (CHOICE,)),
@@ -153,7 +153,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
      " median active time per example of at least 1, 2, 5, 10 s; ", ALL),
     (PLAN, "at least 1, 2, 5, 10 s; quality flags.", (CHOICE, CROSS, SEATED, PROLIFIC)),
     (PLAN, "Payment and inclusion in the analysis are decided independently", PAID),
-    (PLAN, "Optional stopping is possible, as participants' test scores are visible to the",
+    (PLAN, "Optional stopping is possible, because participants' test scores are visible to the",
      (CLUES, CROSS, PROLIFIC)),
     (PLAN, "participants' test scores are hidden from the researchers until the study is closed.",
      (CHOICE, SEATED)),
@@ -176,8 +176,8 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "For participants who decline, the scenario and the time of the assignment are", ALL),
     (PLAN, "Annotators can withdraw at any time", ALL),
     # Planned analysis
-    (PLAN, "S1 of an answer: the harmonic mean", ALL),
-    (PLAN, "Score of an annotator: the test-set score", ALL),
+    (PLAN, "The S1 of an answer is the harmonic mean", ALL),
+    (PLAN, "The score of an annotator is the test-set score", ALL),
     (PLAN, "Each cell of the results table is the mean", ALL),
     (PLAN, "The 95 % confidence intervals of these means generalise to other people and",
      ALL),
@@ -185,14 +185,14 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "No interval is computed for a single annotator or if all annotators have the", ALL),
     (PLAN, "percentile bootstraps over contexts", ALL),
     (PLAN, "with at least 10 annotators, over annotators and over both", (CHOICE,)),
-    (PLAN, "Agreement: Krippendorff's alpha", ALL),
+    (PLAN, "Agreement is measured by Krippendorff's alpha", ALL),
     (PLAN, "Aggregated answers (plurality vote on labels and options; majority vote on sets of"
      " texts; Dawid-Skene on labels)", (CLUES, SEATED)),
     (PLAN, "Aggregated answers (plurality vote on labels and options) are", (CHOICE,)),
     (PLAN, "Aggregated answers (plurality vote on labels and options; Dawid-Skene on labels)",
      (CROSS,)),
     (PLAN, "Aggregated answers (majority vote on sets of texts) are", (PROLIFIC,)),
-    (PLAN, "if predictions are uploaded or models take part in the annotator's seat", ALL),
+    (PLAN, "If predictions are uploaded or models take part in an annotator's seat", ALL),
     (PLAN, "applied to each annotator's S1 minus the model's S1 on each example; its",
      (CLUES, CROSS, SEATED, PROLIFIC)),
     (PLAN, "applied to the parts of both scores under the task's metric; its interval",
@@ -200,11 +200,11 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Holm-adjusted over one family: all differences between humans and a model", ALL),
     (PLAN, "The family is frozen when the study is closed.", ALL),
     (PLAN, "A sign-flip test over contexts is reported as a sensitivity analysis.", ALL),
-    (PLAN, "Test sets are scored with the task's metric: ACC for", (CHOICE,)),
+    (PLAN, "Each test set is scored with its task's metric: ACC for", (CHOICE,)),
     (PLAN, "ACC is computed as in CrossFit (Ye et al., 2021,", (CHOICE,)),
     (PLAN, "intervals of jackknife pseudo-values", ()),
-    (PLAN, "two numbers of shots, or humans and a model, are considered equivalent", (CLUES,)),
-    (PLAN, "Equivalence: humans and a model are considered equivalent", (CROSS,)),
+    (PLAN, "Two shot counts, or humans and a model, are considered equivalent", (CLUES,)),
+    (PLAN, "Humans and a model are considered equivalent", (CROSS,)),
     (PLAN, "each at .05, without correction for the number of differences", (CLUES, CROSS)),
     (PLAN, "The smallest margin that could have been shown", (CLUES, CROSS)),
     (PLAN, "No margin applies to the gains of the arms.", (CROSS,)),
@@ -212,9 +212,9 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "The screening rule judges annotators with 5 shots", (CHOICE,)),
     (PLAN, "the judged arms can have better annotators", (CHOICE,)),
     (PLAN, "A difference between 0 and more shots can include this gain.", (CHOICE,)),
-    (PLAN, "Each task has a single number of shots; no differences between shots", (CROSS,)),
-    (PLAN, "one family of 2 contrasts", (CLUES, SEATED)),
-    (PLAN, "one family of 1 contrast ", (CHOICE, PROLIFIC)),
+    (PLAN, "Each task has a single shot count, so no differences between shot", (CROSS,)),
+    (PLAN, "form one family of 2 contrasts", (CLUES, SEATED)),
+    (PLAN, "form one family of 1 contrast ", (CHOICE, PROLIFIC)),
     (PLAN, "The groups consist of different annotators who answer the same", TWO_SHOTS),
     (PLAN, "The primary test corresponds to the interval: its two-sided p value is the larger of",
      TWO_SHOTS),
@@ -226,22 +226,25 @@ SENTENCES: list[tuple[str, str, Where]] = [
      (CLUES, CHOICE, CROSS)),
     (REPORT, "three training examples, the point of no further gain was estimated",
      (CLUES, CHOICE, CROSS)),
-    (PLAN, "For a model with runs in several arms (in the annotator's seat, or uploaded),",
+    (PLAN, "For a model with runs in several arms (in an annotator's seat, or uploaded),",
      (CROSS,)),
     (REPORT, "For a model with runs in several arms", ()),
+    (PLAN, "If both are available for at least three unseen tasks, Spearman's", (CROSS,)),
+    (REPORT, "If both are available for at least three unseen tasks", ()),
     (PLAN, "Primary outcome: the average relative gain (ARG)", (CROSS,)),
     (PLAN, "Test-set scores under the task's metric are averaged over", (CROSS,)),
     (PLAN, "Secondary outcomes: upstream against direct", (CROSS,)),
     (PLAN, "it generalises to other people on these tasks and test examples", (CROSS,)),
-    (PLAN, "95 % interval of the ARG: the delta method with Satterthwaite's degrees of freedom over"
-     " all tasks, Fieller's for a single task; it", (CROSS,)),
-    (PLAN, "95 % interval of the ARG: Fieller's; it", ()),
+    (PLAN, "The 95 % interval of the ARG is computed by the delta method with Satterthwaite's"
+     " degrees of"
+     " freedom over all tasks, and Fieller's method for a single task; it", (CROSS,)),
+    (PLAN, "The 95 % interval of the ARG is computed by Fieller's method; it", ()),
     (PLAN, "participants in both arms of each task, a bootstrap", ()),
     (PLAN, "No p value is computed for a gain.", (CROSS,)),
     (PLAN, "A gain is reported as not computable", (CROSS,)),
     (PLAN, "In that case, no ARG is computed, because a mean over the remaining tasks", (CROSS,)),
     (PLAN, "The absolute difference is reported for all tasks.", (CROSS,)),
-    (PLAN, "Manipulation check: S1 over upstream tasks", (CROSS,)),
+    (PLAN, "As a manipulation check, we report S1 over upstream tasks", (CROSS,)),
     (PLAN, "comparisons with models include only the direct arm.", (CROSS,)),
     # Methods: design, recruitment, steps
     (REPORT, "on CoNLL03 (version 1) and SST-2 (version 1) at 0 and 30 shots", (CLUES,)),
@@ -257,24 +260,29 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "Annotators answered by choosing a label.", (CROSS,)),
     (REPORT, "by highlighting spans of the text in toy-spans", (SEATED,)),
     (REPORT, "Annotators answered by highlighting spans of the text.", (PROLIFIC,)),
-    (REPORT, "We planned 3 annotators for each of the 4 scenarios (a combination of task and",
+    (REPORT, "We planned to recruit 3 annotators for each of the 4 scenarios (a combination of"
+     " task",
      (CLUES, SEATED)),
-    (REPORT, "We planned 12 annotators for each of the 2 scenarios (a combination of task and",
+    (REPORT, "We planned to recruit 12 annotators for each of the 2 scenarios (a combination of"
+     " task",
      (CHOICE,)),
-    (REPORT, "We planned 3 annotators for each of the 6 scenarios (a combination of unseen"
-     " task, arm and number of shots).", (CROSS,)),
-    (REPORT, "We planned 2 annotators for each of the 2 scenarios (a combination of task and",
+    (REPORT, "We planned to recruit 3 annotators for each of the 6 scenarios (a combination of"
+     " unseen task, arm and number of shots).", (CROSS,)),
+    (REPORT, "We planned to recruit 2 annotators for each of the 2 scenarios (a combination of"
+     " task",
      (PROLIFIC,)),
     (REPORT, "before any seat was assigned; later changes", ALL),
-    (REPORT, "Participants were assigned on arrival to the least filled scenario", assigned),
+    (REPORT, "Participants were assigned on arrival to the least-filled scenario", assigned),
     (REPORT, "Participants chose their scenario on Prolific", chose),
     (REPORT, "Participants could take part in each task only once.", ALL),
     (REPORT, "participations via an open link, this was enforced per browser only.", BY_LINK),
     (REPORT, "The study was a between-subjects cross-task study", (CROSS,)),
     (REPORT, "the upstream arm completed 3 examples of each of up-one, up-two", (CROSS,)),
     (REPORT, "The examples were drawn with the study's seed from frozen pools", (CROSS,)),
-    (REPORT, "Participants who had met an upstream or sham task before were not", (CROSS,)),
+    (REPORT, "Participants who had already encountered an upstream or sham task were not",
+     (CROSS,)),
     (REPORT, "At more than zero shots, annotators first completed a training step", TWO_SHOTS),
+    (REPORT, "After each answer, which could not be changed, the gold answer and", ALL),
     (REPORT, "Annotators then completed a training step of k examples of the unseen task",
      (CROSS,)),
     (REPORT, "annotators answered all of the study's test examples for the task", ALL),
@@ -290,16 +298,19 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "for up to 48 hours (on Prolific, a submission ends after 32 minutes).", (PROLIFIC,)),
     (REPORT, "verify.py, which recomputes the main table from", (CLUES, CROSS, SEATED, PROLIFIC)),
     (REPORT, "recomputes the main table (except for own-choice under ACC) from", (CHOICE,)),
-    (REPORT, "annotators could try the tool on three made-up sentences", ALL),
+    (REPORT, "annotators could try out the tool on three made-up sentences", ALL),
     (REPORT, "Participation required a desktop or laptop computer.", (PROLIFIC,)),
     (REPORT, "annotators had to answer 1 question about the instructions", (CHOICE,)),
-    (REPORT, "all annotators proceeded to the annotation step; none was screened",
+    (REPORT, "all annotators proceeded to the annotation step; none were screened",
      UNSCREENED),
     (REPORT, "annotators needed a mean training S1 (x 100) of at least 20.", (CHOICE,)),
-    (REPORT, "Those screened out were promised pay for the time worked", (CHOICE,)),
-    (REPORT, "At zero shots, there was no training step and no such rule.", (CHOICE,)),
+    (REPORT, "Annotators who were screened out were promised pay for the time they worked",
+     (CHOICE,)),
+    (REPORT, "At zero shots, there was no training step, so no annotators were screened",
+     (CHOICE,)),
     (REPORT, "An exit questionnaire asked annotators", (CLUES,)),
-    (REPORT, "Optional stopping was possible, as participants' test scores were visible to the",
+    (REPORT, "Optional stopping was possible, because participants' test scores were visible to"
+     " the",
      (CLUES, CROSS, PROLIFIC)),
     (REPORT, "were hidden from the researchers until the study was closed.", (CHOICE, SEATED)),
     # Methods: participants
@@ -320,26 +331,27 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "Of those who completed the study, 1 was rejected on the platform;", (PROLIFIC,)),
     # Methods: scores, tests, pay
     (REPORT, "Answers were scored with S1", UNSCREENED),
-    (REPORT, "Single answers were scored with S1", (CHOICE,)),
+    (REPORT, "Individual answers were scored with S1", (CHOICE,)),
     (REPORT, "For labels, S1 is 1 if the label is correct", (CLUES, CROSS, SEATED)),
     (REPORT, "S1 is 1 for the gold option, and 0 otherwise.", (CHOICE,)),
     (REPORT, "a number equal to the gold number", ()),
     (REPORT, "exactly the gold text", ()),
-    (REPORT, "Test sets are scored with the task's metric: ACC for", (CHOICE,)),
+    (REPORT, "Each test set is scored with its task's metric: ACC for", (CHOICE,)),
     (REPORT, "ACC is computed as in CrossFit (Ye et al., 2021,", (CHOICE,)),
     (REPORT, "over annotators of their mean S1 on the test examples", UNSCREENED),
     (REPORT, "over annotators of their score on the test examples", (CHOICE,)),
     (REPORT, "The recipe below the human-performance table", ALL),
-    (REPORT, "Confidence intervals of means treat annotators and test examples as samples", ALL),
+    (REPORT, "Confidence intervals of means treat both annotators and test examples as samples",
+     ALL),
     (REPORT, "Each interval is the wider of the t interval over annotators", ALL),
     (REPORT, "As a sensitivity analysis, we report percentile bootstraps of the means (10,000",
      ALL),
     (REPORT, "Agreement among annotators and the scores of their aggregated answers are", ALL),
-    (REPORT, "We tested 2 differences between numbers of shots", (CLUES, SEATED)),
-    (REPORT, "We tested 1 difference between numbers of shots", one_pair_is_tested),
+    (REPORT, "We tested 2 differences between shot counts", (CLUES, SEATED)),
+    (REPORT, "We tested 1 difference between shot counts", one_pair_is_tested),
     (REPORT, "We tested 4 differences between humans and a model", (SEATED,)),
     (REPORT, "We tested 1 difference between humans and a model", (CHOICE,)),
-    (REPORT, "We consider two numbers of shots equivalent if the 90 % interval", (CLUES,)),
+    (REPORT, "We consider two shot counts equivalent if the 90 % interval", (CLUES,)),
     (REPORT, "lies within the margin frozen in the design, ± 5 points (two one-sided tests, each at"
      " .05, without correction for multiple testing).", (CLUES,)),
     (REPORT, "treat annotators as a sample, and tasks and test examples as fixed", (CROSS,)),
@@ -368,7 +380,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "A difference between 0 and more shots can include this gain.", (CHOICE,)),
     (REPORT, "Only part of an imported test file was used: own-choice, 4 of 10 test", (CHOICE,)),
     (REPORT, "Uploaded models are scored on the same examples.", (CHOICE,)),
-    (REPORT, "tables and figures by task and shots, with their n, include only the direct",
+    (REPORT, "tables and figures by task and shots (and their n) include only the direct",
      (CROSS,)),
     (REPORT, "6 and 6 annotators over all tasks), ", (CROSS,)),
     (REPORT, "Transfer: the upstream arm gains", (CROSS,)),
@@ -490,15 +502,15 @@ PLANNED = {
         "Bootstrap intervals of the means", "Bootstrap, annotators",
     ),
     "over annotators and over both": ("Bootstrap intervals of the means", "Bootstrap, both"),
-    "Agreement: Krippendorff's alpha": ("Agreement", "α nominal"),
+    "Agreement is measured by Krippendorff's alpha": ("Agreement", "α nominal"),
     "mean pairwise S1": ("Agreement", "Pairwise S1"),
     "Aggregated answers": ("Aggregated answers", "Majority"),
     "Dawid-Skene on labels": ("Aggregated answers", "Dawid-Skene"),
     "A sensitivity analysis shows": ("Sensitivity to inclusion criteria", "Criterion"),
     "the average relative gain (ARG)": ("Gains of the arms", "Relative gain"),
-    "Manipulation check": ("Manipulation check", "Mean"),
+    "As a manipulation check": ("Manipulation check", "Mean"),
     "learning curve within an upstream task": ("Learning curve within an upstream task", "Mean"),
-    "Differences between shots: one family": ("Differences between shots", "p Holm"),
+    "Differences between shot counts form one family": ("Differences between shots", "p Holm"),
     "exact permutation test": ("Differences between shots", "p exact"),
 }  # fmt: skip
 
@@ -532,7 +544,7 @@ def test_a_caption_names_only_what_is_in_the_figure(documents):
         assert ("models" in shown) == (name in (CHOICE, SEATED))
         assert ("uploaded models" in shown.get("models", "")) == (name == CHOICE)
         assert "CLUES printed" not in shown.get("models", "")
-        assert "Dashed lines: highest score attainable without reading" in shown["shots"]
+        assert "Dashed lines show the highest score attainable without reading" in shown["shots"]
 
 
 def test_no_document_refers_to_a_page_of_the_server(documents):
@@ -597,7 +609,7 @@ def test_a_sampled_test_set_is_described_in_the_plan(documents):
     for name in ALL:
         (note,) = notes[name]
         assert note.startswith("Annotators who complete a task answer all of its test examples.")
-        assert "At k shots, the k training examples" in note
+        assert "At k shots, they first complete the k training examples" in note
         assert (f"{told} seed 3." in note) == (name == CHOICE)
         assert "corpus" not in note
 
@@ -838,7 +850,7 @@ def test_a_chosen_scenario_is_never_called_assigned(db, five):
     assert "Participants choose their scenario on Prolific" in planned
     assert "contrasts between scenarios therefore compare self-selected groups" in planned
     assert "Participants are assigned" not in planned
-    assert "Participants from elsewhere are assigned" in planned
+    assert "Participants recruited elsewhere are assigned" in planned
     five_studies.have_chosen(study)
     told = reported(study)
     assert "Participants chose their scenario on Prolific" in told
@@ -847,10 +859,12 @@ def test_a_chosen_scenario_is_never_called_assigned(db, five):
 
 def test_programs_in_peoples_seats_are_in_plan_and_report(db, five):
     study = Study.objects.get(pk=five[CLUES])
-    assert "Programs may take human annotators' seats through the API" in plan(
+    assert "Programs may take the seats of human annotators through the API" in plan(
         study, programs_as_people=True
     )
-    assert "Programs could take human annotators' seats" in reported(study, programs_as_people=True)
+    assert "Programs could take the seats of human annotators" in reported(
+        study, programs_as_people=True
+    )
     assert "Programs" not in plan(study) + reported(study)
 
 
@@ -897,9 +911,7 @@ def test_a_rehearsal_is_called_a_rehearsal(db, five):
 def test_a_metric_of_whole_test_sets_is_said_to_be_pseudo_valued(researcher):
     task = factories.make_task(labels=factories.LABELS, metric="Classification-F1")
     study = factories.make_study(researcher, task, metrics=["ACC"])
-    told = (
-        "Metrics that are not means over examples: Classification-F1. Their intervals are two-way"
-    )
+    told = "metrics are not means over examples: Classification-F1. Their intervals are two-way"
     assert told in plan(study)
     assert told in reported(study)
 

@@ -94,7 +94,7 @@ def test_a_gold_marked_as_wrong_is_listed_until_marked_as_right(ada, study, exam
     assert "Marked as wrong by ada." in shown
     assert "gold:\n    <strong>wrong</strong>" in shown
     every = listed(ada, study, "examples", kind="person")
-    assert every.count("gold marked as wrong") == 1
+    assert every.count("gold answer marked as wrong") == 1
     other = reverse("example", args=[study.name, study.tasks.get().test_split.examples.last().pk])
     rows = listed(ada, study, "examples", kind="person", show="gold-wrong")
     assert (other in every, other in rows) == (True, False)

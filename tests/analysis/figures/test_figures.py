@@ -195,7 +195,7 @@ def test_a_training_in_file_order_is_stated(ada, researcher):
     )
     factories.work_through(factories.seat(study.scenarios.get()))
     page = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
-    assert "a slope may reflect their difficulty" in page
+    assert "a slope may reflect differences in their difficulty" in page
 
 
 def test_a_study_of_zero_shots_has_no_learning_curve(ada, researcher):

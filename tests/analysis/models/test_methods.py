@@ -19,7 +19,7 @@ from tasks.models import LanguageModel, PredictionFile, Task
 from tests import factories
 from tests.tasks.predictions import send
 
-HELD_OUT = "Prompts or settings were chosen on held-out data: tuned."
+HELD_OUT = "Prompts or settings were chosen on held-out data for tuned,"
 
 
 @pytest.fixture

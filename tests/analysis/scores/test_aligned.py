@@ -102,7 +102,7 @@ def test_a_rehearsal_fills_the_table_until_there_are_results(ada, researcher):
     grey = page[page.index('class="scores-rehearsed"') :]
     assert "100.0" in grey
     assert "100.0" not in page[: page.index('class="scores-rehearsed"')]
-    assert "Simulated: the table below" in page
+    assert "Simulated: as a preview, the table below" in page
     for other in ("human_performance_file", "api_human_performance", "report"):
         args = ["real", "csv"] if other.endswith("file") else ["real"]
         assert b"real-rehearsal" not in ada.get(reverse(other, args=args)).content

@@ -114,7 +114,7 @@ def test_documents_call_one_contrast_primary(researcher, adjusts):
     assert ("The test of the raw difference corresponds to its interval" in plan) is adjusts
     tables = {results.OF_SHOTS: 1}
     text = " ".join(part.text for part in methods.paragraphs(StudyRecord(study), tables))
-    assert "between numbers of shots with the two-sided test" in text
+    assert "between shot counts with the two-sided test" in text
     assert ("the primary differences are adjusted for the anchor score" in text) is adjusts
     entries = {entry.number: entry for entry in for_study(Facts(study), {})["wei-2025"].entries}
     answer = entries["4.1.1"].answer

@@ -218,7 +218,9 @@ def test_unresampled_tables_are_shown_at_once_and_the_rest_later(client, researc
     assert "Computing bootstrap intervals" in shown
     assert "0 of 3 parts done" in shown
     words = " ".join(shown.split())
-    still = "Still to come: 95 % confidence intervals of the mean, Differences between shots."
+    still = (
+        "Still being computed: 95 % confidence intervals of the mean, Differences between shots."
+    )
     assert words.count(still) == 1
     assert '<noscript><button class="secondary outline compact">Continue</button>' in shown
     assert "Pairwise S1" in shown
@@ -320,7 +322,7 @@ def test_a_reason_that_many_cells_share_is_stated_once(ada, researcher):
     page, _rows, _api = page_csv_and_api(ada, study)
     plateau = page.partition('id="plateau"')[2].partition("</section>")[0]
     assert "(no interval: fewer than 10 annotators)" not in page
-    assert plateau.count("Numbers without an interval are from fewer than 10 annotators.") == 1
+    assert plateau.count("Numbers without an interval are based on fewer than 10 annotators.") == 1
     assert re.findall(r'class="list-number">([^<]*)<', plateau)[-2:] == ["0.0", "0.0"]
 
 

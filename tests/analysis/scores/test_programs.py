@@ -106,7 +106,7 @@ def test_no_cells_without_programs_are_announced_if_none_has_any(ada, researcher
     )
     page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
     assert "Programs answered through the API for 1 of 1 humans in the analysis." in page
-    assert "The sensitivity analysis shows the cells without them." not in page
+    assert "The sensitivity analysis shows the results without them." not in page
 
 
 @pytest.mark.long

@@ -204,7 +204,7 @@ def test_the_main_table_leaves_them_out_and_says_so(ada, answered):
     page = ada.get(reverse("human_performance", args=[answered.name])).content.decode()
     assert "87.5 ± 17.7" in page
     assert "37.5" not in page
-    assert "Annotators who saw no context are only in the table Question alone." in page
+    assert "Annotators who saw no context appear only in the table “Question alone”." in page
     assert "3 completed in the question arm" in page
 
 
