@@ -115,7 +115,7 @@ def _change(request: ResearcherRequest) -> HttpResponse:
         case "no_code":
             Authenticator.objects.filter(user=user).delete()
             AuditEntry.objects.record("two-factor sign-in off", Topic.ACCOUNT, about=str(user))
-            message = f"{user} now signs in with only the password."
+            message = f"{user} can now sign in with only a password."
             _notify(
                 user, "An administrator switched off two-factor authentication of your account."
             )
@@ -356,7 +356,7 @@ def _send_link(request: ResearcherRequest, address: str) -> bool:
     link = request.build_absolute_uri(reverse("your_address_confirm", args=[token]))
     text = (
         f"{user} wants to receive emails from Handful at this address. If this is you, open this"
-        f" link within {DAYS} days. Otherwise, ignore this email.\n\n{link}\n"
+        f" link within {DAYS} days. Otherwise, you can ignore this email.\n\n{link}\n"
     )
     return mail.send("[Handful] Is this your email address?", text, address)
 
@@ -377,7 +377,7 @@ def _store(user: User, address: str) -> None:
     AuditEntry.objects.record("email address changed", Topic.ACCOUNT, about=str(user), by=user)
     if old and settings.EMAIL_HOST:
         text = (
-            f"The email address of {user} at Handful was changed. If this was not you, contact the"
-            " administrator of the server.\n"
+            f"The email address of {user} at Handful was changed. If you didn't change it, contact"
+            " the administrator of the server.\n"
         )
         mail.send("[Handful] Your email address was changed", text, old)

@@ -25,7 +25,7 @@ class About(models.TextChoices):
     PLATFORM = "platform", "A platform has paused a study, or cannot be reached"
     RETENTION = "retention", "Identities or a study will be deleted within a week"
     WEBHOOK = "webhook", "A webhook has ended because its creator is no longer an owner"
-    JOB = "job", "A job that I started is done or has failed"
+    JOB = "job", "A job that you started is done or has failed"
 
 
 class MailState(models.TextChoices):

@@ -61,16 +61,16 @@ FACTS = {
         Column(
             "left",
             "Remaining work",
-            "Sum over scenarios: open seats (free or in progress) times the median active time of"
-            " human annotators who completed the scenario, or the study's estimate if there are"
+            "Sum over scenarios of open seats (free or in progress) times the median active time"
+            " of human annotators who completed the scenario, or the study's estimate if there are"
             " none. Seats in progress count in full.",
         ),
         Column(
             "flags",
             "Quality flags",
             "Human annotators who completed and have at least one flag, and how many have each"
-            " flag, including annotators excluded from the analysis. Flags have no automatic"
-            " effect. The linked page also lists annotators in progress.",
+            " flag, including annotators excluded from the analysis. Flags don't trigger any"
+            " automatic action. The linked page also lists annotators in progress.",
         ),
         Column(
             "earned",

@@ -67,7 +67,7 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
     yield Need(
         "waiting",
         f"{people} for {decider} decision",
-        f"The first has been waiting since {oldest:%H:%M %Z}. Without a decision, annotators"
+        f"The first has been waiting since {oldest:%H:%M %Z}. If no decision is made, annotators"
         f" continue after {study.decision_minutes} minutes.",
         "Decide" if "own" in study.rights else "Show annotators",
         "people",
@@ -83,8 +83,8 @@ def _rejected(progress: Progress) -> Iterator[Need]:
             "rejected",
             f"{len(names)} rejected on the platform but in the analysis",
             f"{', '.join(names[:NAMED])}{' and others' if len(names) > NAMED else ''}: the work is"
-            f" completed, and a rejection on the platform does not exclude it here."
-            f" Exclude {pronoun} with a reason, or keep it in the analysis.",
+            " completed, and rejecting it on the platform doesn't exclude it here. Exclude"
+            f" {pronoun} with a reason, or keep it in the analysis.",
             "Decide",
             "people",
             warns=True,
@@ -122,8 +122,8 @@ def _recruitment(study: Study, progress: Progress, now: datetime) -> Iterator[Ne
         yield Need(
             "budget",
             "The budget does not cover another annotator at the moment",
-            f"Seats are free, but new annotators are turned away: the budget of {study.budget}"
-            f" {study.currency} must cover each annotator's cap.",
+            "Seats are free, but new annotators are turned away because the budget of"
+            f" {study.budget} {study.currency} must cover each annotator's cap.",
             "Raise the budget",
             "budget",
             warns=True,

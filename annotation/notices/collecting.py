@@ -248,6 +248,6 @@ def message(notice: Notice) -> EmailMessage:
     lines = [f"{notice.what}.".replace("..", "."), notice.detail, ""]
     lines += [f"Study: {notice.study.title}", root + reverse(notice.page, args=[notice.study.name])]
     off = root + reverse("notice_switches", args=[notice.study.name])
-    lines += ["", f"You receive this email as a researcher of this study. Switch it off: {off}"]
+    lines += ["", f"You get this email as a researcher of this study. Turn it off: {off}"]
     subject = f"[{notice.study.name}] {notice.what}"
     return mail.message(subject, "\n".join(lines), notice.user.email)

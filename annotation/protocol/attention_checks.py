@@ -38,7 +38,7 @@ def import_checks(task: Task, path: Path) -> Split:
     for number, record in enumerate(records, start=1):
         if not record.gold and not task.card.no_answer:
             raise FormatError(
-                path.name, "an attention check must state its answer", number, "answer"
+                path.name, "an attention check must include its answer", number, "answer"
             )
     with transaction.atomic():
         split = Split.objects.create(task=task, kind=Split.Kind.CHECK, filename=path.name)

@@ -31,7 +31,7 @@ from tasks.clock import database_now
 _BY_RESEARCHER = Q(about=Decision.About.ANALYSIS, by__isnull=False)
 UNTIL_CLOSED = (
     "Human test scores are hidden until the study is closed, as its design specifies, so that"
-    " results cannot influence when to stop."
+    " results can't influence the decision to stop."
 )
 
 

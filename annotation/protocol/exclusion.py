@@ -91,6 +91,7 @@ def _seat(participation: Participation, in_analysis: bool) -> int | None:
     seat = participation.seat_number or free_seat(participation.scenario, participation.kind)
     if seat is None:
         raise ExclusionError(
-            "The seat was given to another annotator. Exclude an annotator of the scenario first."
+            "The seat has been given to another annotator. Exclude an annotator in this scenario"
+            " first."
         )
     return seat

@@ -152,7 +152,7 @@ def make_links(study: Study, text: str) -> list[PersonalLink]:
         if len(name) > LONGEST_NAME:
             raise LinkError(f"Name {number} is longer than {LONGEST_NAME} characters.")
         if name in existing:
-            raise LinkError(f"Name {number}, “{name}”, already exists: names must differ.")
+            raise LinkError(f"Name {number}, “{name}”, already exists, but names must differ.")
         existing.add(name)
     with transaction.atomic():
         AuditEntry.objects.record(

@@ -82,20 +82,20 @@ def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse:
             refuse("upstream_examples", "Enter the number of examples of each upstream task.")
         for field in ("sham_task", "partition", "arms"):
             if getattr(study, field):
-                refuse(field, "Only for cross-task studies. Leave it empty.")
+                refuse(field, "This is only for cross-task studies, so leave it blank.")
         return
     if not upstream:
         refuse("upstream_tasks", "Choose at least one upstream task.")
     if study.sham_task is None:
         refuse("sham_task", "Choose the neutral task of the sham arm.")
     if study.tasks_per_worker != 1:
-        refuse("tasks_per_worker", "Enter 1: each annotator takes part in one arm only.")
+        refuse("tasks_per_worker", "Enter 1, because each annotator takes part in only one arm.")
     if study.qualification != Qualification.NONE:
         refuse("qualification", "Screening after training would select each arm differently.")
     if study.participants_choose_scenario:
         refuse("participants_choose_scenario", "Arms of a cross-task study cannot be chosen.")
     if study.anchor_examples:
-        refuse("anchor_examples", "Enter 0: anchors would show the unseen task first.")
+        refuse("anchor_examples", "Enter 0, because anchors would show the unseen task first.")
     _check_names(study, tasks, upstream, refuse)
     if not _arms_are_right(study, upstream, refuse):
         return
@@ -143,7 +143,7 @@ def _arms_are_right(study: Study, upstream: Sequence[Task], refuse: Refuse) -> b
         ]
     used = {task for arm in study.arms for task in arm.get("tasks") or names}
     if study.arms:
-        problems += [f"{task} is in no arm." for task in names if task not in used]
+        problems += [f"{task} isn't in any arm." for task in names if task not in used]
     for problem in dict.fromkeys(problems):
         refuse("arms", problem)
     return not problems

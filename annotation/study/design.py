@@ -114,7 +114,7 @@ def check_design(
     if math.isnan(study.confidence_share or 0):
         refuse("confidence_share", "Enter a number from 0 to 1.")
     if study.asks_reasons and not study.confidence_share:
-        refuse("asks_reasons", "Needs a question about confidence: enter a share above 0.")
+        refuse("asks_reasons", "Requires a question about confidence, so enter a share above 0.")
     if "\0" in study.consent_text or not study.consent_text.strip():
         refuse("consent_text", "Enter the consent text.")
     elif len(study.consent_text) > LONGEST_CONSENT:
@@ -193,7 +193,7 @@ def _check_metrics(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             refuse("metrics", f"{name} is already the metric of every task's card.")
         elif tasks and all(task.card.misfit(name) for task in tasks):
             reasons = " ".join(dict.fromkeys(task.card.misfit(name) for task in tasks))
-            refuse("metrics", f"{name} fits no task of the study. {reasons}")
+            refuse("metrics", f"{name} doesn't fit any of the study's tasks. {reasons}")
 
 
 def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
@@ -247,7 +247,7 @@ def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             "screening_examples", "Not used without a screening rule. Choose a rule, or enter 0."
         )
     if study.screening_examples and 0 not in study.shots:
-        refuse("screening_examples", "Only zero-shot annotators answer them: add 0 shots.")
+        refuse("screening_examples", "Only zero-shot annotators answer them, so add 0 shots.")
     needed = study.anchor_examples + study.screening_examples
     for task in tasks if needed else ():
         unused = len(screening.spare(study, task))
@@ -268,7 +268,7 @@ def _check_context_free(study: Study, tasks: Sequence[Task], refuse: Any) -> Non
         refuse("context_free_annotators", f"{reason} Enter 0, or change the design.")
 
     if 0 not in study.shots:
-        no("They are compared with zero-shot annotators, but the design has no 0 shots.")
+        no("They are compared with zero-shot annotators, but the design doesn't include 0 shots.")
     if study.is_cross_task:
         no("A cross-task study cannot have them.")
     if study.anchor_examples or study.screening_examples:

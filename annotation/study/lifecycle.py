@@ -25,8 +25,8 @@ from tasks.formats import canonical
 # Warns about the effect of adding seats once results are known.
 AFTER_RESULTS = (
     "An annotator has completed the study, so results are visible. Adding annotators until a"
-    " result fits makes p-values too small and confidence intervals too narrow. If you confirm,"
-    " every table will state that these seats were added after results could be seen."
+    " desired result appears makes p-values too small and confidence intervals too narrow. If you"
+    " confirm, every table will state that these seats were added after results could be seen."
 )
 
 

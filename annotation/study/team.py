@@ -134,8 +134,8 @@ def send(invitation: Invitation, link: str) -> bool:
         return False
     name = f"the study “{invitation.study.title}”" if invitation.study else "Handful"
     text = (
-        f"{invitation.made_by} invites you to {name}. Open this link within {LASTS.days} days. It"
-        f" works only once:\n\n{link}\n"
+        f"{invitation.made_by} has invited you to {name}. Open this link within {LASTS.days} days."
+        f" It works only once:\n\n{link}\n"
     )
     return mail.send(f"[Handful] Invitation to {name}", text, invitation.email)
 

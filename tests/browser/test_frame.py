@@ -139,7 +139,7 @@ def test_keys_open_the_search_and_lead_to_the_tabs(page, study):
     window.get_by_role("link", name="Annotator").click()
     page.wait_for_url("**/annotators/*/")
     page.keyboard.press("?")
-    window.get_by_label("Use keys without Ctrl").uncheck()
+    window.get_by_label("Enable shortcuts without Ctrl").uncheck()
     page.keyboard.press("Escape")
     page.keyboard.press("/")
     expect(window).to_be_hidden()

@@ -193,7 +193,7 @@ def test_files_are_named_and_not_stored(ada, study):
     address = reverse("task_checks", args=["toy-places", 1])
     reply = ada.post(address, {"checks": SimpleUploadedFile("secret.jsonl", b"the gold")})
     page = sign_in(ada, reply).content.decode()
-    assert "Files were not stored: secret.jsonl." in page
+    assert "Files weren't stored: secret.jsonl." in page
     assert 'href="/tasks/toy-places/1/"' in page
     assert "the gold" not in page
 

@@ -385,6 +385,6 @@ def test_programs_are_allowed_only_if_the_design_says_so(ada, researcher):
         manifest = ada.get(reverse("api_study", args=[study.name])).json()
         assert allowed is manifest["design"]["programs_as_people"]
         page = ada.get(reverse("study_design", args=[study.name])).content.decode()
-        assert ("Programs in people's seats" in page) is allowed
+        assert ("Programs in human seats" in page) is allowed
     form = ada.get(reverse("study_new")).content.decode()
     assert 'name="programs_as_people"' in form

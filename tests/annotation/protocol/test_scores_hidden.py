@@ -109,7 +109,7 @@ def test_result_pages_explain_hidden_scores_and_files_are_403(ada, study):
     reply = ada.get(reverse("api_human_performance", args=[study.name]))
     assert (reply.status_code, reply.json()["detail"]) == (
         403, "Human test scores are hidden until the study is closed, as its design specifies, so"
-        " that results cannot influence when to stop.",
+        " that results can't influence the decision to stop.",
     )  # fmt: skip
 
 

@@ -113,7 +113,7 @@ def test_the_manifest_has_arms_only_if_the_design_names_them(study, researcher):
         ([{"name": "a"}, {"name": "a"}], "a is named twice."),
         ([{"name": "a", "examples": 0}], "a: enter at least 1 example."),
         ([{"name": "a", "tasks": ["sham", "up-one"]}], "a: sham is not an upstream task."),
-        ([{"name": "a", "tasks": ["up-one"]}], "up-two is in no arm."),
+        ([{"name": "a", "tasks": ["up-one"]}], "up-two isn't in any arm."),
         ([{"name": "a", "tasks": ["up-one"] * 2}, {"name": "b"}], "a: a task is named twice."),
     ],
 )
@@ -130,7 +130,7 @@ def test_pools_must_suffice_for_the_largest_dose(researcher, db):
 
 def test_an_ordinary_study_has_no_arms(researcher, db):
     study = Study(owner=researcher, name="plain", title="Plain", shots=[4], arms=ARMS)
-    with pytest.raises(Exception, match="Only for cross-task studies"):
+    with pytest.raises(Exception, match="only for cross-task studies"):
         design.save_draft(study, [label_task("unseen-a", 4)])
 
 

@@ -32,7 +32,7 @@ def test_seats_minutes_and_cost_are_calculated_and_not_stored(ada, task):
     assert "<b>120.00 USD</b> for all seats at the cap" in page  # 12.00 an hour, one hour at most
     assert "budget: 72.00 USD" in page
     assert "the budget covers the cap for 6 annotators at a time" in page
-    assert "pay annotators by the completion code on their last page" in page
+    assert "pay annotators using the completion code on their last page" in page
     assert '<th scope="rowgroup" colspan="5">toy-places</th>' in page
     cells = re.findall(r"<tr>(<td>.*?)</tr>", page)
     assert [re.findall(r"<td>(.*?)</td>", cell) for cell in cells] == [
@@ -113,7 +113,7 @@ def test_the_power_of_the_planned_contrast_is_in_the_side_panel(ada, task):
     )
     assert "30 annotators each" in more
     alone = words(ada.post(reverse("study_new"), fields(task, shots="2", calculate="1")))
-    assert "at least two numbers of shots" in alone
+    assert "at least two shot counts" in alone
 
 
 @pytest.mark.parametrize(("sds", "is_possible"), [(5.7, True), (10.39, False)])
@@ -130,7 +130,7 @@ def test_suggested_limits_are_said_not_to_be_saved(ada, researcher, task):
     page = words(ada.get(address))
     assert page.count("Suggested, not saved yet: ") == 2
     assert "no limit until you save the suggested maximum of" in page
-    assert f'You open it on <a href="{reverse("study", args=[draft.name])}">Overview</a>' in page
+    assert f'open the study on <a href="{reverse("study", args=[draft.name])}">Overview</a>' in page
     Study.objects.update(max_paid_hours=1, budget=100)
     page = words(ada.get(address))
     assert "Suggested: " in page

@@ -94,7 +94,7 @@ def test_further_metrics_are_frozen_with_the_design(researcher, tmp_path):
         (["BLEU"], "Unknown metric 'BLEU'. Known: S1, EM"),
         (["EM", "EM"], "EM is named twice"),
         (["S1"], "S1 is already the metric of every task's card"),
-        (["Classification-F1"], "fits no task of the study. Classification-F1 does not apply"),
+        (["Classification-F1"], "any of the study's tasks. Classification-F1 does not apply"),
         ("EM", "Enter a list of metric names"),
         ([3], "Enter a list of metric names"),
     ],

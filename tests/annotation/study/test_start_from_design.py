@@ -21,7 +21,7 @@ def study(researcher, task):
 
 
 def page(client, name: str, *args, query: str = "") -> str:
-    return client.get(reverse(name, args=args) + query).content.decode()
+    return " ".join(client.get(reverse(name, args=args) + query).content.decode().split())
 
 
 @pytest.mark.long
@@ -46,10 +46,11 @@ def test_a_new_study_can_start_from_another_design(ada, task, study):
 
 
 def test_an_archived_task_of_the_copied_design_is_named(ada, task, study):
-    assert "Filled in from real. Not saved yet." in page(ada, "study_new", query="?like=real")
+    shown = page(ada, "study_new", query="?like=real")
+    assert "Pre-filled from real. These values won't take effect until you save." in shown
     teams.set_archived(task, True)
     shown = page(ada, "study_new", query="?like=real")
-    assert f"Filled in from real, without {task} (archived). Not saved yet." in shown
+    assert f"Pre-filled from real, excluding {task} (archived). These values" in shown
 
 
 @pytest.mark.long

@@ -211,7 +211,7 @@ def test_rehearsal_results_do_not_appear_in_the_original_study(ada, study):
     assert results() == before
     assert not any("imulated annotators" in text for text in before)
     scores = page(ada, "human_performance", study.name)
-    assert "They are not results, and no file or report of this" in scores
+    assert "They aren't results, and they don't appear in any of this" in scores
 
 
 @pytest.mark.long
@@ -336,7 +336,7 @@ def test_an_archived_model_leaves_the_list(ada, task, researcher):
 def test_a_draft_is_deleted_after_a_confirmation(ada, researcher, task):
     draft = factories.make_study(researcher, task, name="draft", status="draft")
     shown = page(ada, "study_settings", "draft")
-    assert "The design will be lost. The study has no participants." in shown
+    assert "No one has taken part in the study yet, so no answers will be lost." in shown
     reply = post(ada, "study_delete", draft)
     assert reply.url == reverse("studies")
     assert not Study.objects.exists()

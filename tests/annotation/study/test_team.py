@@ -395,7 +395,7 @@ def test_a_payer_is_offered_neither_previews_nor_the_open_link(client, world):
     client.force_login(world.people["bob"])
     page = client.get(reverse("recruit", args=[world.study.name])).content.decode()
     assert world.study.link_code in page
-    assert "A preview stores no data" in client.get(design).content.decode()
+    assert "Nothing you enter in a preview is stored" in client.get(design).content.decode()
 
 
 def test_a_payer_reads_no_score_in_the_reason_of_a_decision(client, world):
