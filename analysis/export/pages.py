@@ -31,8 +31,8 @@ class BundleForm(PageForm):
         label="Times of human annotators",
         choices=[(unit, label.capitalize()) for unit, label in publishing.UNITS.items()],
         required=False,
-        help_text="Rounded times cannot be linked to a platform's log. Durations and pay do not"
-        " change.",
+        help_text="Rounded times can't be linked to a platform's log. Durations and pay aren't"
+        " affected.",
     )
 
 

@@ -21,7 +21,7 @@ def _stated(label: str, choices: Any, help_text: str) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, choices=choices, required=False, help_text=help_text)
 
 
-OF_ONE_FILE = "Only with a task: the names of several files state it."
+OF_ONE_FILE = "Needed only if you choose a task; otherwise, it is read from the file names."
 
 
 class UploadForm(forms.Form):
@@ -30,10 +30,11 @@ class UploadForm(forms.Form):
     name = forms.CharField(
         label="Name of the model",
         max_length=60,
-        help_text="A new model or one of yours: letters, digits, dots, hyphens, underscores.",
+        help_text="A new model, or one of yours. Use letters, digits, dots, hyphens and"
+        " underscores.",
     )
-    title = optional_text("Description", 200, "Optional: one line of text.")
-    link = optional_text("Link", 500, "Optional: URL of its paper or code.")
+    title = optional_text("Description", 200, "Optional. One line of text.")
+    link = optional_text("Link", 500, "Optional. URL of the model's paper or code.")
     parameters = WholeNumberField(
         label="Number of parameters", min_value=1, max_value=2**62, required=False,
         help_text="Optional, such as 770000000.",
@@ -42,12 +43,12 @@ class UploadForm(forms.Form):
     external_labelled = _stated(
         "External labelled data",
         ExternalData,
-        "In addition to the training split, for this or another task.",
+        "Whether it used labelled data besides the training split, for this or another task.",
     )
     external_unlabelled = _stated(
         "External unlabelled data",
         ExternalData,
-        "From the domain of the task, in addition to the pretraining data.",
+        "Whether it used unlabelled data from the task's domain, in addition to pretraining data.",
     )
     numbering = _stated(
         "Numbering of training splits",
@@ -65,18 +66,19 @@ class UploadForm(forms.Form):
         label="Date of the run", required=False, help_text="Such as 2026-05-31."
     )
     revision = optional_text(
-        "Revision", 100, "Of the model or its weights: a version, a commit or a service date."
+        "Revision", 100, "Version, commit or service date of the model or its weights."
     )
     method = _stated("Method", Method, "How the model was adapted to the task.")
     tuning = _stated(
         "How were prompts and settings chosen?",
         Tuning,
-        "Every table marks a run that chose them on held-out data: its scores are inflated.",
+        "Runs that chose them on held-out data are marked in every table because their scores are"
+        " inflated.",
     )
     witness = forms.BooleanField(
         label="Witness",
         required=False,
-        help_text="Use these predictions only for error overlap; no table contains them.",
+        help_text="Use these predictions only for error overlap, and leave them out of all tables.",
     )
     files = FilesField(  # type: ignore[assignment]  # Django removes the fields from form classes
         label="Prediction files",
@@ -85,7 +87,7 @@ class UploadForm(forms.Form):
     )
     task = forms.ModelChoiceField(
         Task.objects.none(), label="Task", required=False, empty_label="From the file names",
-        help_text="Choose a task only for a single file with a different name.",
+        help_text="Needed only for a single file with a different name.",
     )  # fmt: skip
     shots = WholeNumberField(
         label="Shots", min_value=0, max_value=99999, required=False, help_text=OF_ONE_FILE
@@ -126,15 +128,15 @@ class UploadForm(forms.Form):
         elif len(cleaned["files"]) > 1:
             self.add_error(
                 "task",
-                "Choose a task for a single file only; several files are identified by their"
-                " names.",
+                "Choose a task only if you upload a single file. Several files are identified by"
+                " their names.",
             )
         elif shots is None:
             self.add_error("shots", "Enter the number of shots of these predictions.")
         elif shots and number is None:
             self.add_error("split_number", "Enter the number of the training split.")
         elif not shots and number is not None:
-            self.add_error("split_number", "Leave this empty: zero shots have no training split.")
+            self.add_error("split_number", "Leave this blank: zero shots have no training split.")
         else:
             (file,) = cleaned["files"]
             cleaned["uploads"] = [PredictionUpload(file.name, file.read(), task, shots, number)]

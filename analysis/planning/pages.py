@@ -60,27 +60,27 @@ def _number(label: str, initial: float, low: Any, high: Any, help_text: str = ""
 
 class PlannerForm(forms.Form):
     source = forms.ChoiceField(
-        label="Numbers from", help_text="A study or table with the SDs that are assumed."
+        label="Numbers from", help_text="The study or table from which the SDs are taken."
     )
     half_width = _number(
         "Target interval: ± points", 3.0, 0.5, 50,
         "Half-width of the 95 % confidence interval, in points of S1 x 100.",
     )  # fmt: skip
     annotators = _number("Annotators per scenario", 3, 2, 1000, "For one task and number of shots.")
-    examples = _number("Test examples", 200, 2, 100_000, "Each annotator answers all of them.")
+    examples = _number("Test examples", 200, 2, 100_000, "Every annotator answers all of them.")
     difference = _number(
         "Difference to detect: points", 5.0, 0.1, 100,
         "Between two numbers of shots, in points of S1 x 100.",
     )  # fmt: skip
     comparisons = _number(
         "Comparisons", 1, 1, 1000,
-        "Number of comparisons tested together. Each is tested at .05 divided by this number (first"
-        " step of Holm's correction).",
+        "Number of comparisons that are tested together. Each is tested at .05 divided by this"
+        " number (the first step of Holm's correction).",
     )  # fmt: skip
     anchor_r = _number(
         "Anchors: assumed correlation r", 0.0, 0, 0.99,
-        "Correlation of annotators' anchor and test scores at the same number of shots. 0: no"
-        " anchors.",
+        "Correlation between annotators' anchor and test scores at the same number of shots. Enter"
+        " 0 for no anchors.",
     )  # fmt: skip
 
     def __init__(self, data: QueryDict, *, sources: Sequence[tuple[str, str]]):
@@ -102,7 +102,7 @@ class StatedGainForm(forms.Form):
         "SD between participants: points", 6.0, 0.1, 50,
         "SD of participants' mean scores, in either arm.",
     )  # fmt: skip
-    targets = _number("Unseen tasks", 1, 1, 160, "Each task has different participants.")
+    targets = _number("Unseen tasks", 1, 1, 160, "Each task is answered by different participants.")
     gain = _number("Expected gain: %", 0.0, -100, None, "(new - base) / base, in percent.")
     width = _number(
         "Target interval of the ARG: ± %", 5.0, 0.1, 100,
@@ -110,7 +110,7 @@ class StatedGainForm(forms.Form):
     )  # fmt: skip
     people = _number(
         "Available participants per arm", 10, 2, 100_000,
-        "In each arm of each task. The table shows the resulting interval.",
+        "For each arm of each task. The table shows the resulting interval.",
     )  # fmt: skip
 
     def __init__(self, data: QueryDict):

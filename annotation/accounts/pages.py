@@ -224,21 +224,21 @@ def guide_for(user: User, studies: Iterable[Study]) -> list[GuideStep]:
         GuideStep(
             "Create a study",
             "Choose the number of training examples, the number of annotators and the pay."
-            " Annotators cannot start until you open the study.",
+            " Annotators can't start until you open the study.",
             is_done=study is not None,
             address=f"{reverse('study_new')}?task={SAMPLE_TASK}" if task else reverse("study_new"),
         ),
         GuideStep(
             "Rehearse with simulated annotators",
-            "On the Design page, press “Save and rehearse”: simulated annotators fill a clone."
-            " Check its tables and figures before you pay annotators.",
+            "On the Design page, press “Save and rehearse” to fill a clone with simulated"
+            " annotators. Check its tables and figures before you pay anyone.",
             is_done=simulated.exists(),
             address=_address("rehearsal", rehearsal) or _address("study_design", study),
         ),
         GuideStep(
             "Open and share the study",
-            "Opening the study freezes its design. The Recruit page has the link, a QR code and an"
-            " invitation text.",
+            "Opening the study freezes its design. You'll find the link, a QR code and an"
+            " invitation text on the Recruit page.",
             is_done=study is not None and study.status != StudyStatus.DRAFT,
             address=_address("study" if study is None or study.is_draft else "recruit", study),
         ),

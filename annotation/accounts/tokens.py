@@ -44,7 +44,7 @@ class TokenForm(PageForm):
     )
     scopes = forms.MultipleChoiceField(
         label="Scopes", choices=SCOPES, initial=["read"], widget=forms.CheckboxSelectMultiple,
-        help_text="What a script with this token may do.",
+        help_text="What a script with this token can do.",
         error_messages={"required": "Choose at least one scope."},
     )  # fmt: skip
     study = RowField(
@@ -54,7 +54,7 @@ class TokenForm(PageForm):
     )  # fmt: skip
     days = forms.TypedChoiceField(
         label="Valid for", choices=DAYS, initial=90, coerce=int, empty_value=None,
-        help_text="After that, scripts need a new token.",
+        help_text="After this, scripts will need a new token.",
     )  # fmt: skip
 
     def make(self, owner: User) -> tuple[str, ApiToken]:
@@ -102,7 +102,7 @@ def tokens(request: ResearcherRequest, show: View) -> HttpResponse:
         scopes = ", ".join(row.scopes)
         text = (
             f"The token “{row.name}” was created for your account {request.user}. Scopes: {scopes}."
-            " If this was not you, revoke it under API tokens and change your password.\n"
+            " If you didn't create it, revoke it under API tokens and change your password.\n"
         )
         mail.send("[Handful] A new API token", text, request.user.email)
     return show(request, None, 201, token=token, made=row)

@@ -14,7 +14,7 @@ from annotation.audit import log as audit_log
 from annotation.models import AuditEntry, Study, Topic
 from annotation.models.audit import AuditQuerySet
 from annotation.web.access import ResearcherRequest, signed_in, study_of
-from annotation.web.fields import PageForm
+from annotation.web.fields import PageForm, optional_text
 from annotation.web.paging import RowsView
 from tasks.csv_files import cell, csv_download, no_formula
 
@@ -28,11 +28,17 @@ class LogForm(PageForm):
     """Filters in a GET request. Invalid filters are ignored and reported as errors."""
 
     key = "log"
-    topic = forms.ChoiceField(label="Topic", required=False)
-    who = forms.ChoiceField(label="User", required=False)
-    since = forms.DateField(label="From", required=False, widget=forms.DateInput({"type": "date"}))
-    until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))
-    words = forms.CharField(label="Search", required=False, max_length=100)
+    topic = forms.ChoiceField(label="Topic", required=False, help_text="What the action is about.")
+    who = forms.ChoiceField(label="User", required=False, help_text="Who did it.")
+    since = forms.DateField(
+        label="From", required=False, widget=forms.DateInput({"type": "date"}),
+        help_text="First day to include.",
+    )  # fmt: skip
+    until = forms.DateField(
+        label="To", required=False, widget=forms.DateInput({"type": "date"}),
+        help_text="Last day to include.",
+    )  # fmt: skip
+    words = optional_text("Search", 100, "Words in the action, its object or the token's name.")
 
     def __init__(self, entries: AuditQuerySet, *args: Any):
         super().__init__(*args)

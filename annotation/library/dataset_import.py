@@ -51,21 +51,21 @@ class ReadingForm(PageForm):
 
     key = "reading"
     format = forms.ChoiceField(
-        label="Format", choices=FORMATS, required=False, help_text="Choose it if it is not found."
+        label="Format", choices=FORMATS, required=False, help_text="Needed if it isn't detected."
     )
     encoding = optional_text("Encoding", 40, "Such as windows-1252.")
     delimiter = optional_text("Separator", 9, "Tab, comma, semicolon, bar or another character.")
     sheet = optional_text("Sheet", 100, "Name of the sheet, if an XLSX file has several.")
     records = optional_text(
-        "JSON field that contains the examples", 100, "Such as data, if the file is not a list."
+        "JSON field that contains the examples", 100, "Such as data, if the file isn't a list."
     )
-    filter = optional_text("lm-evaluation-harness filter", 100, "If answers have several filters.")
+    filter = optional_text("lm-evaluation-harness filter", 100, "If there are several filters.")
     quoted = forms.BooleanField(
         label="TSV fields are quoted", required=False, help_text="As in CSV files."
     )
     no_header = forms.BooleanField(
         label="The file has no header line; name the columns 1, 2, 3", required=False,
-        help_text="Otherwise, the first line has the names of the columns.",
+        help_text="If this is off, the first line contains the column names.",
     )  # fmt: skip
 
     @property
@@ -78,7 +78,7 @@ ROLES = {"text": "Text", "question": "Question", "gold": "Answer", "options": "O
          "stratum": "Stratum"}  # fmt: skip
 RARE = "Details of answers"  # a group of fields, collapsed unless used
 NO_COLUMN = {"required": "Choose a column for this role."}
-NO_LIMIT = "Answers beyond it are refused. Empty: no limit."
+NO_LIMIT = "Answers beyond this are refused. Leave blank for no limit."
 
 
 def proposed(columns: ColumnSamples) -> dict[str, Any]:
@@ -128,10 +128,10 @@ class ColumnsForm(PageForm):
     key = "columns"
     name = forms.CharField(
         label="Task name", max_length=60,
-        help_text="A task of yours with this name gets a new version.",
+        help_text="If you already have a task with this name, this becomes a new version.",
     )  # fmt: skip
     kind = forms.ChoiceField(
-        label="Kind of answer", widget=forms.RadioSelect, help_text="Proposed from the answers."
+        label="Answer type", widget=forms.RadioSelect, help_text="Suggested by the answers."
     )
     text = forms.MultipleChoiceField(label=ROLES["text"], error_messages=NO_COLUMN)
     gold = forms.ChoiceField(label=ROLES["gold"], error_messages=NO_COLUMN)

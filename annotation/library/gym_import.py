@@ -26,7 +26,8 @@ class PartitionForm(PageForm):
         label="Tasks",
         required=False,
         choices=[("", "All"), *((name, f"Tasks in {name}") for name in sorted(partitions()))],
-        help_text="A published partition defines the training tasks and the held-out tasks.",
+        help_text="A published partition defines which tasks are for training and which are held"
+        " out.",
     )
 
 
@@ -34,7 +35,8 @@ class GymTasksForm(PageForm):
     key = "tasks"
     test = WholeNumberField(
         label="Test examples per task", min_value=1, max_value=100_000, required=False,
-        help_text="Empty: all. Otherwise, a simple random sample, also for scoring models.",
+        help_text="Leave blank for all. Otherwise, a simple random sample is drawn, on which"
+        " models are scored too.",
     )  # fmt: skip
     seed = WholeNumberField(
         label="Sampling seed", min_value=0, max_value=2**63 - 1,
@@ -54,7 +56,7 @@ class GymTasksForm(PageForm):
                 label="Import", required=False, initial=can_import
             )
             self.fields[f"kind-{task['name']}"] = forms.ChoiceField(
-                label=f"Kind of answer for {task['name']}", choices=choices, required=False,
+                label=f"Answer type for {task['name']}", choices=choices, required=False,
                 initial=task["kind"] if can_import else "",
             )  # fmt: skip
 
@@ -67,7 +69,7 @@ class GymTasksForm(PageForm):
                 raise forms.ValidationError("Choose at least one task.")
             for name, kind in cleaned["kinds"].items():
                 if not kind:
-                    self.add_error(f"kind-{name}", f"{name}: choose a kind of answer.")
+                    self.add_error(f"kind-{name}", f"{name}: choose an answer type.")
         return cleaned
 
     @property

@@ -43,9 +43,10 @@ class CardForm(forms.Form):
         choices=[("", "task.toml, one of the files")]
         + [(name, f"{name}: card included with Handful") for name in CLUES],
         required=False,
-        error_messages={"invalid_choice": "Choose one of the cards in the list."},
-        help_text="The card defines how the task is presented to annotators: instructions, labels"
-        " and help examples. Handful includes cards for the six CLUES tasks.",
+        error_messages={"invalid_choice": "Choose one of the cards from the list."},
+        help_text="The card defines how the task is presented to annotators, including"
+        " instructions, labels and help examples. Handful comes with cards for the six CLUES"
+        " tasks.",
     )
 
 

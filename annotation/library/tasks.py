@@ -73,7 +73,7 @@ class CardTextsForm(PageForm):
             if name in self.before or name == "question":
                 self._add(name, name.replace("_", " "), self.before.get(name, ""), rows)
         self.fields["question"].required = False
-        self.fields["question"].help_text = "Leave empty to use the questions in the data."
+        self.fields["question"].help_text = "Leave blank to use the questions in the data."
         for table, (texts, name_key) in TABLES.items():
             for number, entry in enumerate(self.before.get(table, [])):
                 for text in texts:

@@ -186,7 +186,7 @@ class BonusForm(PageForm):
         decimal_places=2,
         widget=forms.TextInput({"inputmode": "decimal"}),
     )
-    reason = forms.CharField(max_length=200)
+    reason = forms.CharField(max_length=200, help_text="Stored in the ledger with the amount.")
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -262,11 +262,13 @@ class ReviewForm(PageForm):
         label="Reason for rejection",
         choices=list(review.CATEGORIES.items()),
         required=False,
+        help_text="Needed only to reject a submission.",
         error_messages={"invalid_choice": "Choose a reason."},
     )
     message = forms.CharField(
-        label=f"Message to the participant (at least {review.SHORTEST_MESSAGE} characters to"
-        " reject)",
+        label="Message to the participant",
+        help_text="Prolific shows it to the participant. To reject a submission, write at least"
+        f" {review.SHORTEST_MESSAGE} characters.",
         required=False,
         widget=forms.Textarea({"rows": 3}),
     )

@@ -33,15 +33,17 @@ from tasks.clock import database_now
 from tasks.columns import Column
 
 
-def _events(label: str) -> forms.MultipleChoiceField:
-    choices, widget = NoticeAbout.choices, forms.CheckboxSelectMultiple
-    return forms.MultipleChoiceField(label=label, choices=choices, required=False, widget=widget)
+def _events(label: str, help_text: str) -> forms.MultipleChoiceField:
+    return forms.MultipleChoiceField(
+        label=label, choices=NoticeAbout.choices, required=False, help_text=help_text,
+        widget=forms.CheckboxSelectMultiple,
+    )  # fmt: skip
 
 
 class SwitchForm(PageForm):
     key = "notices"
-    page = _events("Show here")
-    mail = _events("Send by email")
+    page = _events("Show here", "Events that are listed on the Notices page.")
+    mail = _events("Send by email", "Events about which you'll also get an email.")
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)

@@ -26,14 +26,15 @@ class RetentionForm(PageForm):
         required=False,
         widget=forms.DateInput({"type": "date"}),
         error_messages={"invalid": "Enter a date, such as 2027-03-31, or leave it empty."},
-        help_text="Leave empty to delete them only manually.",
+        help_text="Leave blank to delete them only manually.",
     )
     answers_until = forms.DateField(
         label="Delete the study after",
         required=False,
         widget=forms.DateInput({"type": "date"}),
         error_messages={"invalid": "Enter a date, such as 2037-03-31, or leave it empty."},
-        help_text="With all answers, as described below. Leave empty to delete it only manually.",
+        help_text="All answers are deleted too, as described below. Leave blank to delete the"
+        " study only manually.",
     )
     now = forms.BooleanField(required=False, widget=forms.HiddenInput)
 

@@ -59,15 +59,15 @@ class PanelForm(OnPage, forms.ModelForm):
             "turned_away_code": "Code if not started (empty: none)",
         }
         help_texts: ClassVar[dict[str, str]] = {
-            "name": "Your name for it, which tables of sources show.",
-            "id_parameter": "As in the address with which people arrive, such as PROLIFIC_PID.",
+            "name": "Your name for the platform, shown in tables of sources.",
+            "id_parameter": "As in the URL with which people arrive, such as PROLIFIC_PID.",
             "submission_parameter": "Needed only if a return URL contains {submission}.",
-            "completed_url": "{id}, {submission} and {code} are filled in. Leave empty to show"
-            " only a code.",
-            **dict.fromkeys(("other_url", "turned_away_url"), "As above, with the same values."),
+            "completed_url": "{id}, {submission} and {code} are replaced by their values. Leave"
+            " blank to show only a code.",
+            **dict.fromkeys(("other_url", "turned_away_url"), "With the same placeholders."),
             **dict.fromkeys(
                 ("completed_code", "other_code", "turned_away_code"),
-                "The last page shows it, and {code} in the URL is replaced by it.",
+                "Shown on the last page, and filled in for {code} in the URL.",
             ),
         }
 
@@ -100,7 +100,7 @@ class PlanForm(PageForm):
     key = "plan"
     annotation_parts = forms.TypedChoiceField(
         label="Sessions", coerce=int, initial=0, widget=forms.RadioSelect,
-        help_text="For each part, people come back on Prolific and get another reward.",
+        help_text="For each part, participants come back through Prolific and get another reward.",
         choices=[
             (0, "In one session; screened-out annotators receive a smaller fixed reward"),
             (1, "In two parts: the training step, then the annotation step for qualified"
@@ -125,32 +125,34 @@ class Plan(StudyPost):
 class DraftForm(PageForm):
     key = "draft"
     name = forms.CharField(
-        label="Name shown to participants", max_length=120, help_text="Prolific lists it."
+        label="Name shown to participants", max_length=120, help_text="Listed on Prolific."
     )
     reward = AmountField(
         max_digits=7, decimal_places=2, widget=forms.TextInput(DECIMAL),
-        help_text="Prolific pays it to people who complete the study; a bonus adds the rest.",
+        help_text="Prolific pays this to participants who complete the study. Anything more is"
+        " paid as a bonus.",
     )  # fmt: skip
     screen_out = AmountField(
         label="Reward after screen-out (0: paid as a bonus)", min_value=0,
         max_digits=7, decimal_places=2, widget=forms.TextInput(DECIMAL),
-        help_text="For people whom the training step screens out.",
+        help_text="For participants who are screened out after the training step.",
     )  # fmt: skip
     minutes = WholeNumberField(
         label="Estimated minutes", max_value=10**6, widget=forms.TextInput(NUMERIC),
-        help_text="Prolific shows them, and the rate per hour that follows.",
+        help_text="Prolific shows this, along with the resulting hourly rate.",
     )  # fmt: skip
     max_minutes = WholeNumberField(
         label="Maximum time in minutes", max_value=10**6, widget=forms.TextInput(NUMERIC),
-        help_text="After that, Prolific gives the place to another person.",
+        help_text="After this time, Prolific gives the place to someone else.",
     )  # fmt: skip
     places = WholeNumberField(
         min_value=0, max_value=10**6, widget=forms.TextInput(NUMERIC),
-        help_text="How many people Prolific lets in.",
+        help_text="Number of participants that Prolific admits.",
     )  # fmt: skip
     signed = forms.BooleanField(
         label="Ask Prolific to sign the URL", required=False,
-        help_text="Only in some workspaces. Otherwise, each arrival is confirmed afterwards.",
+        help_text="Available only in some workspaces. Without it, each arrival is confirmed"
+        " afterwards.",
     )  # fmt: skip
 
     def __init__(self, *args: Any, subject: ProlificStudy):

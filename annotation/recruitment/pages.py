@@ -32,7 +32,7 @@ from annotation.web.wording import join_url
 from tasks import listing
 from tasks.columns import Column
 
-NOT_CHOSEN = "Choose the annotators to whom the entry applies, and whether they may take part."
+NOT_CHOSEN = "Choose which annotators the entry applies to, and whether they may take part."
 UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
 
 
@@ -40,19 +40,19 @@ class RuleForm(PageForm):
     key = "rule"
     effect = forms.ChoiceField(
         label="Rule", choices=AccessRule.Effect.choices, initial=AccessRule.Effect.DENY,
-        error_messages=UNCHOSEN, help_text="It holds for people who arrive from now on.",
+        error_messages=UNCHOSEN, help_text="Applies to people who arrive from now on.",
     )  # fmt: skip
     criterion = forms.ChoiceField(
         label="Annotators", choices=AccessRule.Criterion.choices, error_messages=UNCHOSEN,
-        help_text="The people whom the rule is about.",
+        help_text="The people to whom the rule applies.",
     )  # fmt: skip
     platform = forms.ChoiceField(
         label="Platform that issued the ids", required=False, help_text="Needed only for ids."
     )
     value = forms.CharField(
         label="Task, study or ids", required=False, widget=forms.Textarea({"rows": 3}),
-        help_text="Ids, one per line. Only keyed hashes are stored. Annotators with a seat keep"
-        " it; annotators who gave it up cannot return.",
+        help_text="Enter ids one per line; only keyed hashes are stored. Annotators with a seat"
+        " keep it, but those who gave it up can't return.",
     )  # fmt: skip
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -116,7 +116,7 @@ class SeatsForm(PageForm):
     )
     number = WholeNumberField(
         label="Seats to add", initial=1, widget=forms.TextInput({"inputmode": "numeric"}),
-        help_text="They are free at once, and cannot be removed.",
+        help_text="They are available immediately and can't be removed.",
         error_messages={"required": "Enter the number of seats to add."},
     )  # fmt: skip
     confirmed = forms.BooleanField(
@@ -149,7 +149,7 @@ class BudgetForm(PageForm):
     key = "budget"
     amount = AmountField(
         max_digits=9, decimal_places=2, widget=forms.TextInput({"inputmode": "decimal"}),
-        help_text="The new total, not the difference. It cannot be lowered.",
+        help_text="The new total, not the amount to add. It can't be lowered later.",
     )  # fmt: skip
 
     def __init__(self, *args: Any, **kwargs: Any):

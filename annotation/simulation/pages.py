@@ -30,15 +30,15 @@ class SimulationForm(PageForm):
         max_length=100,
         initial="noisy:0.8",
         empty_value="noisy:0.8",
-        help_text=f"One of {', '.join(POLICIES)}; noisy:0.8 is right with probability 0.8."
-        " If confidence is asked, +confidence:1 after it means one point too sure.",
+        help_text=f"One of {', '.join(POLICIES)}; noisy:0.8 is correct with probability 0.8. If"
+        " annotators are asked for their confidence, +confidence:1 makes them one point too sure.",
     )
     number = WholeNumberField(
         required=False,
         min_value=0,
         max_value=1000,
         label="How many",
-        help_text="Leave empty for all free seats. 0: only admitted annotators continue.",
+        help_text="Leave blank to fill all free seats. With 0, only admitted annotators continue.",
     )
     seed = WholeNumberField(
         required=False,

@@ -25,7 +25,7 @@ NO_WEBHOOK = "This webhook has already ended."
 
 def _username() -> forms.CharField:
     return forms.CharField(
-        label="User name", max_length=150, help_text="Of an account on this server.",
+        label="User name", max_length=150, help_text="The user name of an account on this server.",
         widget=forms.TextInput({"autocomplete": "off", "autocapitalize": "none"}),
         error_messages={"required": "Enter the user name."},
     )  # fmt: skip

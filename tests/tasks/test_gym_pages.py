@@ -151,7 +151,7 @@ def test_one_impossible_task_prevents_the_whole_import(ada, tmp_path):
     ("changes", "said"),
     [
         ({"take-glue-rte": None}, "Choose at least one task."),
-        ({"kind-glue-rte": ""}, "glue-rte: choose a kind of answer."),
+        ({"kind-glue-rte": ""}, "glue-rte: choose an answer type."),
         ({"kind-glue-rte": "option"}, "Select a valid choice"),
         ({"test": "0"}, "greater than or equal to 1"),
         ({"seed": "-1"}, "greater than or equal to 0"),

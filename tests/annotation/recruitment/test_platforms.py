@@ -398,7 +398,7 @@ def test_an_id_is_the_same_person_in_upper_or_lower_case(panel):
         ("study", "nothing", "no study nothing"),
         ("people", "ida", "Line 1: choose the platform"),
         ("people", "", "Enter 1 to"),
-        ("planet", "x", "Choose the annotators to whom"),
+        ("planet", "x", "Choose which annotators"),
     ],
 )
 def test_an_entry_that_matches_no_worker_is_refused(ada, study, criterion, value, reason):
