@@ -94,7 +94,7 @@ _EQUIVALENCE = (
 )
 
 
-def _equivalence(row: SimpleNamespace) -> str:
+def equivalence(row: SimpleNamespace) -> str:
     """Return whether the 90% interval lies within the margin, or a dash without a margin.
 
     Each row is tested at .05, so a false positive is more likely if there are several rows.
@@ -106,7 +106,7 @@ def _equivalence(row: SimpleNamespace) -> str:
 
 
 EQUIVALENCE_COLUMNS = [
-    Column("", "Equivalence", _EQUIVALENCE, get=_equivalence),
+    Column("", "Equivalence", _EQUIVALENCE, get=equivalence),
     Column("margin", meaning="equivalence margin frozen in the design", unit="points"),
     Column("p_equivalence", meaning="p of two one-sided tests that the difference lies within ±"
            f" margin; {EACH}", unit="0 to 1"),

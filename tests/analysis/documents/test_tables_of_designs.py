@@ -106,7 +106,7 @@ def test_documents_state_images_strata_and_the_plateau_of_designs_that_have_them
     )
     plain = factories.make_study(researcher, factories.make_task(name="other"), shots=[0, 2])
     sentences = (
-        "The test examples of toy-places (2 strata) are grouped.",
+        "The test examples of toy-places (2 strata) are grouped into strata.",
         "the point of no further gain",
         "Examples of toy-places contain images with alternative texts",
     )
@@ -114,7 +114,7 @@ def test_documents_state_images_strata_and_the_plateau_of_designs_that_have_them
     for sentence in sentences:
         assert [sentence in text for text in with_all] == [True] * 3
         assert [sentence in text for text in without] == [False] * 3
-    assert "which annotators may enlarge" in with_all[0]
+    assert "annotators may enlarge the images" in with_all[0]
     assert "annotators could enlarge the images" in with_all[1]
 
 

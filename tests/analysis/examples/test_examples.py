@@ -228,7 +228,7 @@ def test_s1_by_shots_covers_all_shots_even_if_one_is_selected(ada, researcher):
     (learnt,) = say(study, 2, ["Rio"])
     page = read(ada, study, example, shots=2)
     assert table(page, "table-numbers") == [["0", "3", "33.3", "57.7"], ["2", "1", "100.0", "–"]]
-    assert [row[0] for row in table(page, "table-lanes")] == ["Gold", learnt.pseudonym]
+    assert [row[0] for row in table(page, "table-lanes")] == ["Gold answer", learnt.pseudonym]
     assert facts(page)["Mean S1"] == "100.0 ± –"
     assert facts(page)["Pairwise S1"] == facts(page)["Disagreement, nominal"] == "–"
     assert layers(page)[0][1:4] == [("Rio", 1, True), (" & Rome, then left ", None, False),
@@ -250,7 +250,7 @@ def test_unchosen_labels_are_listed_too(ada, researcher):
     example = task.test_split.examples.get(position=1)
     page = read(ada, study, example)
     assert [row[:3] for row in table(page, "table-distinct")] == [
-        ["right: positive", "0 of 2 (0 %)", "100.0"],
+        ["correct: positive", "0 of 2 (0 %)", "100.0"],
         ["negative", "2 of 2 (100 %)", "0.0"],
     ]
     assert page.xpath("//meter/@value") == ["0", "2"]
@@ -277,7 +277,7 @@ def test_kinds_never_mix_and_excluded_are_listed_separately(ada, researcher):
     assert sum(number or 0 for _text, number, _gold in layers(page)[0]) == 1
     other = read(ada, study, example, kind="simulated")
     assert "Simulated (not people)" in other.text_content()
-    assert [row[0] for row in table(other, "table-lanes")] == ["Gold", simulated.pseudonym]
+    assert [row[0] for row in table(other, "table-lanes")] == ["Gold answer", simulated.pseudonym]
     for query in ({"kind": "none"}, {"shots": "1"}, {"shots": "x"}):
         assert ada.get(address(study, example), query).status_code == 404
 
@@ -292,7 +292,7 @@ def test_an_annotator_still_working_is_not_counted(ada, researcher):
     assert facts(page) == {}
     assert not any(number for _text, number, _gold in layers(page)[0])
     (gold, row) = table(page, "table-lanes")
-    assert (gold[0], row[0], row[-1]) == ("Gold", "annotator 1", "in progress")
+    assert (gold[0], row[0], row[-1]) == ("Gold answer", "annotator 1", "in progress")
 
 
 def test_gold_that_cannot_be_highlighted_is_reported(ada, researcher):

@@ -212,7 +212,7 @@ def test_the_manifest_and_preregistration_state_the_share(ada, study):
     manifest = json.loads(study.manifest)
     assert (manifest["confidence_share"], manifest["asks_reasons"]) == (1, True)
     page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
-    assert "how sure they are of being right" in " ".join(page.split())
+    assert "how confident they are that their answer is correct" in " ".join(page.split())
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def test_page_csv_and_api_show_the_same_rows(ada, compared):
     page = ada.get(reverse("overlap", args=[compared.name]), follow=True).content.decode()
     assert page.count("more often than expected</td>") == 1
     assert page.count("as expected</td>") == 4
-    assert "<strong>1 of 5</strong> annotators make the errors of a model" in page
+    assert "<strong>1 of 5</strong> annotators make the same errors as a model" in page
     file = ada.get(reverse("overlap_file", args=[compared.name])).content.decode()
     rows = list(csv.DictReader(io.StringIO(file, newline="")))
     sent = ada.get(reverse("api_overlap", args=[compared.name])).json()["rows"]

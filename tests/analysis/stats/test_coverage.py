@@ -70,7 +70,7 @@ def test_the_docs_state_where_the_default_interval_holds():
     shares = sorted(cell.strip(" |") for cell in cells)
     text = " ".join(lines)
     assert (
-        f"where annotators are normal on the logit scale, the default interval covers {shares[0]}"
+        f"Where annotators are normal on the logit scale, the default interval covers {shares[0]}"
         in text
     )
     assert f"covers {shares[0]} to {shares[-1]} in a cell" in text

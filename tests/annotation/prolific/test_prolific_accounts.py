@@ -115,7 +115,7 @@ def test_a_refused_token_is_not_stored_and_explained(own, ada, researcher, caplo
     for token, sentence in (
         ("wrong-prolific-token", "Prolific does not accept the API token"),
         ("own-token\r\nX-More: 1", "Enter only the token"),
-        ("short", "at least 8 characters"),
+        ("4-few", "at least 8 characters"),
     ):
         reply = set_token(ada, token)
         assert reply.status_code == 422

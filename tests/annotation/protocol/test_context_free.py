@@ -314,12 +314,12 @@ def test_times_and_counts_of_the_report_leave_them_out(ada, answered):
     shown = Answer.objects.filter(turn__participation__scenario__arm="")
     mean = shown.aggregate(mean=Avg("active_seconds"))["mean"]
     assert record.seconds_per_answer == pytest.approx(mean)
-    report = ada.get(reverse("report", args=[answered.name])).content.decode()
-    assert "We planned 2 annotators for each of the 2 scenarios" in " ".join(report.split())
+    report = " ".join(ada.get(reverse("report", args=[answered.name])).content.decode().split())
+    assert "We planned to recruit 2 annotators for each of the 2 scenarios" in report
     plan = ada.get(reverse("preregistration", args=[answered.name])).content.decode()
     assert "number of shots, or the questions of a task alone)" in " ".join(plan.split())
 
 
 def test_plan_and_report_describe_the_group(ada, answered):
     plan = ada.get(reverse("preregistration", args=[answered.name])).content.decode()
-    assert "a further group of 3 annotators is given the test questions without" in plan
+    assert "an additional group of 3 annotators is given the test questions without" in plan
