@@ -51,8 +51,9 @@ def test_anchors_and_confidence_recover_the_values_of_the_default_policy(db):
         (shots, PEOPLE, rated) for shots in (0, 10)
     ]
     for row in cells:
-        _over, low, high, why_not = row.over
-        assert low < 0 < high  # calibrated
+        over, low, high, why_not = row.over
+        # Calibrated. Which answers are rated differs between runs, so allow four standard errors.
+        assert abs(over) < high - low
         assert why_not == ""
         assert row.confidence[0] == pytest.approx(100 * RIGHT, abs=4)
         # Brier score of the share of successes in four trials with the same probability.
@@ -62,7 +63,8 @@ def test_anchors_and_confidence_recover_the_values_of_the_default_policy(db):
     often = [row for row in points if row.answers > 50]
     assert len(often) >= 4
     for row in often:
-        assert row.s1[0] == pytest.approx(row.chance, abs=15)
+        error = 4 * math.sqrt(row.chance * (100 - row.chance) / row.answers)
+        assert row.s1[0] == pytest.approx(row.chance, abs=error)
 
     for table in (ANCHORS, CONFIDENCE, CALIBRATION):
         assert as_csv(table.columns, table.rows(study, Kind.SIMULATED)) in out.getvalue()
