@@ -56,7 +56,7 @@ def write_folder(folder: Path, task: Task, card: Card, files: list[SplitFile]) -
 
 
 def as_zip(task: Task) -> bytes:
-    """Return a ZIP of the card and files. It has no timestamps, so equal tasks have equal bytes."""
+    """Return the card and files as a ZIP without timestamps, so equal tasks give equal ZIPs."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(packed, "w") as archive:
         write_folder(Path(place), task, task.card, files_of(task))

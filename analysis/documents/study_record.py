@@ -109,7 +109,7 @@ class StudyRecord:
     def workers(self) -> dict[str, int]:
         """Count the distinct participants who arrived, who consented, and who are in the analysis.
 
-        A participant with several tasks has several participations, but is counted only once.
+        A participant who takes part in several tasks is counted only once.
         Declines are counted individually, because no rows are stored for them.
         """
         reached = {"arrived": Q(), "consented": Q(consented_at__isnull=False), "analysed": ANALYSED}

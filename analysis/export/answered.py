@@ -32,7 +32,7 @@ def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
 
 
 def metadata(participation: Participation) -> dict[str, Any]:
-    """Return data on a participation and its scenario, keyed by the columns of annotators.csv."""
+    """Return the fields of a participation and its scenario, by column of annotators.csv."""
     study, scenario = participation.study, participation.scenario
     return {
         "study": study.name,

@@ -212,7 +212,7 @@ EFFORT = [
 
 
 def efforts(study: Study) -> list[SimpleNamespace]:
-    """Return the effort of humans, then of each seated model, or [] if no model took a seat.
+    """Return the effort of humans and of each seated model, or [] if no model took a seat.
 
     `minutes` is working time, or time spent waiting for a model. `cost` is NaN if unknown.
     """

@@ -64,7 +64,7 @@ def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost
 
 
 def cost_of_cells(choice: str, label: str, study: Study, cells: list[tuple[int, int, int]]) -> Cost:
-    """Return the cost of cells, given as (seats, minutes, reward in cents)."""
+    """Return the cost of the cells. Each is a tuple (seats, minutes, reward in cents)."""
     rewards = bonuses = 0
     for seats, minutes, reward in cells:
         rewards += seats * reward

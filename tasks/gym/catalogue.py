@@ -39,7 +39,7 @@ class Partition:
         return tuple(dict.fromkeys([*self.upstream, *self.dev, *self.held_out]))
 
     def unseen(self, names: Collection[str]) -> tuple[str, ...]:
-        """Return the possible unseen tasks: held-out or, in a pilot, development tasks."""
+        """Return the candidate unseen tasks: held-out tasks or, in a pilot, development tasks."""
         return self.dev if names and set(names) <= set(self.dev) else self.held_out
 
 

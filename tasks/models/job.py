@@ -77,7 +77,7 @@ class Job(models.Model):
 
     @property
     def time_left(self) -> timedelta | None:
-        """Return the time left at the pace so far, or None before the first chunk is done."""
+        """Return the estimated time remaining, or None before the first chunk is done."""
         missing = self.total - self.done
         return (self.touched_at - self.created_at) / self.done * missing if self.done else None
 

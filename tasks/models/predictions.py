@@ -209,7 +209,7 @@ class PredictionFile(models.Model):
 
 
 class Prediction(models.Model):
-    """The texts predicted for one test example, where an empty list means "no answer"."""
+    """The predicted answers for one test example. An empty list means "no answer"."""
 
     file = models.ForeignKey(PredictionFile, on_delete=models.CASCADE, related_name="predictions")
     example = models.ForeignKey(Example, on_delete=models.PROTECT, related_name="predictions")
