@@ -1,6 +1,6 @@
 """Client for Prolific's API. No other module knows its URLs.
 
-docs/prolific.md#what-prolific-documents lists the documented facts. Rewards are in cents, but
+docs/prolific.md#facts-documented-by-prolific lists the documented facts. Rewards are in cents, but
 amounts in a bonus CSV are in currency units. Prolific spells statuses in several ways, of which
 this module uses only one: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
 """

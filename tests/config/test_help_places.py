@@ -106,7 +106,7 @@ def test_researchers_have_few_pages(client, researcher, settings, tmp_path):
 def test_pages_link_to_their_help_address(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
     for name, place in (
-        ("people", "researchers/designs/#watching-it"),
+        ("people", "researchers/designs/#monitor-the-study"),
         ("analysis", "researchers/analysis/#statistics"),
     ):
         shown = ada.get(reverse(name, args=[study.name])).content.decode()
