@@ -168,7 +168,7 @@ def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
 def _models(study: Study, kind: str) -> Iterator[PaperTable]:
     for table in model_tables.tables(study, kind):
         columns = [
-            Column("", "Who", get=str),
+            Column("", "Respondents", get=str),
             *(
                 Column("", task.name, get=partial(lambda place, row: row.scores[place].text, place))
                 for place, task in enumerate(table.tasks)
@@ -195,7 +195,7 @@ def _methods(study: Study, kind: str) -> Iterator[PaperTable]:
         tasks = list(grouped)
         cells = [(task.name, table.shots) for task in tasks for table in tables]
         columns = [
-            Column("", "Who", get="name"),
+            Column("", "Respondents", get="name"),
             *(
                 Column("", "All" if shots == model_tables.ALL else str(shots),
                        get=partial(lambda cell, row: row.texts.get(cell, NOTHING), (task, shots)))
@@ -225,7 +225,7 @@ def _simple(table: Table, needs: str = "people") -> Printed:
 def _leaderboard(study: Study, kind: str) -> Iterator[PaperTable]:
     for board in leaderboard.boards(study, kind):
         columns = [
-            Column("", "Who", get=lambda e: f"{e.name} (published)" if e.is_published else e.name),
+            Column("", "Entry", get=lambda e: e.name + (" (published)" if e.is_published else "")),
             *leaderboard.board_columns(board),
         ]
         rows = [entry for _heading, entries in board.groups for entry in entries]

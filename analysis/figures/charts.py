@@ -137,8 +137,8 @@ def calibration_curve(frame: pd.DataFrame) -> alt.FacetChart:
     y = alt.Y("s1:Q", title="S1 x 100", scale=scale)
     colour, dash, shape = _series(names, alt.Scale(domain=names), alt.Legend(title=None))
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
-    tips = {"who:N": "Who", "chance:Q": "Confidence, %", "s1:Q": "S1 x 100", "low:Q": "95 % from",
-            "high:Q": "to", "answers:Q": "Answers"}  # fmt: skip
+    tips = {"who:N": "Respondents", "chance:Q": "Confidence, %", "s1:Q": "S1 x 100",
+            "low:Q": "95 % from", "high:Q": "to", "answers:Q": "Answers"}  # fmt: skip
     points = base.mark_point(filled=True, size=50, opacity=1)
     return _panels(
         _layered(
@@ -189,7 +189,7 @@ def gains(frame: pd.DataFrame) -> alt.FacetChart:
         color=alt.Color("who:N", scale=scale, legend=legend),
         stroke=alt.Stroke("who:N", scale=scale, legend=legend),
         fillOpacity=alt.FillOpacity("who:N", scale=_scale(names, FILLS), legend=legend),
-        tooltip=_tips({"who:N": "Who", "task:N": "Task", "gain:Q": "Relative gain, %"}),
+        tooltip=_tips({"who:N": "Respondents", "task:N": "Task", "gain:Q": "Relative gain, %"}),
     )
     rules = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
     ends = rules.encode(y=alt.Y("low:Q"), y2="high:Q")
@@ -225,7 +225,7 @@ def model_sizes(frame: pd.DataFrame) -> alt.FacetChart:
 # Maps the fields of tooltips to their titles.
 ANNOTATOR_TOOLTIP = {"annotator:N": "Annotator", "metric:N": "Metric", "score:Q": "Score x 100"}
 SERIES_TOOLTIP = {
-    "who:N": "Who", "task:N": "Task", "shots:Q": "Shots", "score:Q": "Mean score x 100",
+    "who:N": "Respondents", "task:N": "Task", "shots:Q": "Shots", "score:Q": "Mean score x 100",
     "low:Q": "95 % from", "high:Q": "to", "n:Q": "n",
 }  # fmt: skip
 MEAN_TOOLTIP = {

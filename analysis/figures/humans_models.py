@@ -61,7 +61,7 @@ class SeriesRow:
 COLUMNS = [
     Column("task", "Task"),
     Column("shots", "Shots"),
-    Column("name", "Who", "annotators of a study, an uploaded model, or a published value",
+    Column("name", "Respondents", "annotators of a study, an uploaded model, or a published value",
            get="who"),
     Column("source", "Source", "study, uploaded or published (quoted)"),
     Column("study", meaning="study of these annotators"),

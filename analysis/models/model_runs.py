@@ -191,7 +191,7 @@ def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
 
 
 EFFORT = [
-    Column("name", "Who", "human annotators, or a model in the annotator's seat", get="who"),
+    Column("name", "Respondents", "human annotators, or a model in a seat", get="who"),
     Column("kind", "", "person or model"),
     Column("answers", "Answers", "for humans, stored answers of completed participations in all"
            " steps; for a model, the answers that its runs report"),

@@ -132,8 +132,7 @@ PLURALS = {"seat": "annotators", "context": "contexts"}
 OVER = "annotators; for a model, over contexts"
 _GROUP = [
     *CELL[:2],
-    Column("name", "Who", "people, simulated annotators, or a model in the annotator's seat",
-           get="who"),
+    Column("name", "Respondents", "people, simulated annotators, or a model in a seat", get="who"),
 ]  # fmt: skip
 _estimated = partial(estimated, over=OVER)
 CONFIDENCE = Table(

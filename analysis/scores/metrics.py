@@ -142,7 +142,7 @@ def page_rows(study: Study, kind: str) -> list[SimpleNamespace]:
 
 # Columns for the result of `rows`.
 COLUMNS = [
-    Column("kind", "Who", f"person, simulated or model; {MODEL}: predictions of a model",
+    Column("kind", "Respondents", f"person, simulated or model; {MODEL}: predictions of a model",
            get="who"),
     Column("name", "Model", "name of the uploaded model; empty for annotators"),
     Column("task", "Task", "name of the task", get="task.name"),
