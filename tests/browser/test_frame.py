@@ -191,7 +191,7 @@ def test_all_columns_of_annotators_fit_on_a_laptop(page, researcher):
     page.set_viewport_size({"width": 1280, "height": 800})
     visit(page, study)
     page.goto(f"/studies/{study.name}/people/")
-    table = page.get_by_role("region", name="Participations")
+    table = page.get_by_role("region", name="Annotator list")
     expect(table).to_contain_text("simulated")
     assert table.evaluate("box => box.scrollWidth - box.clientWidth") == 0
 
