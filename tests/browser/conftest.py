@@ -12,7 +12,7 @@ import pytest
 from django.core.management import call_command
 from django.core.servers.basehttp import WSGIRequestHandler
 from django.test.testcases import LiveServerThread
-from playwright.sync_api import Browser, BrowserContext, Locator, Page
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from annotation.models import Answer, Participation
 from tasks.formats import Record
@@ -21,6 +21,8 @@ from tests import factories
 
 # Playwright's sync API runs an event loop in this thread, in which Django refuses the ORM.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+# Waits end when the page is ready. On a machine with much other work, 5 seconds are not enough.
+expect.set_options(timeout=20_000)
 
 WATCH = (
     "addEventListener('securitypolicyviolation',"
@@ -107,7 +109,7 @@ class Watched:
 
     def __init__(self, browser: Browser, expected: Callable[[str], bool], **options: Any):
         self.context: BrowserContext = browser.new_context(**options)
-        self.context.set_default_timeout(10_000)
+        self.context.set_default_timeout(30_000)
         self.context.add_init_script(WATCH)
         self.expected = expected
         self.errors: list[str] = []

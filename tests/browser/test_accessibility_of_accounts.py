@@ -169,7 +169,7 @@ def test_the_side_panel_of_a_design_is_accessible_while_typing(page, busy):
     signed_in(page, f"/new-study/?task={task.name}")
     page.get_by_label("Shots", exact=True).fill("0 2")
     side = page.get_by_role("complementary", name="Summary")
-    expect(side.get_by_text("Maximum cost")).to_be_visible(timeout=20_000)
+    expect(side.get_by_text("Maximum cost")).to_be_visible(timeout=60_000)
     is_accessible(page, "a design with what follows")
 
 

@@ -23,9 +23,9 @@ def test_the_side_panel_updates_while_typing_without_storing(page, researcher):
     expect(side).to_contain_text("To see seats, time and cost, fill in")
     page.get_by_role("group", name="Tasks", exact=True).get_by_label("toy-places v1").check()
     page.get_by_label("Shots", exact=True).fill("0 2")
-    expect(side.locator("dd").first).to_have_text("6", timeout=20_000)
+    expect(side.locator("dd").first).to_have_text("6", timeout=60_000)
     page.get_by_label("Annotators per scenario").fill("5")
-    expect(side).to_contain_text("5 annotators each", timeout=20_000)
+    expect(side).to_contain_text("5 annotators each", timeout=60_000)
     expect(side.get_by_text("No SD for this task")).to_be_visible()
     assert not Study.objects.exists()
     assert violations(page) == []

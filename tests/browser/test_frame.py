@@ -244,7 +244,7 @@ def test_a_report_loads_its_pictures_later_and_prints_whole(page, study):
     assert pictures.count()
     # The pictures load in turn after the page, without scrolling.
     for picture in pictures.all():
-        expect(picture).to_have_js_property("complete", value=True, timeout=30_000)
+        expect(picture).to_have_js_property("complete", value=True, timeout=60_000)
         assert picture.evaluate("picture => picture.naturalWidth") > 0
         assert picture.evaluate("picture => picture.loading") == "eager"
 

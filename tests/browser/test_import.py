@@ -74,7 +74,7 @@ def test_a_dropped_folder_is_imported_like_a_zip(ada, clues):
     ada.get_by_label("Card", exact=True).select_option("MNLI")
     drop(ada, clues / "MNLI")
     ada.get_by_role("button", name="Upload and check").click()
-    expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=30_000)
+    expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=60_000)
     expect(ada.get_by_text("mnli_test.jsonl: 210 examples")).to_be_visible()
 
 
@@ -82,7 +82,7 @@ def test_a_dropped_folder_is_imported_like_a_zip(ada, clues):
 @pytest.mark.journey
 def test_mnli_is_uploaded_previewed_and_confirmed(ada, clues):
     choose(ada, clues, "MNLI", "MNLI")
-    expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=30_000)
+    expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=60_000)
     expect(ada.get_by_text("mnli_test.jsonl: 210 examples")).to_be_visible()
     previews = ada.locator(".upload-previews a")
     expect(previews).to_have_count(10)
@@ -147,7 +147,7 @@ def test_the_analysis_page_resamples_automatically(ada, researcher, monkeypatch)
         factories.work_through(factories.seat(scenario), lambda turn: [])
     ada.goto(f"/studies/{study.name}/analysis/")
     expect(ada.get_by_text("Pairwise S1").first).to_be_visible()
-    expect(ada.locator("[aria-labelledby=intervals] table")).to_be_visible(timeout=30_000)
+    expect(ada.locator("[aria-labelledby=intervals] table")).to_be_visible(timeout=60_000)
     expect(ada.get_by_text("Computing bootstrap intervals")).to_have_count(0)
     assert Job.objects.get().is_done
 
@@ -179,7 +179,7 @@ def test_a_release_bundle_is_prepared_and_downloaded(ada, researcher, monkeypatc
     ada.get_by_role("button", name="Prepare the bundle").click()
     bar = ada.get_by_role("progressbar", name="Preparing the bundle")
     expect(bar).to_have_attribute("max", str(len(bundle_job.PARTS)))
-    expect(bar).to_have_attribute("value", re.compile(r"[1-9]"), timeout=30_000)
+    expect(bar).to_have_attribute("value", re.compile(r"[1-9]"), timeout=60_000)
     link = ada.get_by_role("link", name="Download the bundle")
     expect(link).to_be_visible(timeout=60_000)
     expect(ada.get_by_text("The study has not changed since then.")).to_be_visible()
