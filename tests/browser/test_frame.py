@@ -196,6 +196,34 @@ def test_all_columns_of_annotators_fit_on_a_laptop(page, researcher):
     assert table.evaluate("box => box.scrollWidth - box.clientWidth") == 0
 
 
+def test_scores_of_four_tasks_and_models_fit_on_a_laptop(page, researcher):
+    families = ("classification", "sequence_labelling", "reading_comprehension")
+    tasks = [
+        factories.make_task(name=f"demo-{name}", family=family, shots=[2])
+        for name, family in zip(("inference", "entities", "questions"), families, strict=True)
+    ]
+    tasks.append(factories.make_task(name="demo-sentiment", family="classification", shots=[2]))
+    study = factories.make_study(researcher, *tasks, shots=[2], annotators=2)
+    for scenario in study.scenarios.all():
+        for _annotator in range(2):
+            factories.work_through(factories.seat(scenario))
+    page.set_viewport_size({"width": 1280, "height": 800})
+    visit(page, study)
+    page.goto(f"/studies/{study.name}/models/")
+    table = page.get_by_role("region", name="humans and models by task").first
+    expect(table).to_contain_text("100.0")
+    assert table.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+
+
+def test_names_of_compared_studies_are_next_to_their_titles(page, study):
+    visit(page, study)
+    page.goto(f"/compare/?study={study.name}")
+    label = page.locator("fieldset label").first
+    name, box = label.locator("small").bounding_box(), label.locator("input").bounding_box()
+    assert abs(name["y"] - box["y"]) < 4
+    expect(page.get_by_text("To compare designs, select at least two studies.")).to_be_visible()
+
+
 def test_a_printed_report_has_no_site_header(page, study):
     visit(page, study)
     page.goto(f"/studies/{study.name}/report/")
