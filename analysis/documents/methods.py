@@ -49,8 +49,8 @@ def per_browser(record: StudyRecord) -> str:
     number = dict(record.platforms).get(OpenLink.label)
     if not number:
         return ""
-    people = count(number, "participation")
-    return f" For the {people} via an open link, this was enforced per browser only."
+    people = count(number, "annotator")
+    return f" For the {people} who came via an open link, this was enforced per browser only."
 
 
 def _design(record: StudyRecord) -> dict[str, Any]:

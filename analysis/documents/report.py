@@ -247,7 +247,7 @@ def _pay(record: StudyRecord) -> list[Block]:
         ended += f"; {record.withdrawn_with_pay:,} more withdrew (included in amounts only)"
     rule = record.manifest["qualification"]["rule"]
     waited = ", including waiting" if rule == Qualification.RESEARCHER else ""
-    settled = Fact("Settled participations", f"{len(record.settled):,}{ended}")
+    settled = Fact("Annotators with settled pay", f"{len(record.settled):,}{ended}")
     times = [
         Fact(f"Total active time{waited}", in_words(timedelta(seconds=active))),
         Fact(f"Median active minutes{waited}", minutes("active_seconds")),
@@ -283,7 +283,7 @@ def _decision(in_analysis: bool) -> str:
     return "included again" if in_analysis else "excluded"
 
 
-# Columns for (version, since, number of participations).
+# Columns for (version, since, number of participants).
 CONSENTS = [
     Column("version", "Version", get=itemgetter(0)),
     Column("since", "In use since", show=moment, get=itemgetter(1)),

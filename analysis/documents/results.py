@@ -100,7 +100,7 @@ def people_minus_models(record: StudyRecord) -> Iterator[Block]:
     if not rows:
         return
     columns = _applicable(record.study, headed(models_columns.DIFFERENCES, MODELS))
-    notes = [f"Human minus model, paired by example. {differences.LEFT_OUT}", meanings(columns[3:])]
+    notes = [f"Human - model, paired by example. {differences.LEFT_OUT}", meanings(columns[3:])]
     if late := differences.late(rows):
         notes.append(late)
     yield _grid(OF_MODELS, columns, rows, notes)

@@ -112,7 +112,7 @@ def _execution(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dict[
         "3.1": between([*facts.sessions.values(), facts.longest]),
         "3.1.1": wei_sentences.random_order(facts),
         "3.2": YES if blocks["controls"] else PARTIAL,
-        "3.2.2": count(facts.excluded + facts.rejected_early, "participation"),
+        "3.2.2": count(facts.excluded + facts.rejected_early, "annotator"),
         "3.3": NO if facts.uploaded else PARTIAL if facts.seated else NA,
         "3.3.1": "Checked" if facts.seated else "Unchecked",
         "3.3.2": _adjusted_interface(facts, given),

@@ -223,11 +223,11 @@ def _precision(facts: Facts) -> dict[str, Any]:
 def consent(facts: Facts) -> str:
     flow = facts.flow
     people, seats = facts.workers["consented"], flow.consented
-    each = f" ({count(seats, 'participation')})" if seats != people else ""
-    erased = "; their answers were erased" if facts.withdrawn else ""
+    each = f" ({count(seats, 'seat')})" if seats != people else ""
+    erased = "; these answers were erased" if facts.withdrawn else ""
     return (
         f"Consent was requested before the first answer: {people} consented{each} and"
-        f" {flow.declined} declined. Participations withdrawn later: {facts.withdrawn}{erased}."
+        f" {flow.declined} declined. Later withdrawals: {facts.withdrawn}{erased}."
     )
 
 

@@ -126,9 +126,9 @@ def test_documents_state_the_numbers_of_shots(study, researcher, client):
     client.force_login(researcher)
     plan = client.get(reverse("preregistration_file", args=[study.name])).content.decode()
     plan = " ".join(plan.split())
-    assert "combines an unseen task, a shot count, a training split and an arm" in plan
+    assert "combines an unseen task (the task that is tested), a shot count, a training" in plan
     assert "Primary outcome, at each number of shots: the average relative gain" in plan
-    lasts = "To assess whether a gain persists with more shots, we report each ARG at more shots"
+    lasts = "To assess whether a gain persists with more shots, we report how each ARG changes"
     assert lasts in plan
     assert "No p value is computed for a gain." not in plan
     report = client.get(reverse("report_file", args=[study.name])).content.decode()

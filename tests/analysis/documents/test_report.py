@@ -156,7 +156,7 @@ def test_pay_is_summed_without_naming_annotators(study):
     assert earned > 0
     assert facts["Total earned"] == f"{ledger.in_currency(earned)} USD"
     assert facts["Recorded as paid"] == "0.00 USD"
-    assert facts["Settled participations"] == "4"
+    assert facts["Annotators with settled pay"] == "4"
     grid = block(study, "Pay and time", Grid)
     assert grid.rows[-1][-1] == ledger.in_currency(earned)
 
@@ -254,7 +254,7 @@ def test_a_study_without_completed_people_states_that_first(researcher):
 @pytest.mark.long
 def test_exclusivity_per_browser_is_stated_for_open_links(study, researcher):
     assert (
-        "For the 4 participations via an open link, this was enforced per browser only."
+        "For the 4 annotators who came via an open link, this was enforced per browser only."
         in methods_of(study)
     )
     assert "open link, this was enforced per browser only." in items(study)["2.5"].evidence
@@ -501,4 +501,4 @@ def test_earnings_of_withdrawn_annotators_are_stated_separately(researcher, db):
     gone = study.participations.filter(status="completed", kind="person").first()
     withdrawal.withdraw(gone.token)
     facts = {row.name: row.text for row in block(study, "Pay and time", Facts).rows}
-    assert facts["Settled participations"] == ("3; 1 more withdrew (included in amounts only)")
+    assert facts["Annotators with settled pay"] == ("3; 1 more withdrew (included in amounts only)")

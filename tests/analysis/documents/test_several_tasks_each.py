@@ -46,7 +46,7 @@ def test_the_record_of_a_study_counts_people_and_not_their_tasks(study):
 
 
 @pytest.mark.long
-def test_checklists_call_participations_by_their_name(ada, researcher, study):
+def test_checklists_count_a_participant_once_for_each_task(ada, researcher, study):
     two = study.participations.filter(worker__key=identities.worker_key("link", "ada"))
     for participation in two:
         exclusion.decide(participation, False, "Asleep.", researcher)
@@ -56,10 +56,10 @@ def test_checklists_call_participations_by_their_name(ada, researcher, study):
     ):
         withdrawal.withdraw(participation.token)
     page = ada.get(reverse("report", args=[study.name])).content.decode()
-    assert "By decision: 2 participations not paid." in page
-    assert "Participations excluded by a researcher with a reason: 2." in page
-    assert "3 consented (5 participations) and 0 declined." in page
-    assert "Participations withdrawn later: 2; their answers were erased." in page
+    assert "By decision: not paid in 2 cases." in page
+    assert "Excluded by a researcher with a reason: 2." in page
+    assert "3 consented (5 seats) and 0 declined." in page
+    assert "Later withdrawals: 2; these answers were erased." in page
 
 
 @pytest.mark.long

@@ -115,7 +115,9 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "this is enforced per browser only.", ALL),
     (PLAN, "The study is a between-subjects cross-task study", (CROSS,)),
     (PLAN, "the upstream arm completes 3 examples of each of up-one, up-two", (CROSS,)),
+    (PLAN, "Each scenario combines an unseen task (the task that is tested)", (CROSS,)),
     (PLAN, "The examples are drawn with the study's seed from frozen pools", (CROSS,)),
+    (PLAN, "The pools share no text, as identified by its hash", (CROSS,)),
     (PLAN, "Participants who have already encountered an upstream or sham task are not", (CROSS,)),
     # Procedure
     (PLAN, "In the training step, examples are presented one at a time", ALL),
@@ -166,7 +168,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Paid time is capped at 3 h.", (CLUES, CHOICE)),
     (PLAN, "Paid time is capped at 2 h.", (CROSS,)),
     (PLAN, "Paid time is capped at 0.5 h.", (PROLIFIC,)),
-    (PLAN, "Earnings per participation are capped at", PAID),
+    (PLAN, "Earnings per annotator and task are capped at", PAID),
     (PLAN, "The budget for all annotators is", PAID),
     (PLAN, "This reward is the minimum pay for a completed submission.", PAID),
     (PLAN, "For participants from Prolific, the reward is fixed in advance and the same in"
@@ -181,7 +183,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Each cell of the results table is the mean", ALL),
     (PLAN, "The 95 % confidence intervals of these means generalise to other people and",
      ALL),
-    (PLAN, "Each is the wider of the t interval over annotators", ALL),
+    (PLAN, "Each is the wider of two intervals: the t interval over annotators", ALL),
     (PLAN, "No interval is computed for a single annotator or if all annotators have the", ALL),
     (PLAN, "percentile bootstraps over contexts", ALL),
     (PLAN, "with at least 10 annotators, over annotators and over both", (CHOICE,)),
@@ -193,9 +195,9 @@ SENTENCES: list[tuple[str, str, Where]] = [
      (CROSS,)),
     (PLAN, "Aggregated answers (majority vote on sets of texts) are", (PROLIFIC,)),
     (PLAN, "If predictions are uploaded or models take part in an annotator's seat", ALL),
-    (PLAN, "applied to each annotator's S1 minus the model's S1 on each example; its",
+    (PLAN, "applied to the difference in S1 on each example (annotator minus model); its",
      (CLUES, CROSS, SEATED, PROLIFIC)),
-    (PLAN, "applied to the parts of both scores under the task's metric; its interval",
+    (PLAN, "applied to each example's contribution to both scores under the task's metric; its",
      (CHOICE,)),
     (PLAN, "Holm-adjusted over one family: all differences between humans and a model", ALL),
     (PLAN, "The family is frozen when the study is closed.", ALL),
@@ -206,7 +208,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "Two shot counts, or humans and a model, are considered equivalent", (CLUES,)),
     (PLAN, "Humans and a model are considered equivalent", (CROSS,)),
     (PLAN, "each at .05, without correction for the number of differences", (CLUES, CROSS)),
-    (PLAN, "The smallest margin that could have been shown", (CLUES, CROSS)),
+    (PLAN, "as the smallest margin within which equivalence could", (CLUES, CROSS)),
     (PLAN, "No margin applies to the gains of the arms.", (CROSS,)),
     (PLAN, "The design has no equivalence margin", (CHOICE, SEATED, PROLIFIC)),
     (PLAN, "The screening rule judges annotators with 5 shots", (CHOICE,)),
@@ -226,6 +228,14 @@ SENTENCES: list[tuple[str, str, Where]] = [
      (CLUES, CHOICE, CROSS)),
     (REPORT, "three training examples, the point of no further gain was estimated",
      (CLUES, CHOICE, CROSS)),
+    (PLAN, "To do so, a linear rise followed by a constant level is fitted",
+     (CLUES, CHOICE, CROSS)),
+    (REPORT, "To do so, a linear rise followed by a constant level was fitted",
+     (CLUES, CHOICE, CROSS)),
+    (PLAN, "95 % bootstrap intervals over annotators are reported.", (CLUES, CHOICE, CROSS)),
+    (REPORT, "95 % bootstrap intervals over annotators were reported.", (CLUES, CHOICE, CROSS)),
+    (PLAN, "No hypotheses are tested on this point.", (CLUES, CHOICE, CROSS)),
+    (REPORT, "No hypotheses were tested on this point.", (CLUES, CHOICE, CROSS)),
     (PLAN, "For a model with runs in several arms (in an annotator's seat, or uploaded),",
      (CROSS,)),
     (REPORT, "For a model with runs in several arms", ()),
@@ -233,6 +243,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "If both are available for at least three unseen tasks", ()),
     (PLAN, "Primary outcome: the average relative gain (ARG)", (CROSS,)),
     (PLAN, "Test-set scores under the task's metric are averaged over", (CROSS,)),
+    (PLAN, "The gain on each unseen task is (upstream - sham) / sham", (CROSS,)),
     (PLAN, "Secondary outcomes: upstream against direct", (CROSS,)),
     (PLAN, "it generalises to other people on these tasks and test examples", (CROSS,)),
     (PLAN, "The 95 % interval of the ARG is computed by the delta method with Satterthwaite's"
@@ -271,14 +282,16 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "We planned to recruit 2 annotators for each of the 2 scenarios (a combination of"
      " task",
      (PROLIFIC,)),
-    (REPORT, "before any seat was assigned; later changes", ALL),
+    (REPORT, "before the first participant was assigned to a scenario; later changes", ALL),
     (REPORT, "Participants were assigned on arrival to the least-filled scenario", assigned),
     (REPORT, "Participants chose their scenario on Prolific", chose),
     (REPORT, "Participants could take part in each task only once.", ALL),
-    (REPORT, "participations via an open link, this was enforced per browser only.", BY_LINK),
+    (REPORT, "who came via an open link, this was enforced per browser only.", BY_LINK),
     (REPORT, "The study was a between-subjects cross-task study", (CROSS,)),
     (REPORT, "the upstream arm completed 3 examples of each of up-one, up-two", (CROSS,)),
+    (REPORT, "Each scenario combines an unseen task (the task that is tested)", (CROSS,)),
     (REPORT, "The examples were drawn with the study's seed from frozen pools", (CROSS,)),
+    (REPORT, "The pools share no text, as identified by its hash", (CROSS,)),
     (REPORT, "Participants who had already encountered an upstream or sham task were not",
      (CROSS,)),
     (REPORT, "At more than zero shots, annotators first completed a training step", TWO_SHOTS),
@@ -321,7 +334,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "Of 19 participants who took a seat (19 via an open link)", (CROSS,)),
     (REPORT, "In total, 6 participants took 12 seats (12 via an open link)", (SEATED,)),
     (REPORT, "Of 4 participants who took a seat (4 via Prolific)", (PROLIFIC,)),
-    (REPORT, "Participants could take part in several tasks", (SEATED,)),
+    (REPORT, "A participant took one seat for each task and is counted", (SEATED,)),
     (REPORT, "In total, 1 annotator withdrew, and their answers were erased.", (CROSS,)),
     (REPORT, "1 annotator was excluded by a researcher; the reasons are given below.", (CHOICE,)),
     (REPORT, "excluded automatically; the reasons are given below.", automatically_excluded),
@@ -340,10 +353,10 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "ACC is computed as in CrossFit (Ye et al., 2021,", (CHOICE,)),
     (REPORT, "over annotators of their mean S1 on the test examples", UNSCREENED),
     (REPORT, "over annotators of their score on the test examples", (CHOICE,)),
-    (REPORT, "The recipe below the human-performance table", ALL),
+    (REPORT, "The string below the human-performance table (its recipe)", ALL),
     (REPORT, "Confidence intervals of means treat both annotators and test examples as samples",
      ALL),
-    (REPORT, "Each interval is the wider of the t interval over annotators", ALL),
+    (REPORT, "Each interval is the wider of two: the t interval over annotators", ALL),
     (REPORT, "As a sensitivity analysis, we report percentile bootstraps of the means (10,000",
      ALL),
     (REPORT, "Agreement among annotators and the scores of their aggregated answers are", ALL),
@@ -364,7 +377,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (REPORT, "in total, of which none is recorded as paid.", PAID),
     (REPORT, "of which all is recorded as paid.", ()),
     (REPORT, "Paid time was capped at", PAID),
-    (REPORT, "Earnings per participation were capped at", PAID),
+    (REPORT, "Earnings per annotator and task were capped at", PAID),
     (REPORT, "including top-ups for time but excluding bonuses awarded by a researcher.", PAID),
     (REPORT, "including top-ups for time and waiting time", ()),
     (REPORT, "The budget for all annotators was", PAID),
@@ -681,14 +694,15 @@ def test_reported_numbers_of_people_match_the_rows(db, five, documents, name):
     completed = rows.filter(status=Status.COMPLETED)
     analysed = completed.filter(in_analysis=True)
     consented = rows.exclude(consented_at=None).count()
-    assert f" {consented:,} {'participations began' if name == SEATED else 'consented'}" in text
-    stayed = " and did not withdraw" if name == CROSS else ""
-    assert f" {completed.count()} completed the study{stayed}, and {analysed.count()}" in text
     workers = analysed.values("worker").distinct().count()
     if name == SEATED:
         assert f"{workers} participants took {rows.count()} seats" in text
-        assert f"{analysed.count()} (by {workers} participants) were included" in text
+        assert f": consent was given for {consented:,} of them, {completed.count()} were" in text
+        assert f" completed, and {analysed.count()} (held by {workers} participants) were" in text
     else:
+        assert f" {consented:,} consented" in text
+        stayed = " and did not withdraw" if name == CROSS else ""
+        assert f" {completed.count()} completed the study{stayed}, and {analysed.count()}" in text
         assert workers == analysed.count()
         assert f"Of {rows.count() + declined(study)} participants who took a seat" in text
 
@@ -750,7 +764,7 @@ def test_totals_of_earnings_are_those_of_the_paid_entries(db, five, documents, n
     assert list(table[-1]) == ["total", str(number), earned]
     assert f"Total earnings: {earned} {study.currency}." in of_checklist(documents, name, "1.7")
     is_prolific = name == PROLIFIC
-    settled = facts_of(documents, name)["Settled participations"]
+    settled = facts_of(documents, name)["Annotators with settled pay"]
     assert ("1 unpaid by decision" in settled) == is_prolific
 
 
@@ -812,7 +826,7 @@ def test_declined_consent_is_noted_below_the_table_of_results(documents):
 def test_power_is_described_as_that_of_welchs_test(documents):
     for name in TWO_SHOTS:
         (note,) = grids(documents[PLAN, name])["Statistical power of this design"].notes
-        assert "80% power by Welch's t test over annotators alone" in note
+        assert "that Welch's t test over annotators alone detects with 80% power" in note
         assert "The primary test also generalises to other examples" in note
 
 
@@ -859,12 +873,10 @@ def test_a_chosen_scenario_is_never_called_assigned(db, five):
 
 def test_programs_in_peoples_seats_are_in_plan_and_report(db, five):
     study = Study.objects.get(pk=five[CLUES])
-    assert "Programs may take the seats of human annotators through the API" in plan(
+    assert "Programs may take human annotators' seats through the API" in plan(
         study, programs_as_people=True
     )
-    assert "Programs could take the seats of human annotators" in reported(
-        study, programs_as_people=True
-    )
+    assert "Programs could take human annotators' seats" in reported(study, programs_as_people=True)
     assert "Programs" not in plan(study) + reported(study)
 
 

@@ -334,7 +334,7 @@ def test_the_page_shows_people_models_and_where_they_differ(ada, study, toy):
     page = ada.get(differ).content.decode()
     for words in ("+16.7", "0.500", "95 % CI", "test-2"):
         assert words in page, words
-    assert f"example by example. {differences.LEFT_OUT}" in page
+    assert f"paired by example. {differences.LEFT_OUT}" in page
     main, _summary, further = page.partition("<summary>Sensitivity analysis</summary>")
     assert "sign flip</tip-word>" not in main
     assert "sign flip</tip-word>" in further

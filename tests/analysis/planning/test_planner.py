@@ -114,7 +114,7 @@ def test_about_half_of_studies_reach_a_planned_width(ada):
         reached = np.mean(stats.t.ppf(0.975, n - 1) * sds / math.sqrt(n) <= width)
         assert 0.5 <= reached <= at_most
     page = " ".join(unescape(ada.get(reverse("planner"), WANTED).content.decode()).split())
-    assert "about half of such studies reach a planned width" in page
+    assert "about half of such studies reach the planned width" in page
     assert "is ± 3 points or less in about half of such studies" in page
 
 
@@ -427,5 +427,6 @@ def test_an_invalid_stated_number_has_its_error_at_the_field(ada, field, value, 
 
 def test_the_planner_states_what_anchors_save(ada):
     page = ada.get(reverse("planner"), {"anchor_r": "0.6", "annotators": "8"}).content.decode()
-    assert "by 0.80, so 8 annotators are worth 12.5 without anchors" in " ".join(page.split())
+    text = " ".join(page.split())
+    assert "by 0.80, so 8 annotators are as informative as 12.5 annotators without" in text
     assert "without anchors" not in ada.get(reverse("planner")).content.decode()

@@ -128,7 +128,7 @@ def test_the_landing_page_never_states_a_rate_of_zero(client, researcher, task, 
 
 def test_the_preregistration_states_the_limits_of_pay(ada, study):
     page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
-    assert "Earnings per participation are capped at 6.00 USD" in page
+    assert "Earnings per annotator and task are capped at 6.00 USD" in page
     assert "The budget for all annotators is 12.00 USD" in page
     # This design screens out no participants, so screen-outs can't pause the study.
     assert "pauses automatically once 5 annotators in a row" not in page
