@@ -44,7 +44,7 @@ def scores(study: Study, kind: str, left_out: Collection[int] = ()) -> Scores:
     """Return the scores of one kind's analysed annotators, by shots, unseen task and arm.
 
     Scores are computed on the test set with the metric on the task's card. The best possible score
-    is 1, and undefined scores are NaN. Participations with keys in `left_out` are ignored.
+    is 1, and undefined scores are NaN. Annotators in `left_out` (keys) are not included.
     """
     frame = frames.annotators(study)
     frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
@@ -128,12 +128,12 @@ def percent(value: float) -> str:
 
 GAINS = [
     Column("kind"),
-    Column("task", "Unseen task", "task that no arm has completed before; all tasks: the ARG"),
+    Column("task", "Unseen task", "task that is new to all arms; all tasks: the ARG"),
     Column("metric", "Metric", "the task's metric, under which test sets are scored; over all"
            " tasks, different metrics are separated by semicolons"),
-    Column("shots", "Shots", "of the unseen task, before its test", show=count),
+    Column("shots", "Shots", "number of shots of the unseen task", show=count),
     Column("new_arm", "Arm", "arm whose gain is reported"),
-    Column("base_arm", "Against", "arm that is the base of the gain"),
+    Column("base_arm", "Against", "arm with which it is compared (the base)"),
     Column("meaning", "Interpretation", "what the gain measures: transfer, practice, or both"),
     Column("new_people", "n", "participants in the arm", show=count),
     Column("base_people", "n against", "participants in the base arm", show=count),
@@ -143,7 +143,7 @@ GAINS = [
     Column("new_sd", "", "SD over participants in the arm (ddof 1)", "points"),
     Column("base_sd", "", "SD over participants in the base arm (ddof 1)", "points"),
     Column("gain", "Relative gain", "(mean - mean against) / mean against; over all tasks, the mean"
-           " of these ratios (ARG), missing if it is not computable for a task", "%", percent),
+           " of these ratios (ARG), or missing if any of them is not computable", "%", percent),
     Column("low_95", "", "lower end of its 95 % interval", "%", get="low"),
     Column("high_95", "", "upper end of its 95 % interval", "%", get="high"),
     Column("", "95 %", "Fieller's interval for one task, delta method for several, in percent;"
@@ -154,7 +154,7 @@ GAINS = [
     Column("boot_low_95", "", "lower end of the bootstrap over participants; requires ten in each"
            " arm", "%", get="boot_low"),
     Column("boot_high_95", "", "upper end of that bootstrap", "%", get="boot_high"),
-    Column("difference", "Difference", "mean - mean against; over all tasks, the mean of these;"
+    Column("difference", "Difference", "mean - mean against; over all tasks, the mean difference;"
            " always reported", "points", signed_points),
     *(
         Column(f"{end}_95", "", f"{side} end of its 95 % t interval", "points", get=end)
@@ -162,8 +162,8 @@ GAINS = [
     ),
     Column("", "95 % of difference", "Welch's t interval of the difference", "points",
            signed_between, attrgetter("difference_low", "difference_high")),
-    Column("refused", "Not computable", "tasks without a relative gain, with the reason: an"
-           " unsuitable base or an undefined mean; in that case, no mean over all tasks is"
+    Column("refused", "Not computable", "tasks without a relative gain and the reason (an"
+           " unsuitable base or an undefined mean); if there are any, no mean over all tasks is"
            " computed"),
 ]  # fmt: skip
 
@@ -198,7 +198,7 @@ ATTRITION = attrition.columns(
     ],
     "base arm",
     "arm",
-    "arm minus base arm",
+    "arm - base arm",
 )
 
 
@@ -210,8 +210,8 @@ WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half-widths of the interval for the ARG, in pe
 def plan(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     """Yield how many annotators per arm and task are needed for an ARG within ± `width` %.
 
-    This is based on this study's means and SDs, with the t quantile, as in the interval, and with
-    the normal quantile. A contrast has no plan if any of its tasks has no relative gain.
+    The plan uses this study's means and SDs. It is computed both with the t quantile, as the
+    interval is, and with the normal quantile. A contrast needs a relative gain on all its tasks.
     """
     by_shots = scores(study, kind)
     for (new, base), (shots, scored) in product(contrasts(study), by_shots.items()):
@@ -245,7 +245,7 @@ PLAN = [
     Column("kind"),
     *gain_columns("shots", "new_arm", "base_arm"),
     Column("tasks", "Tasks", "number of unseen tasks in the plan", show=count),
-    Column("width", "± %", "half the 95 % interval of the ARG", "%", points),
+    Column("width", "± %", "half the width of the ARG's 95 % interval", "%", points),
     Column("people", "People", "in each arm of each task (t quantile); about half of such studies"
            " reach this interval", show=count),
     Column("people_normal", "Normal", "the same (normal quantile)", show=count),

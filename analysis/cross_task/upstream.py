@@ -79,13 +79,13 @@ def _trained(kind: str, arm: Any, label: Any, answers: pd.DataFrame) -> SimpleNa
 MANIPULATION = [
     Column("kind"),
     Column("arm", "Arm", "an upstream arm, or sham"),
-    Column("what", "Upstream task", "position in the annotator's order, or name"),
+    Column("what", "Upstream task", "position in the annotator's task order, or name of the task"),
     Column("people", "n", "participants in the analysis", show=count),
     Column("answers", "Answers", "answers of these participants", show=count),
-    Column("mean", "Mean", "mean over participants of their mean S1", "S1 x 100"),
+    Column("mean", "Mean", "mean S1, averaged over participants", "S1 x 100"),
     Column("sd", "SD", "SD over participants (ddof 1)", "points"),
-    Column("first", "First half", "mean S1 over the first half of each participant's answers; the"
-           " middle answer of an odd number is in neither half", "S1 x 100"),
+    Column("first", "First half", "mean S1 over the first half of each participant's answers"
+           " (without the middle answer if their number is odd)", "S1 x 100"),
     Column("last", "Second half", "mean S1 over the second half", "S1 x 100"),
     Column("active", "Seconds", "median active time per answer", "s"),
 ]  # fmt: skip
@@ -150,7 +150,7 @@ def changes(study: Study, kind: str) -> list[SimpleNamespace]:
 
 
 def _adjusted(rows: Iterable[Any]) -> list[SimpleNamespace]:
-    """Return the rows with p values Holm-adjusted within the rows that have the same meaning."""
+    """Return the rows with Holm-adjusted p values. Rows with the same meaning form a family."""
     return [
         SimpleNamespace(**vars(row), p_holm=p)
         for _meaning, group in groupby(rows, attrgetter("meaning"))
@@ -167,16 +167,16 @@ ARM_TESTS = [
 ]
 CHANGES = [
     Column("kind"),
-    Column("from_shots", "Fewer shots", "of the gain that is subtracted", show=count),
-    Column("shots", "More shots", "of the other gain", show=count),
+    Column("from_shots", "Fewer shots", "the smaller number of shots", show=count),
+    Column("shots", "More shots", "the larger number of shots", show=count),
     *gain_columns("new_arm", "base_arm", "meaning", "task", "new_people", "base_people"),
-    Column("gain", "Change of gain", "relative gain with more shots minus that with fewer",
+    Column("gain", "Change of gain", "relative gain with more shots - gain with fewer shots",
            "points", percent),
     *gain_columns("low_95", "high_95"),
     Column("", "95 %", "delta method, from the variances of both gains", "points", signed_between,
            attrgetter("low", "high", "no_interval")),
     *gain_columns("method", "no_interval"),
-    Column("difference", "Change of difference", "difference with more shots minus that with fewer",
+    Column("difference", "Change of difference", "difference with more shots - with fewer shots",
            "points", signed_points),
     Column("", "95 % of change", "t interval of the change of difference", "points",
            signed_between, attrgetter("difference_low", "difference_high")),
@@ -206,7 +206,7 @@ def by_task(study: Study, kind: str) -> list[SimpleNamespace]:
 
 
 def _steps(a: str, b: str) -> float:
-    """Return how many levels of CrossFit's two-level ontology to go up until both coincide.
+    """Return how many levels to climb in CrossFit's two-level ontology until both names agree.
 
     >>> _steps("cls/nli", "cls/nli"), _steps("cls/nli", "cls/topic"), _steps("cls/nli", "qa/binary")
     (0, 1, 2)

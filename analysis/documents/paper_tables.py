@@ -64,8 +64,8 @@ Maker = Callable[[Study, str], Iterator[PaperTable]]
 class Printed(NamedTuple):
     """A table that is printed as one or more PaperTables.
 
-    It can have rows if the study has whatever the table `needs` (see `filled`) and the design
-    includes its `part`.
+    It may have rows if the study has what the table `needs` (a key in `filled`) and if `part`, a
+    part of the design, is true.
     """
 
     title: str

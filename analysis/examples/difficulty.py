@@ -26,8 +26,8 @@ from tasks.models import Example, Job, Prediction, PredictionFile, Task
 
 FEW = (
     f"A two-parameter model (2PL) requires at least about {agreement.FOR_2PL} respondents. With"
-    " fewer, an item-rest correlation is a reason to read the example, not a property of the"
-    " example. Across humans and models together, it also reflects group differences."
+    " fewer, an item-rest correlation is a reason to read the example, but does not measure a"
+    " property of it. Across humans and models together, it also reflects group differences."
 )
 
 
@@ -35,8 +35,8 @@ def columns(shots: Sequence[int]) -> list[Column]:
     return [
         Column("mean", "Mean S1", "Mean S1 x 100 on this example over its n annotators, at all"
                " numbers of shots.", "S1 x 100"),
-        Column("n", "n", "Annotators of this kind who answered the example, completed, and are in"
-               " the analysis.", "annotators"),
+        Column("n", "n", "Annotators of this kind who answered the example, completed the study"
+               " and are in the analysis.", "annotators"),
         *_by_shots(shots, "", "Mean S1 x 100 on this example over the annotators with this number"
                    " of shots."),
         Column("pairwise_s1", "Pairwise S1", "Agreement between answers, independent of the gold"

@@ -30,14 +30,14 @@ def _texts(texts: Sequence[str]) -> str:
 COLUMNS = [
     Column("task", "Task"),
     Column("task_version", meaning="version of the task"),
-    Column("example", "Example", "its id in its file", get="source_id"),
+    Column("example", "Example", "id of the example in its file", get="source_id"),
     Column("question", "Question", "the question of the example, as in the file"),
     Column("n", "n", "annotators of this kind, at all numbers of shots, who all gave this answer"),
     Column("answer", meaning="their answer, as a JSON list", get=lambda row: json_list(row.answer)),
     Column("", "All answered", "the answer of every annotator", get=lambda row: _texts(row.answer)),
     Column("gold", meaning="the gold answer, as a JSON list", get=lambda row: json_list(row.gold)),
     Column("", "Gold", "the gold answer in the file", get=lambda row: _texts(row.gold)),
-    Column("s1", "S1", "S1 x 100 that the answer scored", "S1 x 100"),
+    Column("s1", "S1", "S1 x 100 of this answer", "S1 x 100"),
 ]
 
 TALLY = [
@@ -51,7 +51,7 @@ TALLY = [
 
 @dataclass
 class Unit:
-    """The answers of `n` annotators to an example (key). `answer` and `s1` are the first one's."""
+    """An example (key) with `n` answers. `answer` and `s1` are those of the first annotator."""
 
     task: str
     example: int
@@ -80,9 +80,9 @@ def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Un
 
 
 def _answered(study: Study, kind: str) -> list[Unit]:
-    """Return the study's units, reading texts only for examples whose scores are all equal.
+    """Return the study's units. Texts are read only if they can show whether answers are equal.
 
-    Equal answers have equal scores. If the gold is a single set, a score of 1 means that set.
+    Equal answers have equal scores, and a score of 1 under the gold rule `set` is an exact match.
     """
     tasks = {task.pk: task for task in study.tasks.all()}
     given = study.participations.counted(kind).answers()
@@ -128,7 +128,7 @@ Doubts = tuple[list[SimpleNamespace], list[SimpleNamespace]]
 def doubts(study: Study, kind: str) -> Doubts:
     """Return a tally for each task, and the doubtful examples in the order of the test file.
 
-    `example` is an example's primary key. `s1` is every annotator's score x 100.
+    `example` is an example's primary key. `s1` is the score x 100 that all annotators share.
     """
     answered = _answered(study, kind)
     doubtful = {unit.example: unit for unit in answered if unit.is_doubtful}

@@ -218,7 +218,7 @@ FIGURE_COLUMNS: dict[str, list[Column]] = {
         *CELL,
         Column("test_examples", "Examples", "number of examples in the annotation step",
                get="examples"),
-        Column("half", "Half 2 − half 1", "mean S1 in the second half minus mean S1 in the first"
+        Column("half", "Half 2 − half 1", "mean S1 in the second half - mean S1 in the first"
                " half, averaged over annotators, in points; negative values indicate a decline",
                "points", signed_points),
         *_interval("half"),

@@ -177,7 +177,7 @@ class HumansAndModels(ApiView):
         kind = serializers.ChoiceField(Kind.choices)
         scores = Rows(help_text="by task; sd_over is the unit of the SD, which n and of count")
         aggregates = Rows(help_text="means over the study's tasks")
-        differences = Rows(help_text="humans minus model on the same examples")
+        differences = Rows(help_text="humans - model, on the same examples")
         metrics = Rows(
             help_text="annotators of that kind and models under every metric of the design"
         )

@@ -48,7 +48,7 @@ SUFFIXES = {"-Base": SizeClass.BASE, "-Large": SizeClass.LARGE}  # suffixes of n
 
 @dataclass(frozen=True)
 class Entry:
-    """Scores and, for the largest size, the interval and rank (None if human or unscored)."""
+    """An entry, with its interval and rank (None: human or unscored) at the largest size."""
 
     group: str
     name: str

@@ -142,10 +142,10 @@ def mean_of(scores: Sequence[SetScore], of: int) -> Score:
     return over([score.value for score in scores], of, [score.remark for score in scores])
 
 
-# Scores and effort of models that took a seat in a study. A model annotator does what humans do, so
-# its score on a task is the score of its participation. For each model and shot count, replicates
-# on a split are averaged first, and then the splits. The SD is over splits, as for uploaded
-# predictions, or over replicates for zero-shot runs.
+# Scores and effort of models that took part in a study. Such a model does what humans do and is
+# scored in the same way. For each model and shot count, replicates on a split are averaged first,
+# and then the splits. The SD is over splits, as for uploaded predictions, or over replicates for
+# zero-shot runs.
 
 
 def seated_scores(
@@ -169,7 +169,7 @@ def seated_scores(
 
 
 def seated_runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None]]:
-    """Map (task version key, shots, title) to the analysed participations and their splits."""
+    """Map (task version key, shots, title) to the runs in the analysis (keys) and their splits."""
     models = frames.seats(study)
     runs: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
     counted = study.participations.counted(Kind.MODEL).order_by("pk")
@@ -193,8 +193,8 @@ def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
 EFFORT = [
     Column("name", "Respondents", "human annotators, or a model in a seat", get="who"),
     Column("kind", "", "person or model"),
-    Column("answers", "Answers", "for humans, stored answers of completed participations in all"
-           " steps; for a model, the answers that its runs report"),
+    Column("answers", "Answers", "for humans, stored answers to all steps by annotators who"
+           " completed; for a model, the answers that its runs report"),
     Column("minutes_per_answer", "Minutes per answer", "for humans, active time; for models, time"
            " until the reply", "minutes", two_digits, lambda row: row.minutes / row.answers),
     Column("cost_per_answer", "Cost per answer", "for humans, pay; for models, the provider's"

@@ -137,8 +137,8 @@ DIFFERENCES = [
     Column("in_family", meaning="1: in the family of Holm's correction; 0: uploaded after the study"
            " was closed"),
     Column("annotators", meaning="annotators who completed and are in the analysis"),
-    Column("splits", meaning="averaged runs of the model; for a model in a seat, its"
-           " participations, averaged first within each split"),
+    Column("splits", meaning="number of the model's runs that are averaged (for a model in"
+           " an annotator's seat, first within each split)"),
     Column("split_numbers", meaning="their training splits, separated by semicolons"),
     Column("training", "Training", "Whether the model's runs were trained on the same splits as the"
            " annotators. Same splits: only these runs are compared. Other splits: no such run"
@@ -153,9 +153,9 @@ DIFFERENCES = [
     Column("", "Model's score", "Mean test-set score x 100 under the same metric, over the n runs"
            " that are compared.", SCORE, _mean_and_n, attrgetter("model_mean", "splits")),
     Column("model_mean", meaning="mean score x 100 of the model", unit=SCORE),
-    Column("difference", "Difference", "Mean score of the annotators minus that of these runs of"
-           " the model on the same test examples, in points of the score x 100 under the task's"
-           " metric.", "points", signed_points),
+    Column("difference", "Difference", "Annotators - model: difference in mean score on the"
+           " same test examples, in points of the score x 100 under the task's metric, over these"
+           " runs.", "points", signed_points),
     *interval_columns(RUNS, attrgetter("annotators")),
     *p_columns("all differences in this table that belong to its family"),
     *EQUIVALENCE_COLUMNS,
@@ -184,7 +184,7 @@ def pair_columns(pairing: Any) -> list[Column]:
                get="human"),
         Column("model_mean", "Model", "S1 x 100 on the example, mean over the model's runs.",
                "S1 x 100", get="model"),
-        Column("difference", "Difference", "Humans minus model, in points of S1 x 100.", "points",
+        Column("difference", "Difference", "Humans - model, in points of S1 x 100.", "points",
                signed_points),
     ]  # fmt: skip
 

@@ -61,7 +61,7 @@ class Known:
     contexts_each: float = 1.0
 
     def planned(self, examples: int) -> tuple[float, float, int]:
-        """Return the SD of means over so many examples, noise share (0: unknown) and contexts."""
+        """Return the SD of means over this many examples, its noise (0: unknown) and contexts."""
         contexts = max(2, round(examples * self.contexts_each))
         if self.parts is None:
             return self.sd, 0.0, contexts
@@ -70,12 +70,12 @@ class Known:
         return sd, math.sqrt(variance) / sd if sd else 0.0, contexts
 
     def arms(self, difference: float, examples: int) -> dict[str, Any]:
-        """Return arguments of `power.power` for this arm and one with a mean `difference` higher.
+        """Return arguments of `power.power` for this arm and one whose mean is mean + difference.
 
         Noise is binomial, so its variance is proportional to mean · (1 - mean). The SD between
         annotators is scaled in the same way, as if they differed equally on the logit scale. If the
-        components are unknown, answers are assumed to be right or wrong, with noise at most the
-        whole variance.
+        components are unknown, answers are assumed to be right or wrong, and the noise is capped at
+        the whole variance.
         """
         sd, share, contexts = self.planned(examples)
         second_mean = min(max(self.mean + difference, 1 - LIMIT), LIMIT)

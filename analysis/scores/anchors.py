@@ -90,7 +90,7 @@ def _with_interval(estimate: Adjusted) -> str:
 def _difference(name: str, heading: str, label: str) -> list[Column]:
     level = f"of its 95 % interval, which generalises to {PEOPLE}"
     return [
-        Column("", heading, f"{label}, larger minus smaller number of shots, with its 95 % interval"
+        Column("", heading, f"{label} (larger - smaller number of shots), with its 95 % interval"
                f" over annotators, which generalises to {PEOPLE}", "", _with_interval, name),
         Column(name, meaning=label, unit="points", get=f"{name}.difference"),
         Column(f"{name}_low", meaning=f"lower end {level}", unit="points", get=f"{name}.low"),
@@ -107,13 +107,13 @@ ANCHORS = Table(
         *PAIR,
         *_arm("from", "the smaller number"),
         *_arm("to", "the larger number"),
-        *_difference("balance", "Balance", "difference of the mean anchor scores"),
-        *_difference("raw", "Raw", "difference of the mean scores"),
-        *_difference("adjusted", "Adjusted", "difference of the scores at the same anchor score"),
+        *_difference("balance", "Balance", "difference in mean anchor score"),
+        *_difference("raw", "Raw", "difference in mean score"),
+        *_difference("adjusted", "Adjusted", "difference in score at equal anchor scores"),
         Column("p", "p", "two-sided p of the adjusted contrast", "0 to 1", get="adjusted.p"),
         Column("p_holm", "p Holm", "p, Holm-adjusted over all adjusted contrasts in this table",
                "0 to 1"),
-        Column("r", "r", "correlation of score and anchor score within the arms", "-1 to 1",
+        Column("r", "r", "correlation between score and anchor score within arms", "-1 to 1",
                get="adjusted.r"),
         Column("primary", "Primary", "the contrast that the design declares as primary"),
     ],

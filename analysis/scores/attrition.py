@@ -21,7 +21,7 @@ from tasks.columns import NOTHING, Column
 
 def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> list[Column]:
     """Return the columns of an attrition table, whose groups are identified by `compared`."""
-    share_completed = "completed, of annotators who consented"
+    share_completed = "annotators who completed, out of those who consented"
     return [
         Column("task", "Task"),
         *compared,
@@ -29,14 +29,14 @@ def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> li
         *_completions("to", new),
         Column("", f"Completed, {base}", share_completed, get=lambda row: _of(row, "from")),
         Column("", f"Completed, {new}", share_completed, get=lambda row: _of(row, "to")),
-        Column("p_fisher", "p Fisher", "two-sided p of Fisher's exact test of equal completion in"
-               " both arms", "0 to 1"),
-        Column("difference", "Difference", f"difference of the means in the analysis, {differs}, in"
-               " points of the score x 100", "points", signed_points),
+        Column("p_fisher", "p Fisher", "two-sided p of Fisher's exact test that both arms have the"
+               " same completion rate", "0 to 1"),
+        Column("difference", "Difference", f"difference in mean score ({differs}), in points"
+               " of the score x 100, over annotators in the analysis", "points", signed_points),
         Column("trimmed", "Trimmed", "share of scores trimmed from the arm with more completions; a"
                " partly trimmed score keeps the rest of its weight", "0 to 1", percent),
-        Column("", "Lee bounds", "difference without that share of the highest, and of the lowest,"
-               " scores", "points", signed_between, lambda row: (row.lee_low, row.lee_high)),
+        Column("", "Lee bounds", "difference after trimming that share of the highest or of the"
+               " lowest scores", "points", signed_between, lambda row: (row.lee_low, row.lee_high)),
         Column("lee_low", meaning="Lee's lower bound of the difference", unit="points"),
         Column("lee_high", meaning="Lee's upper bound of the difference", unit="points"),
     ]  # fmt: skip
@@ -115,7 +115,7 @@ _SHOTS = [
 ATTRITION = Table(
     "attrition",
     "Attrition by number of shots",
-    columns(_SHOTS, "fewer shots", "more shots", "larger minus smaller number of shots"),
+    columns(_SHOTS, "fewer shots", "more shots", "larger - smaller number of shots"),
     attritions,
     {"groups": "shots"},
 )
@@ -195,7 +195,7 @@ def _quartiles(row: Row) -> str:
 
 _SAMPLE = [
     Column("question", "Question", "study-specific question, or a column of the platform's export"),
-    Column("answer", "Answer", "one of its choices; empty for numeric answers"),
+    Column("answer", "Answer", "an answer to that question; empty for numeric answers"),
     Column("of", "Answered", "participants who answered the question",
            show=lambda of: SMALL if of is None else str(of)),
     Column("n", "", "participants with that answer; empty where it is hidden"),

@@ -57,7 +57,7 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
 
 
 def _leave_one_out_scores(part: pd.DataFrame) -> dict[str, list[float]]:
-    """Return the S1 of each annotator's answers against the majority of the others as one set."""
+    """Return each annotator's S1 on each example, with the majority of the others as the gold."""
     scores: dict[str, list[float]] = {}
     cache: dict[tuple[Any, ...], list[float | None]] = {}  # with few labels, the same units recur
     for _example, unit in part.groupby("example", sort=False):
@@ -82,12 +82,12 @@ def _unit_scores(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list
 
 TITLE = "Human ceiling"
 _LEAVE_ONE_OUT = (
-    "mean over annotators of their mean S1 against the majority of the others: the most frequent"
-    " label or option, or else the texts that more than half of the others chose"
+    "mean S1 of each annotator against the majority of the others (the most frequent label or"
+    " option, or the texts that more than half of them chose), averaged over annotators"
 )
 COLUMNS = [
     *CELL,
-    Column("", "Leave-one-out", f"{_LEAVE_ONE_OUT}; not a score against the gold, and not a bound"
+    Column("", "Leave-one-out", f"{_LEAVE_ONE_OUT}; neither a score against the gold nor a bound"
            " for models", "S1 x 100",
            lambda ends: f"{NOTHING} ({ends[1]})" if ends[1] else points(ends[0]),
            attrgetter("leave_one_out", "no_leave_one_out")),
@@ -97,10 +97,10 @@ COLUMNS = [
            " the others tie on labels or options, there is no majority",
            get=lambda row: f"{row.compared} of {row.answers}"),
     Column("compared", meaning="answers compared with a majority of the others"),
-    Column("answers", meaning="answers of the annotation step"),
+    Column("answers", meaning="answers in the annotation step"),
     Column("best", "Best", "highest mean S1 x 100 of an annotator against the gold", "S1 x 100"),
     Column("best_annotator", meaning="annotator with this score (if several, the first by name)"),
-    Column("worst", "Worst", "lowest mean S1 x 100 of an annotator against the gold; the range of"
-           " best and worst grows with the number of annotators", "S1 x 100"),
+    Column("worst", "Worst", "lowest mean S1 x 100 of an annotator against the gold; the range"
+           " from worst to best grows with the number of annotators", "S1 x 100"),
     Column("worst_annotator", meaning="annotator with this score (if several, the first by name)"),
 ]  # fmt: skip

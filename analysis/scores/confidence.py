@@ -98,7 +98,7 @@ def _cells(study: Study, kind: str, is_pooled: bool = False) -> Iterator[SimpleN
 def rated(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     """Yield one row per cell. Estimates are x 100, except for ECE and Brier scores.
 
-    `change` is the mean confidence minus that at the task's next smaller shot count.
+    `change` is the difference in mean confidence from the task's next smaller shot count.
     """
     prior: Any = SimpleNamespace(who="", task="")
     for cell in _cells(study, kind):
@@ -146,12 +146,12 @@ CONFIDENCE = Table(
         Column("skipped", "Skipped", "questions about confidence that annotators skipped"),
         *_estimated("confidence", "Confidence", "mean confidence", "percent", "mean_confidence"),
         *_estimated("s1", "S1", "mean S1 of the rated answers", "S1 x 100", "s1_rated"),
-        *_estimated("over", "Overconfidence", "mean confidence minus mean S1", "points",
+        *_estimated("over", "Overconfidence", "mean confidence - mean S1", "points",
                    "overconfidence"),
         *_estimated("ece", "ECE", "expected calibration error", "0 to 1"),
         *_estimated("brier", "Brier", "Brier score", "0 to 1"),
-        *_estimated("change", "Change", "mean confidence minus that at the next smaller number of"
-                   " shots", "points"),
+        *_estimated("change", "Change", "difference in mean confidence from the next smaller number"
+                   " of shots", "points"),
     ],
     rated,
     needs=attrgetter("confidence_share"),
@@ -162,7 +162,7 @@ CALIBRATION = Table(
     [
         *_GROUP,
         Column("point", "Point", "confidence, from 1 to 5"),
-        Column("chance", "Confidence", "probability of being right that the point means",
+        Column("chance", "Confidence", "stated probability that the answer is correct",
                "percent"),
         Column("answers", "Answers", "answers with this point"),
         *_estimated("s1", "S1", "mean S1 of these answers", "S1 x 100", "s1_rated"),

@@ -113,8 +113,8 @@ def strata_of(study: Study) -> dict[int, str]:
 def by_stratum(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     """Yield one row per task, shot count and stratum, or nothing if none of the tasks has strata.
 
-    Figures are x 100 over annotators (NaN if undefined). `difference` is the mean of the stratum
-    minus the mean of the task's other examples, computed within annotators.
+    Figures are x 100 over annotators (NaN if undefined). `difference` is computed within each
+    annotator: mean of the stratum - mean of the task's other strata.
     """
     of = strata_of(study)
     if not of:
@@ -149,15 +149,15 @@ STRATA = Table(
         Column("stratum", "Stratum"),
         Column("n", "n", "Annotators who completed and are in the analysis.", show=count),
         Column("examples", "Examples", "Test examples of the stratum.", show=count),
-        Column("mean", "Mean", "Mean over annotators of their mean S1 x 100.", "S1 x 100"),
+        Column("mean", "Mean", "Mean S1 x 100, averaged over annotators.", "S1 x 100"),
         Column("sd_ddof1", "SD", "SD over annotators (ddof 1).", "points", get="sd"),
-        Column("difference", "Difference", "Mean S1 x 100 minus that on the task's other strata.",
+        Column("difference", "Difference", "Mean S1 x 100 - mean on the task's other strata.",
                "points", signed_points),
         Column("", "95 % CI", f"t interval of the difference, {_SAME_EXAMPLES}.", "points",
                signed_between, attrgetter("low", "high", "no_interval")),
         Column("low_95", meaning=f"lower limit, {_SAME_EXAMPLES}", unit="points", get="low"),
         Column("high_95", meaning=f"upper limit, {_SAME_EXAMPLES}", unit="points", get="high"),
-        Column("no_interval", meaning="why there is no interval"),
+        Column("no_interval", meaning="reason for a missing interval"),
     ],
     by_stratum,
 )  # fmt: skip

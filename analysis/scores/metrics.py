@@ -55,7 +55,7 @@ def own_scores(study: Study) -> Iterator[SimpleNamespace]:
 
 
 def rows(study: Study) -> list[SimpleNamespace]:
-    """Return rows in the paper's order, cached until participations or prediction files change.
+    """Return rows in the paper's order, cached until the annotators or prediction files change.
 
     `who` is a kind of annotator or MODEL, and `name` is a model's name. The mean and SDs (x 100)
     are over `score.n` of `score.of` units. Only annotators get an interval: runs are not a sample.
@@ -173,7 +173,7 @@ COLUMNS = [
 # Columns for the rows of `own_scores`.
 OWN_COLUMNS = [
     Column("kind", meaning=f"person, simulated or model; {MODEL}: a prediction file", get="who"),
-    Column("name", meaning="pseudonym of the participation, or name of the model"),
+    Column("name", meaning="the annotator's pseudonym, or the name of the model"),
     *columns.TASK,
     Column("shots", meaning="number of examples in the training step or training split"),
     Column("split", meaning="number of the training split; empty at zero shots"),

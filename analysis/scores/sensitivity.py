@@ -1,6 +1,6 @@
 """Sensitivity to exclusions: the human-performance cells recomputed under other inclusion rules.
 
-The main table includes completed participations that are in the analysis. Each rule here excludes
+The main table includes annotators who completed and are in the analysis. Each rule here excludes
 more of them, or includes manually excluded ones. A cell that changes substantially is not robust.
 """
 
@@ -99,7 +99,7 @@ RULES = (
 
 
 def given(study: Study, kind: str, task: str = "") -> pd.DataFrame:
-    """Return completed participations' answers: participation, example (keys), s1 and seconds."""
+    """Return answers by annotators who completed: participation, example (keys), s1, seconds."""
     completed = study.participations.filter(status=Status.COMPLETED, kind=kind).in_cells()
     if task:
         completed = completed.filter(scenario__task__name=task)
@@ -112,7 +112,7 @@ def given(study: Study, kind: str, task: str = "") -> pd.DataFrame:
 
 
 def people(study: Study, kind: str, task: str = "") -> pd.DataFrame:
-    """Return the completed participations of one kind, including excluded ones.
+    """Return the annotators of one kind who completed, including excluded ones.
 
     Columns: participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN
     for zero-shot), seen_before and ai_used (yes, no, unsure, or "" if not answered), failed_checks
@@ -140,8 +140,8 @@ def people(study: Study, kind: str, task: str = "") -> pd.DataFrame:
     return frame[[*columns, *QUESTIONS, "failed_checks", "flagged", "by_program", "errors_agree"]]
 
 
-# The scores for a task and shot count by participation and example (keys), the contexts of the
-# examples, and the lowest possible score under the metric.
+# A matrix of scores for a task and shot count (participations x examples, by key), the examples'
+# contexts, and the lowest possible score under the metric.
 Scores = tuple[Any, list[str], float]
 
 
@@ -206,7 +206,7 @@ KIND = "sensitivity"
 def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
     """Return the job that computes the table, like `findings.job_of`, or None for few answers.
 
-    Its inputs are whatever can change about completed participations and the models' answers.
+    Its inputs include everything about annotators who completed, and about models, that can change.
     """
     if findings.is_small(study, kind):
         return None

@@ -1,4 +1,4 @@
-"""A difference with its test, as used in all tables of differences (shots, humans minus models).
+"""A difference with its test, as in all tables of differences (between shots, human - model).
 
 The numbers come from `analysis/stats/two_way.py`. They are in points of the score x 100, under the
 metric on the task's card.
@@ -29,8 +29,8 @@ def numbers(estimate: Estimate) -> dict[str, Any]:
 
     The estimate is in [0, 1]. `people_se` and `people_df` are for other annotators on the same
     examples, and `se` and `df` for other annotators on other examples. The interval is the wider of
-    the two. `smallest_margin` is half of the 90% interval because a smaller margin could not be
-    shown even at a difference of 0.
+    the two. `smallest_margin` is half the width of the 90% interval, because equivalence within a
+    smaller margin could not be shown even for a difference of 0.
     """
     scaled = {name: 100 * getattr(estimate, name) for name in ("value", "people_se", "se")}
     of_100 = replace(estimate, **scaled)

@@ -44,7 +44,7 @@ class Block:
         return contents[self.size] - (contents[self.smaller] if self.smaller else set())
 
     def is_nested(self, contents: dict[int, set[str]], shots: int) -> bool:
-        """Return whether each file is part of the next larger one, as comparing groups requires."""
+        """Return whether each file is part of the next larger one, so groups are comparable."""
         sizes = sorted({self.smaller or self.size, self.size, shots})
         return all(contents[a] <= contents[b] for a, b in pairwise(sizes))
 
@@ -174,7 +174,7 @@ def _score(
     given: pd.DataFrame,
     n: int,
 ) -> SimpleNamespace:
-    """Return a group's mean S1 x 100 on a block. `given` contains the answers of its n annotators.
+    """Return a group's mean S1 x 100 on a block. `given` contains its n annotators' answers.
 
     The mean is NaN if the group did not see the block or if the files are not nested.
     """

@@ -1,4 +1,4 @@
-"""Participations in the API: lists and decisions. Scores are hidden wherever pages hide them."""
+"""Annotators in the API: lists and decisions. Scores are hidden wherever pages hide them."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -51,7 +51,7 @@ COLUMNS = [
     Column("arrived_at", meaning="UTC", kind=datetime),
     Column("consented_at", meaning="UTC", kind=datetime),
     Column("finished_at", meaning="UTC", kind=datetime),
-    Column("worked_seconds", meaning="active time, once the participation has ended", kind=float),
+    Column("worked_seconds", meaning="active time, once the work has ended", kind=float),
 ]
 DECISIONS = [
     Column("annotator", meaning="pseudonym", get="participation.pseudonym"),
@@ -72,7 +72,7 @@ def tasks_of(name: str) -> list[str]:
 
 class Participations(RowsView):
     columns = COLUMNS
-    summary = "A study's participations"
+    summary = "A study's annotators"
     filters: ClassVar = {
         "status": ("status", Status.values),
         "kind": ("kind", Kind.values),
@@ -85,7 +85,7 @@ class Participations(RowsView):
 
 
 class Decisions(RowsView):
-    """Payers can see pay decisions; readers can see all others, since they reveal scores."""
+    """Decisions about pay are for payers. All others reveal scores and are for readers."""
 
     columns = DECISIONS
     summary = "Decisions about annotators, with their reasons"
@@ -115,7 +115,7 @@ class AnnotatorShape(serializers.Serializer):
 
 
 def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
-    """Return a participation as a JSON object. Only readers (`may_read`) get flags and scores."""
+    """Return an annotator as a JSON object. Only readers (`may_read`) get flags and scores."""
     record = {column.name: column.value(participation) for column in COLUMNS}
     is_hidden = blinding.is_hidden(participation)
     mean = None
@@ -127,7 +127,7 @@ def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
 
 
 class ParticipationDetail(ApiView):
-    @extend_schema(responses=AnnotatorShape, summary="One participation")
+    @extend_schema(responses=AnnotatorShape, summary="One annotator")
     def get(self, request: Request, name: str, pseudonym: str) -> Response:
         annotator = annotator_of(request, name, pseudonym, "see")
         return tagged(request, as_record(annotator, "read" in annotator.study.rights))
