@@ -86,7 +86,7 @@ def admission_blocks(record: StudyRecord) -> Iterator[Block]:
 
 
 def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
-    """Return each task's cells as reported, and under every criterion that changes any of them."""
+    """Return each task's cells as reported and under each criterion that changes any of them."""
     if record.answered.empty:
         return []
     tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON))

@@ -203,9 +203,9 @@ class StudyRecord:
 
     @cached_property
     def settled(self) -> list[ledger.Wage]:
-        """Return the times and earnings of settled participations that were not withdrawn.
+        """Return the times and earnings of annotators with settled pay who have not withdrawn.
 
-        Participations left unpaid on purpose are included, but their earnings are never summed.
+        Annotators left unpaid by a decision are included, but their earnings are never summed.
         """
         return ledger.wages(seat for seat in self._seats if seat.status != Status.WITHDRAWN)
 

@@ -1,7 +1,7 @@
 """The answers to a single test example: highlights, distinct answers and agreement.
 
-As in all tables, only analysed, completed participations of one kind are included. Other answers of
-this kind are listed separately.
+As in all tables, only annotators of one kind who completed the study and are in the analysis are
+included. The answers of other annotators of this kind are listed separately.
 """
 
 import hashlib
@@ -117,7 +117,7 @@ class ExamplePage:
 
     @cached_property
     def _lanes(self) -> tuple[list[Lane], list[Lane]]:
-        """Return the answers that count in a cell, and all others of this kind."""
+        """Return the answers included in a cell, and the other answers of this kind."""
         seats = self.study.participations.filter(kind=self.kind)
         answers = (
             seats.answers()
@@ -138,7 +138,7 @@ class ExamplePage:
         return blinding.hidden(self.study)
 
     def _masked(self, lanes: list[Lane]) -> list[Lane]:
-        """Alias hidden annotators in a new order on each page, so that scores stay hidden."""
+        """Replace names by aliases, numbered anew for each example, where scores are hidden."""
 
         def shuffled(lane: Lane) -> str:
             source = f"{self.example.content_hash}:{lane.participation.token}"

@@ -1,7 +1,7 @@
 """Answers with their examples, for export to other tools.
 
-As in answers.csv, workers appear under pseudonyms, together with their kind. Withdrawn
-participations are excluded, as are all answers other than those to test examples.
+As in answers.csv, annotators appear under pseudonyms, together with their kind. Only answers to
+test examples are exported, and none by annotators who withdrew.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ class NothingAnswered(Exception):
 
 
 def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
-    """Yield participations with their answers to test examples. Raises NothingAnswered if empty."""
+    """Yield annotators with their answers to test examples, or raise NothingAnswered if empty."""
     people = study.participations.exclude(status=Status.WITHDRAWN)
     people = people.filter(turns__answer__isnull=False, turns__step=Step.ANNOTATION).distinct()
     people = people.annotate(analysed=ANALYSED).select_related("scenario__task")
@@ -32,7 +32,7 @@ def tested(study: Study) -> Iterator[tuple[Participation, list[Answer]]]:
 
 
 def metadata(participation: Participation) -> dict[str, Any]:
-    """Return the fields of a participation and its scenario, by column of annotators.csv."""
+    """Return data on an annotator and the scenario. The keys are columns of annotators.csv."""
     study, scenario = participation.study, participation.scenario
     return {
         "study": study.name,

@@ -33,7 +33,7 @@ PARTS = ("data", "print", *COLUMNS, "verify", "zip")
 
 
 def state(study: Study) -> str:
-    """Return a hash of a bundle's data. Counting is enough, as turns and answers never change."""
+    """Return a hash of a bundle's data. It only counts turns and answers, which never change."""
     seats = study.participations.order_by("pk").values_list(
         "pk", "status", "in_analysis", "is_paid", "qualified", "consented_at", "comprehended_at",
         "finished_at", "returned_at", "worked_seconds",

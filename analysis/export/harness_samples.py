@@ -1,8 +1,8 @@
 """Answers as samples for EleutherAI's lm-evaluation-harness (--log_samples).
 
-Each participation has a folder named KIND_PSEUDONYM, like the harness's model folders, containing
-samples_TASK_TIME.jsonl and results_TIME.json. TASK is written as in prediction file names. Samples
-have one field that the harness does not write: `channel`, as in answers.csv. Source:
+Each annotator has a folder named KIND_PSEUDONYM, like the harness's folders for models, which
+contains samples_TASK_TIME.jsonl and results_TIME.json. TASK is written as in prediction file names.
+Samples have one field that the harness does not write: `channel`, as in answers.csv. Source:
 lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py in the harness's repository.
 """
 

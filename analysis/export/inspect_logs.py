@@ -1,4 +1,4 @@
-"""Answers as Inspect logs (inspect.aisi.org.uk), one per participation. Requires inspect-ai.
+"""Answers as Inspect logs (inspect.aisi.org.uk), one per annotator. Requires inspect-ai.
 
 The model of a log is KIND/PSEUDONYM, so that humans are not listed as models. The task is written
 as in prediction file names. Logs are written with Inspect's own library, so that `read_eval_log`

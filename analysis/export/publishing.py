@@ -157,8 +157,8 @@ def files(
 
 
 # The audit log for publication lists actions and times, with numbers in place of researchers. User
-# names, email addresses, token names and annotators' IDs are removed. Entries about withdrawn
-# participations, and entries that do not affect a bundle (LEFT_OUT), are omitted, so that the same
+# names, email addresses, token names and annotators' IDs are removed. Entries about annotators
+# who withdrew, and entries that do not affect a bundle (LEFT_OUT), are omitted, so that the same
 # study always produces the same log.
 
 LOG_COLUMNS = ["at", "by", "topic", "what", "about", "before", "after"]

@@ -111,7 +111,7 @@ def _integer(value: float) -> int | None:
 
 
 def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """Yield one row per participation. If withdrawn, it contains only the allocation."""
+    """Yield one row per annotator. Those who withdrew have a row with only their allocation."""
     summaries, stages = flags.for_study(study), funnel.stages(study)
     browsers, settled = _browsers(study), _settled(study)
     nothing = activity_summary.summarise([])
@@ -138,7 +138,7 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
 
 
 def _settled(study: Study) -> dict[int, list[Any]]:
-    """Map participations to arrival, paid working and waiting seconds, and elapsed seconds."""
+    """Map annotators (keys) to arrival, paid working and waiting seconds, and elapsed seconds."""
     rows = {}
     for person in study.participations.iterator(chunk_size=2000):
         person.study = study
@@ -151,7 +151,7 @@ def _settled(study: Study) -> dict[int, list[Any]]:
 
 
 def _browsers(study: Study) -> dict[int, str]:
-    """Map participations to names like B1, which only reveal who shares a browser."""
+    """Map annotators (keys) to labels such as B1, which only reveal who shares a browser."""
     names: dict[str, str] = {}
     seats = study.participations.exclude(browser="").order_by("pk")
     return {

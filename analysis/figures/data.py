@@ -111,7 +111,7 @@ def picture(figure: Figure, ext: str, width: str = "") -> bytes:
 
 
 def data(study: Study, kind: str, name: str) -> Data:
-    """Return the data of a figure. The annotators' part is cached until participations change."""
+    """Return the data of a figure. The annotators' part is cached until it changes."""
     if name == "models":
         people = data(study, kind, "shots").numbers
         rows = humans_models.top_series(humans_models.rows(study, kind, people))

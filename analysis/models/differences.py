@@ -1,12 +1,12 @@
 """Paired differences between humans and a model on the same examples.
 
-Each value is an annotator's S1 minus the model's S1 on an example. The values form a layout of
+Each value is a difference in S1 on an example: annotator - model. The values form a layout of
 annotators x contexts, both of which are treated as samples. The model's S1 is its mean over runs on
 the training splits that the annotators had (equal pairing) or, if there are none, over all runs, as
-indicated by `training`. A model in an annotator's seat is compared in the same way: each of its
-analysed participations is a run, and replicates on a split are averaged first. The sign flip over
-contexts is a sensitivity analysis that treats the annotators as fixed. Under metrics other than S1,
-the values are each example's parts in both scores (test_sets.py).
+indicated by `training`. A model in an annotator's seat is compared in the same way: its runs
+are averaged first within each split. The sign flip over contexts is a sensitivity analysis that
+treats the annotators as fixed. Under metrics other than S1, the values are the differences between
+each example's contributions to both scores (test_sets.py).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ Group = tuple[int, int, str]  # task version key, shots, model name or "" for hu
 class Runs:
     """The runs that are averaged for one model, task and shot count.
 
-    These are prediction files or, for a seated model, a mapping from participations to training
-    splits (None for zero-shot runs). `is_equal` means that the runs were trained on splits that
-    annotators also had, or that there was no training.
+    `files` are those of an uploaded model. For a model that took part, `seats` maps each run (key)
+    to its training split (None at zero shots). `is_equal` means that the runs were trained on
+    splits that annotators also had, or that there was no training.
     """
 
     is_equal: bool
@@ -87,15 +87,15 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
 def differences(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return one row per task, shot count and model that has both answers and predictions.
 
-    Differences are humans minus model in points of the score x 100, over `examples` in `contexts`.
+    Differences are human - model in points of the score x 100, over `examples` in `contexts`.
     `se_clustered` and `p_sign_flip` generalise only to other examples, with contexts as clusters.
     `floor` is the smallest p value that the sign flip can reach. Holm's correction covers the
     differences that are `in_family`, which excludes files uploaded after the study closed. The
-    averaged runs are `files` (keys) or, for a seated model, `seats` (participations and their
-    splits), and `splits` is their number. `training` shows whether annotators had the same splits.
+    averaged runs are `files` (keys) or, for a model that took part, `seats`, and `splits` is their
+    number. `training` shows whether annotators had the same splits.
 
-    Cached until analysed participations (of this kind or of models) or prediction files change.
-    Answers in completed participations and file contents never change.
+    Cached until the annotators in the analysis (of this kind and models) or the prediction files
+    change. The answers of annotators who completed, and the content of files, never change.
     """
     counted = study.participations.analysed().in_cells().filter(kind__in=[kind, Kind.MODEL])
     files = compared_files.files(study).order_by("pk")
@@ -227,7 +227,7 @@ def _human_means(study: Study, kind: str, task: Task, shots: int) -> dict[int, f
 
 
 def _by_cell(answers: pd.DataFrame, value: str) -> dict[tuple[str, int], pd.DataFrame]:
-    """Map (task, shots) to one value of the answers, as participations x examples (keys)."""
+    """Map (task, shots) to a matrix of one value per answer: annotators x examples (keys)."""
     return {
         (task, shots): part.pivot(index="participation", columns="example", values=value)
         for task, shots, part in by_cell(answers)
@@ -250,7 +250,7 @@ def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dic
 
 
 def _over_splits(scores: pd.DataFrame, seats: dict[int, int | None]) -> dict[int, float]:
-    """Average each example over the completed participations of each split, then over splits."""
+    """Average each example's score over the runs on each split, and then over splits."""
     numbers = [split or 0 for split in seats.values()]
     by_split: Any = scores.loc[list(seats)].groupby(numbers).agg(fmean)
     return by_split.agg(fmean).to_dict()
@@ -295,7 +295,7 @@ def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal:
 
 
 def _model_parts(compared: dict[Group, Runs]) -> dict[Group, dict[int, float]]:
-    """Return the part of each example in the model's score, for metrics other than S1."""
+    """Return each example's contribution to the model's score, for metrics other than S1."""
     tasks = {file.pk: file.task for runs in compared.values() for file in runs.files}
     of_each = {task.pk: task for task in tasks.values()}.values()
     files_of_all = PredictionFile.objects.filter(pk__in=tasks)

@@ -55,7 +55,7 @@ def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
 
 
 def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
-    """Return the same columns as `answered` for the given participations (keys) in the study."""
+    """Return the same columns as `answered` for the given annotators (participation keys)."""
     cards = {task.pk: task.card for task in study.tasks.all()}
     seats = study.participations.filter(pk__in=participations)
     # Read annotators and examples only once, because decoding their JSON for each answer is slow.
@@ -119,7 +119,7 @@ def agreements(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
 
 
 def aggregates(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
-    """Yield S1 x 100 for the group's aggregated answer, and the mean S1 x 100 of its members.
+    """Yield the S1 x 100 of the group's aggregated answers, and its members' mean S1 x 100.
 
     `dawid_skene` is NaN for tasks without labels, or if there is only one annotator.
     """
@@ -184,8 +184,8 @@ def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:
 
 # The job that computes the tables of the analysis page, once for all server processes. Resampling
 # takes seconds, whereas the other tables can be computed immediately. A result is stored under its
-# inputs: the frozen design, the seed and the analysed participations. It cannot become stale,
-# because their answers never change, and excluding a participation changes the inputs.
+# inputs: the frozen design, the seed and the annotators in the analysis. It cannot become stale,
+# because their answers never change, and excluding an annotator changes the inputs.
 
 KIND = "bootstrap"
 VERSION = 8  # increase this whenever the computation of any result changes
@@ -198,7 +198,7 @@ FAST_TABLES = ("agreement", "aggregates", "ceiling")
 def parameters(
     study: Study, kind: str, people: QuerySet[Participation] | None = None
 ) -> dict[str, Any]:
-    """Return the inputs of the tables. `cells` contains (task, shots, participations)."""
+    """Return the inputs of the tables. `cells` contains (task, shots, participation keys)."""
     people = study.participations.counted(kind) if people is None else people
     rows = people.order_by("scenario__task__name", "scenario__shots", "pk")
     seats = rows.values_list("pk", "scenario__task__name", "scenario__shots")
@@ -214,7 +214,7 @@ def parameters(
 
 
 def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
-    """Return the job that computes these tables, or None if no participations are completed.
+    """Return the job that computes these tables, or None if no annotator has completed.
 
     If `owner` is given, a missing job is started. Otherwise, it is returned without being saved.
     """
@@ -333,7 +333,7 @@ def curve(study: Study, kind: str, name: str, seats: Collection[int] | None = No
     """Return a figure's scores by annotator, and its numbers with one row per task and shot count.
 
     `name` is one of CURVES_OF. Unless their job is done, the numbers are computed now, and only for
-    the cells of the participations in `seats` (all by default).
+    the cells of the annotators in `seats` (participation keys; all by default).
     """
     job = curves_job(study, kind)
     if job is None or not job.is_done:

@@ -1,4 +1,4 @@
-"""Data frames of scores with one row per participation, computed from stored answers.
+"""Data frames of scores with one row per annotator, computed from stored answers.
 
 S1 is stored with each answer, so it is only averaged here. This package never writes anything.
 """
@@ -32,15 +32,15 @@ COLUMNS = [
 
 
 def annotators(study: Study) -> pd.DataFrame:
-    """Return one row per participation in the study, ordered by task, shots and annotator.
+    """Return one row per annotator in the study, ordered by task, shots and pseudonym.
 
-    Columns: COLUMNS. `analysed` says whether the participation is included in the analysis.
+    Columns: COLUMNS. `analysed` says whether the annotator is included in the analysis.
     `mean_s1` and `training_s1` are means over the answered examples of the annotation and training
     steps, in [0, 1]. `sd_examples` is the SD (ddof 1) over examples in the annotation step. `n` and
     `training_n` count answers. `set_s1` is `mean_s1` with each example's gold answers treated as
-    one set, for tasks whose gold answers are alternatives. `score` is `mean_s1` or, for completed
-    participations in tasks with another metric, the test-set score under that metric, with any
-    `remark`. Missing numbers are NaN.
+    one set, for tasks whose gold answers are alternatives. `score` is `mean_s1`, except in tasks
+    with another metric, where it is the test-set score under that metric, with any `remark`, for
+    annotators who completed. Missing numbers are NaN.
     """
     people = pd.DataFrame.from_records(
         study.participations.annotate(analysed=ANALYSED).values_list(
@@ -77,7 +77,7 @@ def annotators(study: Study) -> pd.DataFrame:
 
 
 def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
-    """Map participations to their mean S1 in [0, 1] with each example's gold answers as one set.
+    """Map annotators (keys) to mean S1 in [0, 1] with each example's gold answers as one set.
 
     This is for tasks with alternative gold answers. Single gold answers are scored as usual.
     """
@@ -108,7 +108,7 @@ def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
 def _s1_by_step(stored: dict[int, Any]) -> dict[tuple[int, str], Sequence[Any]]:
     """Map (participation, step) to the mean, SD (ddof 1, None for a single answer) and count of S1.
 
-    For completed participations, these are read from `stored` (Summary). For all others, the
+    For annotators who completed, these are read from `stored` (Summary). For all others, the
     database counts the occurrences of each distinct value. The arithmetic is exact, so the result
     is the same on every database and in verify.py.
     """
@@ -128,9 +128,9 @@ def _s1_by_step(stored: dict[int, Any]) -> dict[tuple[int, str], Sequence[Any]]:
 def answers_in_order(
     study: Study, kind: str, step: Step, seats: Collection[int] | None = None
 ) -> pd.DataFrame:
-    """Return one row per answer in this step, from completed participations in the analysis.
+    """Return one row per answer in this step by annotators who completed and are analysed.
 
-    `seats` are the keys of the participations to include (all by default). Columns: participation
+    `seats` are the participations (keys) to include (all by default). Columns: participation
     and scenario (keys), task, shots, annotator, position (0-based and without gaps, in the order in
     which this annotator saw the step's examples, excluding attention checks), example (key), s1 in
     [0, 1]. Rows are ordered by participation and position.
@@ -213,7 +213,7 @@ def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def cell_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of participations that had no step before the task, as `in_cells` does."""
+    """Return the rows of annotators who did no other task first, as `in_cells` does."""
     return frame[frame["arm"].isin(CELL_ARMS)]
 
 
@@ -265,12 +265,12 @@ def cells(frame: pd.DataFrame) -> dict[tuple[str, int], tuple[Score, Score, Scor
 
 
 def covariances(study: Study, kind: str, frame: pd.DataFrame) -> dict[int, float]:
-    """Map shots to what the covariance between tasks adds to half the variance of their sum.
+    """Map shots to the summed covariance between tasks, for the SD of an average over tasks.
 
-    The unit is squared points of the score x 100. For each pair of tasks, the contribution is the
-    covariance (ddof 1) over workers who did both tasks at that shot count, times the number of
-    those workers, divided by the geometric mean of the two tasks' annotator counts. That factor is
-    1 if the same people did both tasks. Pairs with fewer than two such workers contribute nothing.
+    The unit is squared points of the score x 100. Each pair of tasks a, b contributes
+    `cov * m / sqrt(n_a * n_b)`, where `cov` is the covariance (ddof 1) over the m workers who did
+    both tasks at that shot count, and `n_a` and `n_b` are the tasks' annotator counts. Twice the
+    sum is added to the variance of the sum over tasks. Pairs with m < 2 contribute nothing.
     `frame` comes from `frames.annotators(study)`.
     """
     if study.tasks_per_worker < 2:

@@ -81,7 +81,7 @@ def in_words(tasks: Iterable[Task]) -> str:
 
 
 def answers_of_people(file: TestFile, participations: Sequence[int]) -> dict[int, Answers]:
-    """Map participations to their answers to the test file, omitting incomplete ones."""
+    """Map annotators (keys) to their answers to the test file, if they answered all of it."""
     given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
     answers = Answer.objects.filter(
         turn__participation__in=participations,
@@ -115,7 +115,7 @@ Scored = dict[int, tuple[TestFile, SetScore]]  # by participation or prediction 
 def primary(
     participations: Sequence[int], tasks: Iterable[Task], is_linear: bool = False
 ) -> Scored:
-    """Return scores by participation under the task's metric, unless that is S1."""
+    """Return annotators' scores (by key) under the task's metric, unless that is S1."""
     return _scored(tasks, lambda test: answers_of_people(test, participations), is_linear)
 
 
@@ -139,11 +139,11 @@ def _scored(
 
 
 def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
-    """Add `score`: the part that each answer contributes under the metric on its task's card.
+    """Add `score`: each answer's contribution to the score under the metric on its task's card.
 
     `frame` contains one row per answer in the annotation step, with participation and example
-    (keys), task (name) and s1, which is that part under S1. The mean over an annotator's test set
-    is the score (tasks/metrics/test_sets.py). `lowest` is the lowest possible value.
+    (keys), task (name) and s1, which is the contribution under S1. An annotator's score is the mean
+    over the test set (tasks/metrics/test_sets.py). `lowest` is the lowest possible value.
     """
     lowest = {task.name: METRICS[task.card.metric].lowest for task in study.tasks.all()}
     frame = frame.assign(score=frame["s1"], lowest=frame["task"].map(lowest))

@@ -31,9 +31,9 @@ def jaccard(first: Answer, second: Answer) -> float:
 
 
 def masi(first: Answer, second: Answer) -> float:
-    """Return 1 - J M. M is 1 for equal sets, 2/3 for a subset, 1/3 for an overlap, otherwise 0.
+    """Return 1 - J * M, where M is 1 (equal sets), 2/3 (subset), 1/3 (other overlap) or 0 (none).
 
-    The empty set is a subset of every set but has no element in common with it, so J is 0.
+    J is the Jaccard similarity. If one of the sets is empty, J is 0, so the distance is 1.
     """
     if first == second:
         return 0.0

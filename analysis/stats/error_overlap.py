@@ -29,11 +29,11 @@ TRADES = 2  # rounds of trades between two permutations of a chain
 
 @dataclass(frozen=True)
 class Overlap:
-    """An annotator's overlap with a model on examples that the model is known to have answered.
+    """An annotator's overlap with a model, on examples for which the model's answer is known.
 
     `same` is the number of the annotator's `errors` that match the model's wrong answer exactly,
     and `share` is same / errors. `others` is the other annotators' mean share on the same examples.
-    `low` and `high` limit the 95% interval for the difference. An example is telling if the model
+    `low` and `high` are the 95% interval for share - others. An example is telling if the model
     is wrong but most annotators are correct. On `telling_same` of these, the annotator gave the
     model's answer; `telling_others` is the others' mean share. If `why_not` gives a reason, all
     numbers except counts are NaN.
@@ -64,7 +64,7 @@ class _Model:
         self.annotators, self.others = len(people), max(len(people) - 1, 1)
 
     def excess(self, people: np.ndarray) -> np.ndarray:
-        """Count each annotator's errors that match the model's, minus the mean over the others."""
+        """Return each annotator's number of errors that match the model's - the others' mean."""
         columns = people.take(self.places, axis=-1)
         matches = np.count_nonzero(columns == self.answers, axis=-1)
         with_others = np.einsum("...e,e", columns > 0, self.given)

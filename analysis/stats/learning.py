@@ -46,7 +46,7 @@ def per_hundred(values: Numbers) -> float:
 
 
 def half_difference(values: Numbers) -> float:
-    """Return the mean of the second half minus that of the first (without the middle), or NaN."""
+    """Return mean(second half) - mean(first half), without a middle value, or NaN for one value."""
     half = len(values) // 2
     if not half:
         return math.nan

@@ -160,7 +160,7 @@ def trimmed_share(first: float, second: float) -> float:
 def lee_bounds(
     first: Sequence[float], second: Sequence[float], shares: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return Lee's bounds for the mean of `second` minus that of `first`.
+    """Return Lee's bounds for mean(second) - mean(first).
 
     `shares` are the completion rates. The arm with the higher rate includes annotators who would
     have left the other arm. In the extreme cases, their scores are its highest or lowest, so these
@@ -212,7 +212,7 @@ def ancova(
     groups: tuple[Sequence[float], Sequence[float]],
     covariates: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> Adjusted:
-    """Return the second mean minus the first by least squares: score ~ group + covariate.
+    """Return the difference second - first from least squares: score ~ group + covariate.
 
     Without covariates, this is the raw difference with the pooled variance. There are n - 2 degrees
     of freedom, or n - 3 with a covariate.

@@ -184,7 +184,7 @@ def mean_estimate(matrix: np.ndarray, contexts: Sequence[object] | None = None) 
 def difference_estimate(
     first: np.ndarray, second: np.ndarray, contexts: Sequence[object] | None = None
 ) -> Estimate:
-    """Estimate the second mean minus the first, for two groups on the same examples."""
+    """Estimate mean(second) - mean(first) for two groups on the same examples."""
     value = math.nan
     if first.size and second.size:
         value = float(row_means(second).mean() - row_means(first).mean())

@@ -299,7 +299,7 @@ class PayForm(AnnotatorsForm):
 
 
 class BulkPay(BulkExclude):
-    """Prepare a payment to all selected annotators or none. The first refusal states the sum."""
+    """Prepare a payment to all selected annotators or none, once the user confirms the sum."""
 
     row, path = "people_pay", "pay/"
     form_class: ClassVar[Any] = PayForm
@@ -321,7 +321,7 @@ class BulkWithdrawForm(PayForm):
 
 
 class BulkWithdraw(BulkPay):
-    """Withdraw all selected annotators or none. The first refusal states what is erased."""
+    """Withdraw all selected annotators or none, once the user confirms what is erased."""
 
     row, path = "people_withdraw", "withdraw/"
     form_class = BulkWithdrawForm

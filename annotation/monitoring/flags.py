@@ -166,10 +166,10 @@ def for_completed(study: Study) -> Flagged:
 def for_study(
     study: Study, scenarios: Collection[int] | None = None
 ) -> dict[int, tuple[Summary, dict[str, str]]]:
-    """Map participations to activity and flags, for everyone who was shown an example.
+    """Map annotators (keys) to activity and flags, if they were shown an example.
 
     `scenarios` contains the primary keys of the scenarios to include (all by default). Answers are
-    loaded only for participations that have not been completed.
+    loaded only for annotators without a stored summary of their activity.
     """
     filters = {} if scenarios is None else {"scenario__in": scenarios}
     people = {person.pk: person for person in _rows(study.participations.filter(**filters))}
@@ -179,7 +179,7 @@ def for_study(
 
 
 def by_name(study: Study, scenarios: Collection[int] | None = None) -> dict[int, dict[str, str]]:
-    """Map participations to findings by flag, and whether they would now be screened out."""
+    """Map annotators (keys) to findings by flag, including those who would now be screened out."""
     found = {pk: findings for pk, (_work, findings) in for_study(study, scenarios).items()}
     for pk, reason in qualification.flagged_again(study).items():
         found[pk] = found.get(pk, {}) | {"screened_out": reason}
@@ -212,7 +212,7 @@ def _rows(people: QuerySet) -> Iterable[Any]:
 def _flagged(
     people: dict[int, Any], computed: dict[int, Summary], shared_browsers: set[str]
 ) -> dict[int, tuple[Summary, dict[str, str]]]:
-    """Return the activity (stored or computed) and flags of each participation."""
+    """Return the activity (stored or computed) and flags of each annotator."""
     by_pk = {
         pk: Summary(**person.activity_summary)
         for pk, person in people.items()

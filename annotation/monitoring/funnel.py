@@ -92,7 +92,7 @@ FUNNEL = [Column(stage.name, **stage.metadata) for stage in fields(Funnel)]
 
 
 def with_training_size(study: Study) -> QuerySet[Scenario]:
-    """Annotate `training_size`: examples before the annotation step (if zero-shot, screening)."""
+    """Annotate `training_size`: the number of training or, at zero shots, screening examples."""
     sizes = Split.objects.filter(
         task=OuterRef("task"),
         kind=Split.Kind.TRAIN,
@@ -117,7 +117,7 @@ def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[
 
 
 def stages(study: Study) -> dict[int, str]:
-    """Map participations that are not withdrawn to their stage (arrived, consented, ...)."""
+    """Map annotators (keys) who have not withdrawn to their stage (arrived, consented, ...)."""
     trained, passed = _trained_and_passed(study)
     stage = Case(
         When(passed, then=Value("qualified")),
@@ -132,7 +132,7 @@ def stages(study: Study) -> dict[int, str]:
 
 
 def _size(scenarios: Iterable[Scenario]) -> Case:
-    """Return a query expression for the training size of a participation's scenario."""
+    """Return a query expression for the training size of an annotator's scenario."""
     sizes = (
         When(scenario=scenario.pk, then=Value(scenario.training_size))  # type: ignore[attr-defined]  # annotated
         for scenario in scenarios
@@ -140,7 +140,7 @@ def _size(scenarios: Iterable[Scenario]) -> Case:
     return Case(*sizes, default=Value(0))
 
 
-# Outcomes of participations, each of which is counted separately.
+# The final states of annotators, each of which is counted separately.
 ENDS = (
     Status.COMPLETED, Status.SCREENED_OUT, Status.RETURNED, Status.EXPIRED, Status.REFUSED,
     Status.WITHDRAWN, Status.REJECTED,
@@ -173,8 +173,8 @@ def _trained_and_passed(study: Study) -> tuple[Q, Q]:
         step__in=JUDGED_STEPS, position=OuterRef("training_size") - 1, answer__isnull=False
     )
     first = turns.filter(step=Step.ANNOTATION, position=0)
-    # Withdrawn participations have no turns, and `qualified` is not set. Their tombstone contains
-    # the number of turns, and a decision shows whether they qualified.
+    # The turns of annotators who withdrew are erased, and `qualified` is not set. Their tombstone
+    # contains the number of turns, and a decision shows whether they qualified.
     decisions = Decision.objects.filter(
         participation=OuterRef("pk"), about=Decision.About.QUALIFICATION
     )

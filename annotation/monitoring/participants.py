@@ -169,7 +169,7 @@ FEWEST = 3  # with fewer others, the median could reveal individual scores
 
 @dataclass(frozen=True)
 class Comparison:
-    """An annotator's value, and the median of `n` other annotators. Each is None if missing."""
+    """An annotator's value, and the median over `n` others. Either is None if it is missing."""
 
     name: str
     value: float | None
@@ -212,7 +212,7 @@ def _row(name: str, value: float | None, values: list[float], unit: str) -> Comp
 
 
 def _by_step(annotator: Participation) -> dict[str, dict[int, tuple[float, float]]]:
-    """Map steps to (mean S1, mean active seconds) by participation, including this one."""
+    """Map steps to (mean S1, mean active seconds) by annotator (key), including this one."""
     group = Participation.objects.filter(scenario=annotator.scenario_id, kind=annotator.kind)
     people = group.filter(ANALYSED) | group.filter(pk=annotator.pk)
     rows: Iterable[Any] = (

@@ -227,7 +227,7 @@ def _hash(facts: object) -> str:
 
 @dataclass(frozen=True)
 class Facts:
-    """What polling reads to find out whether anything has changed: live rows, endings and time."""
+    """What a poll reads to detect changes: active annotators, endings and the time."""
 
     live: list[Any]
     endings: list[Any]
@@ -276,7 +276,7 @@ def for_study(study: Study, known: Facts | None = None) -> Progress:
 
 
 def _live(study: Study) -> Iterable[Any]:
-    """Return the state and latest turn of each live participation, in a single query."""
+    """Return the state and latest turn of each active annotator, in a single query."""
     turns = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
     of_turn = {name: Subquery(turns.values(name)[:1]) for name in ("step", "position", "answer")}
     live = study.participations.live().with_last_active().with_last_step().annotate(**of_turn)
@@ -288,7 +288,7 @@ def _live(study: Study) -> Iterable[Any]:
 def _cached(
     study: Study, scenarios: list[Any], known: Facts, last_entry: int | None
 ) -> tuple[Any, ...]:
-    """Return what only stages, endings, decisions or the ledger can change, from a cache."""
+    """Return, from a cache, what only stages, endings, decisions or the ledger can change."""
 
     def compute() -> tuple[Any, ...]:
         courses = seats.courses(study)
@@ -323,7 +323,7 @@ def _endings(study: Study) -> list[Any]:
 
 
 def _at_work(active: list[Any], names: dict[int, str]) -> Iterator[AtWork]:
-    """Yield where each of these live participations is, reading only their example orders."""
+    """Yield where each of these annotators is, reading nothing but their example orders."""
     people = Participation.objects.only(*ORDERS).in_bulk([row.pk for row in active])
     for row in active:
         if row.step is None:

@@ -155,7 +155,7 @@ def for_scenarios(
     rows = []
     for scenario in scenarios:
         people, simulated = funnels[scenario.pk, Kind.PERSON], funnels[scenario.pk, SIMULATED]
-        # By constraint, only live and analysed participations have seat numbers.
+        # A constraint ensures that only active and analysed annotators have seat numbers.
         completed, working = people.analysed, people.at_work - idle_seats[scenario.pk]
         free = scenario.seats - completed - working
         seconds, median_of = medians.get(scenario.pk, (60 * scenario.estimated_minutes, 0))

@@ -205,7 +205,7 @@ def _share_of_first(scenario: Scenario) -> float:
 
 
 def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> list[int]:
-    """Return the minutes for each part of a scenario, or of the whole if done in one session.
+    """Return the minutes of each part of a scenario, or of all of it if done in one session.
 
     A scenario that begins with the annotation step is split into equal parts.
     """

@@ -52,7 +52,7 @@ def _fit(
 ) -> None:
     """Add places on Prolific, or pause or restart the study, so that `seats` new people can arrive.
 
-    Places whose return was requested are not replaced, as they will be returned or approved.
+    A place is not replaced while its return is requested: it may still be approved.
     """
     prolific_study, reason = counts.study, "" if seats else if_none
     needed = counts.staying + seats

@@ -316,7 +316,7 @@ def check_agreed(draft: ProlificStudy, agreed: str) -> None:
 
 
 def rewards(draft: ProlificStudy) -> int:
-    """Return what Prolific pays for an entire participation, over all its parts, in cents."""
+    """Return what Prolific pays a participant for all parts together, in cents."""
     family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all()).distinct()
     return sum(part.reward_cents for part in family)
 

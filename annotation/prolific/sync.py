@@ -50,7 +50,7 @@ AUTO_APPROVAL = timedelta(days=21)
 
 
 def sync(study: Study, client: Client | None = None, patient: bool = False) -> SyncReport:
-    """Sync a study with Prolific, where all of its studies belong to the same account.
+    """Sync a study with its studies on Prolific, which all belong to the same account.
 
     Problems are collected in `problems`. Raises ProlificError if Prolific is unreachable, in which
     case anything synced until then remains.

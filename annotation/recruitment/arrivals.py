@@ -46,7 +46,7 @@ def note_elsewhere(adapter: PlatformAdapter, identity: Identity) -> None:
 
 
 def attach(submission: Submission) -> None:
-    """Attach a confirmed submission to its worker's participation and start its next part."""
+    """Attach a confirmed submission to the worker's participation and start its next part."""
     with Study.locking(submission.study_id) as study:
         rows = study.participations.filter(worker=submission.worker_id).order_by("-pk")
         participation = rows.live().first() or rows.expired_at_work().first()

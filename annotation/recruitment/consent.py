@@ -16,12 +16,12 @@ from annotation.models import (
 )
 from tasks.clock import database_now
 
-# Participations that have not consented, including expired ones.
+# Statuses of participants who have not consented, including those who let their seat expire.
 UNDECIDED = (Status.ARRIVED, *MAY_RESUME)
 
 
 def record(participation: Participation, agree: bool) -> None:
-    """Record consent or, if declined, delete all data except a count. Only the first reply counts.
+    """Record consent or, if it is declined, delete everything but a count. The first reply counts.
 
     If there is a bonus or a decision, the row is kept and marked as withdrawn.
     """
@@ -37,7 +37,7 @@ def record(participation: Participation, agree: bool) -> None:
 
 
 def _decline(participation: Participation) -> None:
-    """Delete the declined participation. For a day, no other scenario is offered."""
+    """Delete the participation. For a day, the worker is offered no other scenario."""
     # Lock the study and the worker first, as in `join`, because the worker may be starting now.
     with Study.locking(participation.study_id):
         worker = Worker.objects.select_for_update().filter(pk=participation.worker_id)

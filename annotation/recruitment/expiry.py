@@ -1,4 +1,4 @@
-"""Free seats that were idle for too long, returned on the platform, or freed by a researcher.
+"""Free seats that were idle for too long, returned on the platform or released by a researcher.
 
 Other steps free seats, too: consent.py (declined), training_step.py (task already done),
 qualification.py (screened out), withdrawal.py, exclusion.py, prolific/submissions.py (rejected).
@@ -34,7 +34,7 @@ def freed(participation: Participation) -> str:
 
 
 def release_seat(participation: Participation, status: str) -> bool:
-    """Free the seat of a live participation that was ended by the platform or a researcher.
+    """Free the seat of an active annotator, as requested by the platform or a researcher.
 
     `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
     """
@@ -46,7 +46,7 @@ def release_seat(participation: Participation, status: str) -> bool:
 
 
 def sweep() -> int:
-    """Free idle seats, settle abandoned work, delete old offers. Return the number of seats."""
+    """Free idle seats, settle abandoned work and delete old offers. Return the number freed."""
     now, freed = database_now(), 0
     at_work = Participation.objects.live().values("study")
     for study in Study.objects.filter(pk__in=at_work):

@@ -93,9 +93,9 @@ def joinable(
 ) -> list[Scenario]:
     """Return scenarios with a free seat of this kind and a task that is new to the worker.
 
-    They are ordered by primary key, and restricted to the keys in `among` if given. `taken` is set
-    to the number of seats of this kind taken at `now`. For a day after declining a scenario,
-    workers are offered only that one, so that they can't search for the shortest.
+    Scenarios are in the order of their primary keys, only those in `among` if given. On each,
+    `taken` is the number of seats of this kind that are taken at `now`. Workers who decline a
+    scenario are offered only that one for a day, so that they can't search for the shortest.
     """
     seen = Exposure.objects.filter(worker_key=key).values("task_name")
     seated = Participation.objects.holding_seats(now or database_now(), study).filter(kind=kind)
@@ -186,7 +186,7 @@ def next_task_is_offered(participation: Participation) -> bool:
 def counted_reason(study: Study, key: str, code: str, among: list[int] | None = None) -> str:
     """Return the Reason for a refusal with this code, or "" if it isn't counted.
 
-    "full" becomes MET if seats are free, but only in tasks that the worker has already done.
+    Instead of FULL, it is MET if the only free seats are for tasks that the worker has done.
     """
     if code == Reason.FULL:
         met = Exposure.objects.filter(worker_key=key, task_name__in=study.tasks.values("name"))

@@ -1,4 +1,4 @@
-"""Find the exit of a participation: the code and URL of its platform."""
+"""Find a worker's exit: the completion code and the URL of the platform."""
 
 import logging
 
@@ -10,9 +10,9 @@ logger = logging.getLogger(__name__)
 
 
 def exit_of(participation: Participation, outcome: str) -> Exit | None:
-    """Return a participation's exit on the platform of its latest submission.
+    """Return the exit to the platform from which the worker came last.
 
-    For a further task, the outcome is that of the first task, which ended the submission.
+    A submission ends with a worker's first task, so its outcome also applies to further tasks.
     """
     latest = participation.latest_submission()
     if latest is None:
@@ -30,7 +30,7 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
     return adapter_of(latest).exit(outcome, identity, participation.completion_code)
 
 
-# Maps the status of a participation to its outcome (a key of platform_adapters.OUTCOMES).
+# Maps a participation's status to its outcome (a key of platform_adapters.OUTCOMES).
 OUTCOMES = {
     Status.BETWEEN: "completed", Status.COMPLETED: "completed", Status.REFUSED: "study_full",
     Status.SCREENED_OUT: "not_qualified",
@@ -38,7 +38,7 @@ OUTCOMES = {
 
 
 def current_exit(participation: Participation) -> Exit | None:
-    """Return the exit in the current state, or None before the end, so codes stay secret."""
+    """Return the exit, or None before the end of the work, so that the code stays secret."""
     status, finished_at = participation.status, participation.finished_at
     if status != Status.BETWEEN and is_rejected(participation):
         return None

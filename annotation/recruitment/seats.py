@@ -86,7 +86,7 @@ def _existing(study: Study, worker: Worker, browser: str, verified: bool) -> Par
     live = participations.live().first()
     if live is not None:
         return live
-    # Workers who return late continue their participation rather than getting a new one.
+    # Workers who return late continue where they stopped rather than starting again.
     expired = participations.expired_at_work().order_by("-pk").first()
     if expired is None or study.status != StudyStatus.OPEN:
         return None
@@ -117,10 +117,10 @@ def _worker(key: str, platform: str, kind: str) -> tuple[Worker, bool]:
 
 
 def _too_many_unconsented(study: Study) -> bool:
-    """Return whether people who have not consented hold a third of all seats, and at least three.
+    """Return whether people without consent hold at least a third of all seats, and at least three.
 
-    The caller must hold the study's lock and have expired idle participations. Personal links do
-    not count, because researchers gave them to people they know.
+    The caller must hold the study's lock and have freed idle seats (`expire_idle`). People with a
+    personal link do not count, because the researchers know them.
     """
     waiting = study.participations.filter(kind=Kind.PERSON, status=Status.ARRIVED)
     waiting = waiting.exclude(platform_adapters.adapters_with("invited", "worker__platform"))
@@ -150,10 +150,10 @@ def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
 
 
 def resume(participation: Participation) -> Participation:
-    """Give an expired or returned participation a seat in its scenario again.
+    """Give a worker whose seat expired or was returned a seat in the same scenario again.
 
     The worker continues where they stopped. Raises RecruitmentError if no seats are free or the
-    study isn't assigning any at present. Does nothing for other participations.
+    study isn't assigning any at present. Does nothing if the status is any other.
     """
     with Study.locking(participation.study_id) as study:
         expiry.expire_idle(study)
@@ -176,7 +176,7 @@ def resume(participation: Participation) -> Participation:
 
 
 def _reseat(participation: Participation) -> Participation:
-    """Assign a seat again. The caller must hold the study's lock and have expired idle ones."""
+    """Assign a seat again. The caller must hold the study's lock and have freed idle seats."""
     participation = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
     if participation.status not in MAY_RESUME:
         return participation  # it was withdrawn in the meantime
@@ -277,7 +277,7 @@ def ends_before(participation: Participation, position: int) -> bool:
 
 
 def _end(participation: Participation, last: int) -> int:
-    """Return the number of annotation examples up to the end of the worker's part.
+    """Return how many annotation examples a worker has done by the end of the part.
 
     Part 1 comes before the step. If there are no examples before it, all parts are equally long.
     """

@@ -14,7 +14,7 @@ from tasks.models.choices import CELL_ARMS
 def files(study: Study) -> PredictionFileQuerySet:
     """Return the compared files. After closing, this includes later files from other models.
 
-    A later run of a model in the family, on the same task and shots, would change its comparison.
+    Later files of a model in the family, for the same task and shots, would change its comparison.
     """
     of_team = _team_files(study).in_cells()
     if study.status != StudyStatus.CLOSED:
@@ -40,7 +40,7 @@ def arm_files(study: Study) -> PredictionFileQuerySet:
 
 
 def for_overlap(study: Study) -> PredictionFileQuerySet:
-    """Return the compared files and the witnesses, of which only the errors are compared."""
+    """Return the compared files, and the witnesses, which are used only for error overlap."""
     return files(study) | _team_files(study, witness=True).filter(arm__in=CELL_ARMS)
 
 

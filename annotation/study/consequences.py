@@ -28,7 +28,7 @@ NEEDED = (
 
 @dataclass(frozen=True)
 class Cell(minutes.Minutes):
-    seats: int  # of the cell that takes this many minutes
+    seats: int  # with this many minutes of work
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Cross-task studies: does training on other tasks improve performance on an unseen task?
 
-People can't be reset, so each arm has different annotators. *upstream* trains on the upstream tasks
-first, *sham* on the same number of examples of one neutral task, and *direct* on nothing. Then all
+People can't unlearn, so each arm has different annotators. They first train on the upstream tasks
+(*upstream*), on as many examples of one neutral task (*sham*), or not at all (*direct*). Then all
 arms have the same training and test on an unseen task. A design can replace *upstream* with several
 named arms, which differ in their tasks or examples; *sham* is then as long as the longest of them.
 Opening the study freezes a pool of training examples that share no text with an unseen task or with
@@ -191,7 +191,7 @@ def _why_outside(name: str, offered: catalogue.Partition, field: str) -> str:
 
 
 def _demand(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task, int]]:
-    """Yield (arm of the pool, task, largest number of its examples that anyone sees)."""
+    """Yield (arm of the pool, task, largest number of its examples in any arm)."""
     by_arm = training(study, upstream)
     sham = by_arm.pop(Arm.SHAM)
     for task in sorted(upstream, key=lambda task: task.name):
@@ -220,8 +220,8 @@ def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
 def _pool(task: Task, number: int, used: set[str]) -> list[Example]:
     """Return a task's training examples that share no text with `used` or with each other.
 
-    They are taken, in file order, from the smallest training file with enough of them, followed by
-    its development file, or else from the largest. The paper trains upstream on both files.
+    They come, in file order, from the smallest training file that contains enough of them together
+    with its development file, or else from the largest. The paper trains on both files, too.
     """
     pool: list[Example] = []
     trained = Example.objects.filter(split__task=task, split__kind__in=["train", "dev"])
@@ -243,7 +243,7 @@ def _pool(task: Task, number: int, used: set[str]) -> list[Example]:
 
 
 def freeze(study: Study) -> None:
-    """Store each arm's training pool. A text occurs in only one task. Raises ValidationError."""
+    """Store the training pools. Each text occurs in only one task. Raises ValidationError."""
     if not study.is_cross_task:
         return
     for arm, task, number, pool in _unfrozen(study):
@@ -301,11 +301,11 @@ def _pool_of(rows: list[UpstreamExample]) -> dict[str, Any]:
     }
 
 
-# The training of a single participation ----------------------------------------------------------
+# The training of a single annotator --------------------------------------------------------------
 
 
 def draw(participation: Participation) -> list[int]:
-    """Return the keys of a participation's examples in the upstream step, in order.
+    """Return the keys of an annotator's examples in the upstream step, in order.
 
     Returns [] for arms without such a step. Tasks are in random order, each with as many examples
     as the arm has. The draw depends on the study's seed and the pseudonym, so it can be reproduced.

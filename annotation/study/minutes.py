@@ -1,9 +1,9 @@
 """The estimated minutes that annotators are shown for each task and shot count.
 
-The estimate is the first available of these: the design's number for the task; its number for all
-tasks; the median active seconds of humans in a pilot with this task; WORDS_A_MINUTE and
-SECONDS_TO_ANSWER, which are rough and only lead to warnings. Opening freezes the minutes with the
-scenarios.
+The estimate comes from the first available source: the design's number for the task, its number for
+all tasks, the median active time of humans in a pilot with this task, or else WORDS_A_MINUTE and
+SECONDS_TO_ANSWER. The last of these is rough and only leads to warnings. Opening the study freezes
+the minutes.
 """
 
 import math
@@ -40,7 +40,7 @@ class Workload:
     test: int
     screening: int = 0
     anchors: int = 0
-    # How many upstream examples the longest arm of a cross-task study has.
+    # Number of upstream examples in the longest arm of a cross-task study.
     upstream: int = 0
     # Words in the median example of the upstream tasks or of the sham task, whichever is larger.
     upstream_words: int = 0
@@ -106,7 +106,7 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
 
 
 def _upstream_words(study: Study) -> int:
-    """Return the word count of the median upstream example, for the arm that reads more."""
+    """Return the words in an average upstream example or, if longer, in one of the sham task."""
     arms = [list(study.upstream_tasks.all()), [study.sham_task] if study.sham_task else []]
     return max(
         round(statistics.fmean(frozen.median_words(task) for task in tasks))
@@ -153,7 +153,7 @@ LINE = re.compile(r"(?P<task>\S.*?)\s*:\s*(?P<minutes>[0-9]{1,6})")
 
 @dataclass(frozen=True)
 class Minutes:
-    """An annotator's time in a cell. `pilot` counts measured answers, or is 0 for reading speed."""
+    """An annotator's time in a cell. `pilot` counts answers measured, or is 0 for an estimate."""
 
     load: Workload
     seconds_each: float

@@ -1,4 +1,4 @@
-"""Declarations of screening and anchors: comprehension questions, the rule, and the sets.
+"""Declarations of comprehension questions, the screening rule, and screening and anchor sets.
 
 This module parses and checks the declarations, and the protocol's steps apply them. The screening
 set contains examples, without reveals, for judging zero-shot annotators. It is drawn for each task
@@ -22,14 +22,14 @@ from tasks.models import Example, Split, Task
 def examples(study: Study, task: Task) -> list[Example]:
     """Return a task's screening set from the manifest or, for a draft, as it would be drawn now.
 
-    It is empty if the design omits it, and smaller than designed if there are too few examples.
+    It is empty if the design has none, and too small if there are not enough examples.
     """
     start = study.anchor_examples
     return _slice(study, task, "screening_hashes", start, start + study.screening_examples)
 
 
 def anchors(study: Study, task: Task) -> list[Example]:
-    """Return a task's anchor examples, like `examples`. No one else is shown either set."""
+    """Return a task's anchor examples, in the same way as `examples`."""
     return _slice(study, task, "anchor_hashes", 0, study.anchor_examples)
 
 
@@ -46,9 +46,9 @@ def _slice(study: Study, task: Task, key: str, start: int, end: int) -> list[Exa
 def spare(study: Study, task: Task) -> list[Example]:
     """Return candidates for anchors and a screening set, in an order drawn with the study's seed.
 
-    They are not in the study's training files, and share no text with its test examples or checks,
-    so zero-shot annotators do not see such text early. Text and question are compared, but not the
-    gold answer. Examples and IDs are unique, so exports can identify an example by task and ID.
+    Candidates are not in the study's training files and share no text with its test examples and
+    checks, so that no annotator sees a test text early. Training examples are compared by text and
+    question, ignoring the gold. IDs are unique, so exports can identify an example by task and ID.
     """
     splits = {(shots, number) for shots in study.shots for number in study.splits}
     pool = _training(task)

@@ -1,4 +1,4 @@
-"""Metrics on texts.
+"""Metrics that score texts.
 
 Start with `METRICS` (interface.py), which contains one `Metric` per name, as in the NLP Few-shot
 Gym. `score` is the S1 of an answer under its task's gold rule, and `over_test_set` is the score of

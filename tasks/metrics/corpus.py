@@ -13,7 +13,7 @@ ACCEPTABLE = "acceptable"  # label in glue-cola, the Gym's only task with the Ma
 
 
 def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Return the mean F1 over gold and predicted labels, exactly as spelt (0 if never gold)."""
+    """Return the mean F1 over all gold and predicted labels, compared exactly as spelt."""
     predicted, right = first_golds(predictions, golds)
     hits = Counter(a for a, b in zip(predicted, right, strict=True) if a == b)
     counts = Counter(predicted) + Counter(right)
@@ -21,7 +21,7 @@ def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]
 
 
 def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
-    """Return Matthew-Correlation in [-1, 1] for "acceptable", or 0 if either side is constant."""
+    """Return Matthew-Correlation of "acceptable" in [-1, 1], or 0 if either side is constant."""
     predicted, right = (
         [is_acceptable(text) for text in texts] for texts in first_golds(predictions, golds)
     )
@@ -102,7 +102,7 @@ def members(groups: Sequence[Hashable]) -> list[list[int]]:
 def classification_f1_without(
     predictions: Sequence[str], golds: Sequence[Sequence[str]], groups: Sequence[Hashable]
 ) -> list[float]:
-    """Return Classification-F1 without each group, by updating the F1 of its labels in the sum."""
+    """Return Classification-F1 without each group, recomputing only the F1 of its labels."""
     predicted, right = first_golds(predictions, golds)
     hits = Counter(a for a, b in zip(predicted, right, strict=True) if a == b)
     counts = Counter(predicted) + Counter(right)

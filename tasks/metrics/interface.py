@@ -1,4 +1,4 @@
-"""The common interface of all metrics (`METRICS[name]`), with remarks to print with a score."""
+"""The common interface of all metrics (`METRICS[name]`), and remarks to print with a score."""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -32,9 +32,9 @@ class Metric:
     returns the score without each group of examples, in order of first appearance. Correlations
     convert texts to numbers with `value_of`.
 
-    A prediction is a single string, with gold answers as alternatives. For S1, it is a list of
-    strings, compared with all of them together. The metric applies only to these answer `kinds`,
-    for the `reason` given. Labels that are equal after `reads` count as the same label.
+    A prediction is a single string, and the gold answers are alternatives. For S1, it is a list of
+    strings, which is compared with all gold answers together. A metric may be limited to certain
+    `kinds` of answers, for a `reason`. Labels with the same `reads(label)` count as equal.
     """
 
     name: str

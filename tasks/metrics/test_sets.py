@@ -2,7 +2,7 @@
 
 Answers are sets of texts. S1 uses them unchanged. Every other metric uses a single string: the
 distinct texts of the set, sorted and joined as in the NLP Few-shot Gym. If "no answer" is possible,
-two empty sets score 1 and a single empty set scores 0, as under S1.
+two empty sets score 1, and an empty and a non-empty set score 0, as under S1.
 
 The values are linear: their mean is the score, and their two-way t interval is that of the
 jackknife. For means over examples, they are the scores of the examples. Otherwise, they are

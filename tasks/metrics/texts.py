@@ -33,7 +33,7 @@ def accuracy(prediction: str, golds: Sequence[str]) -> float:
 
 
 def qa_f1(prediction: str, golds: Sequence[str]) -> float:
-    """Return the F1 of words after `normalise`, with repetitions, or 0 if a side has no words."""
+    """Return the F1 of the words (a multiset) after `normalise`, or 0 if a side has no words."""
     return _best(_f1_of_words, prediction, golds)
 
 
@@ -59,12 +59,12 @@ _TINY = 1e-8  # added to the denominator to avoid division by 0
 
 
 def rouge_l(prediction: str, golds: Sequence[str]) -> float:
-    """Return the F of Rouge-L against the best gold, in [0, 1), or 0 without gold or prediction.
+    """Return Rouge-L (F) against the best gold answer, in [0, 1), or 0 if either text is empty.
 
     It is computed at summary level, as in the package rouge 1.0 that CrossFit uses. Texts are split
-    into sentences at full stops and into words at blanks. The words of a longest common subsequence
-    of each pair of sentences form one set. Recall divides its size by the number of distinct words
-    in the gold answer, precision by that in the prediction, so reordered sentences still score 1.
+    into sentences at full stops and into words at blanks. Let C be the words in a longest common
+    subsequence of any pair of sentences, and G and P the words in the gold answer and prediction,
+    all as sets. Recall is |C| / |G| and precision |C| / |P|, so reordered sentences still score 1.
     Time is proportional to the product of both lengths in words, so only the first MAX_WORDS words
     of a text are used.
 

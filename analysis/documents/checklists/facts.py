@@ -145,7 +145,7 @@ class Facts(StudyRecord):
 
     @cached_property
     def tested_pairs(self) -> int:
-        """Count the contrasts with a p value, whose annotators tie in at most one cell."""
+        """Count the contrasts with a p value, whose annotators tie in at most one of the cells."""
         cells = {cell: why for cell, why in self.no_interval.items() if why in ("", TIE)}
         pairs = pairs_of_shots(cells)
         return sum("" in (cells[task, few], cells[task, more]) for task, few, more in pairs)
