@@ -93,7 +93,7 @@ ANSWERS = (
     OfTurn("shown_at", "time at which the example was first displayed, UTC", "shown_at", "UTC"),
     OfTurn("submitted_at", "time at which the answer was stored, UTC", "answer__submitted_at",
         "UTC"),
-    OfTurn("seconds", "submitted_at minus shown_at", brief=None),
+    OfTurn("seconds", "submitted_at - shown_at", brief=None),
     OfTurn("active_seconds", "active seconds, as defined in the study's design (manifest.json,"
         " pay)", "answer__active_seconds", "of the answer"),
     OfTurn("reveal_seconds", "active seconds from the answer to Continue, while the gold was shown;"

@@ -76,8 +76,8 @@ def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float
 def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
     """Return the standard error of the mean of clustered values (Miller 2024).
 
-    Deviations are summed within each cluster. The SE is the root of the sum of these squared sums,
-    divided by the number of values. With one value per cluster, it is the SD (ddof 0) / sqrt(n).
+    It is sqrt(sum(d ** 2)) / n, where each d is the sum of a cluster's deviations from the mean of
+    the n values. With one value per cluster, it is the SD (ddof 0) / sqrt(n).
     """
     mean = math.fsum(values) / len(values)
     sums = cluster_sums([value - mean for value in values], clusters)

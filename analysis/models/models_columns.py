@@ -164,8 +164,8 @@ DIFFERENCES = [
     Column("p_sign_flip", "p sign flip", "Sensitivity analysis: two-sided sign-flip permutation"
            " test over contexts, seeded with the study's seed, with these annotators fixed. With"
            " many contexts, 10,000 flips are drawn.", "0 to 1"),
-    Column("smallest_p", "Smallest p", "The smallest p that this sign-flip test can attain: 2"
-           " divided by the number of flips of the contexts that differ, or 1 / 10,001 if flips are"
+    Column("smallest_p", "Smallest p", "The smallest p that this sign-flip test can attain:"
+           " 2 / (number of possible flips of the contexts that differ), or 1 / 10,001 if flips are"
            " drawn.", "0 to 1", get="floor"),
     *ERROR_COLUMNS,
 ]  # fmt: skip
@@ -195,10 +195,10 @@ SCORE_COLUMNS = [
            " This study: over n annotators who completed and are in the analysis, ddof 1. Uploaded:"
            " over n training splits, ddof 1. Published: S1, quoted, ddof not stated."),
     Column("average", "Average", "Mean over the tasks of this study (only if each has a score) ± SD"
-           " of this average: the root of the summed variances (ddof 1, or as printed) divided by"
-           " the number of tasks."),
-    Column("sum", "SD of the sum", "SD of the sum over tasks: the square root of the summed"
-           " variances, which the CLUES README prints next to the average."),
+           " of this average: √Σσ² / k for k tasks, where each σ is the SD of a task (ddof 1, or as"
+           " printed)."),
+    Column("sum", "SD of the sum", "SD of the sum over tasks, √Σσ², which the CLUES README"
+           " prints next to the average."),
 ]  # fmt: skip
 
 

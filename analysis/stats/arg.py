@@ -1,8 +1,8 @@
 """ARG: annotators' average relative gain on unseen tasks after upstream training (pure).
 
 CrossFit (Ye, Lin, Ren 2021) defines ARG as the mean over tasks of (new - base) / base and does not
-specify the order in which annotators or seeds are averaged. Here, scores are first averaged over
-the annotators of an arm; then a ratio is computed for each task; and finally the ratios are
+specify the order in which annotators or seeds are averaged. Here, `new` and `base` are the mean
+scores of the annotators in the two arms. Their ratio is computed for each task, and the ratios are
 averaged over tasks. Because the arms have different annotators, both means in a ratio are noisy.
 Tasks and their test examples are fixed, so the intervals generalise to other annotators on these
 tasks. ARG covers all tasks in the design or is undefined. A mean over only the tasks whose base is
@@ -210,8 +210,8 @@ def satterthwaite(parts: Sequence[tuple[float, int]]) -> float:
 def fieller(gain: TaskGain) -> tuple[float, float]:
     """Return Fieller's 95% interval for the relative gain on one task, or NaN if it is unbounded.
 
-    The interval contains the ratios r of the two means for which (new - r · base)² <= t² (var new +
-    r² var base), minus 1. t has Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
+    The interval contains the gains r - 1 for which (new - r · base)² <= t² (var new + r² var base).
+    t has Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
     """
     t = t_quantile(TAIL, satterthwaite(gain.parts()))
     (new_var, _), (base_var, _) = gain.parts_of_difference()
@@ -291,8 +291,8 @@ def half_width(plans: Sequence[TaskGain], people: int, *, t: bool) -> float:
     """Return half the width of an ARG's 95% interval, given `people` annotators per arm and task.
 
     `plans` contain the expected means and the SDs between annotators; their annotator counts are
-    ignored. If `t` is true, the quantile is that of t, as in the reported interval. Otherwise, it
-    is that of the normal distribution.
+    ignored. The interval uses the t distribution, as the reported one does, or, if `t` is false,
+    the normal distribution.
     """
     parts = _planned_parts(plans, people)
     quantile = t_quantile(TAIL, satterthwaite(parts)) if t else Z

@@ -193,7 +193,7 @@ def learning_rows(training: pd.DataFrame, seed: int) -> Iterator[SimpleNamespace
 def drift_rows(annotation: pd.DataFrame) -> Iterator[SimpleNamespace]:
     """Yield the change in S1 x 100 over the annotation step, by task and shots.
 
-    `half` is the second half minus the first, and `per_100` is the slope over a hundred examples,
+    `half` is second half - first half, and `per_100` is the slope over a hundred examples,
     both in points with t intervals over annotators. `..._why_not` explains why an interval is NaN.
     """
     for task, shots, people in people_by_cell(annotation):

@@ -1,12 +1,12 @@
 """The primary estimator: a mean or difference with random annotators and random examples (pure).
 
 A cell is a layout of annotators x contexts, both drawn at random. Its mean has two standard errors.
-The first generalises to other annotators on the same examples: it is the SD between annotators
-divided by the square root of their number. The second also generalises to other examples. With mean
-squares for annotators, contexts and the rest, SE^2 = (MS_A + MS_C - MS_AC) / ab, but at least
-max(MS_A, MS_C) / ab. It has Satterthwaite's degrees of freedom, which do not jump at that floor,
-where rounding may decide. The reported interval is the wider of the two t intervals, and p is the
-larger of their p values, so an interval is never narrower than that for a narrower question.
+The first, SD / sqrt(a) for a annotators, generalises to other annotators on the same examples. The
+second also generalises to other examples. With b contexts and the mean squares for annotators,
+contexts and the rest, SE^2 = (MS_A + MS_C - MS_AC) / ab, but at least max(MS_A, MS_C) / ab. It has
+Satterthwaite's degrees of freedom, which do not jump at that floor, where rounding may decide. The
+reported interval is the wider of the two t intervals, and p is the larger of their p values, so an
+interval is never narrower than that for a narrower question.
 docs/statistics.md#intervals gives the reasons and the measured coverage.
 
 Sources: Satterthwaite 1946; Brennan 2001, Generalizability Theory, chapter 6; Welch 1947 for arms.
@@ -34,8 +34,8 @@ NO_VARIANCE = 1e-14  # variance of scores in [0, 1] that can result from roundin
 class Variances:
     """The variances of a mean due to annotators, contexts and the rest, with their df.
 
-    Each is a mean square divided by the number of values. Those for annotators and contexts include
-    their part of the rest. Fields are numbers, or equally shaped arrays for many studies at once.
+    Each is MS / n, where n is the number of values. Those for annotators and contexts include their
+    part of the rest. Fields are numbers, or equally shaped arrays for many studies at once.
     """
 
     people: Any
@@ -111,10 +111,10 @@ def reach(people_se: Any, people_df: Any, se: Any, df: Any, level: float = LEVEL
 def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.ndarray:
     """Turn a complete matrix of annotators x examples into one of annotators x contexts.
 
-    `contexts` are the examples' contexts. Each value is the grand mean plus the summed deviations
-    of the context's examples from it, times contexts / examples. If all contexts have the same
-    size, it is simply the mean over their examples. Thus, an annotator's mean over contexts equals
-    the mean over examples.
+    `contexts` are the examples' contexts. Each value is grand mean + d * contexts / examples, where
+    d is the sum of the deviations of the context's examples from the grand mean. If all contexts
+    have the same size, this is the mean over their examples. In any case, an annotator's mean over
+    contexts equals the mean over examples.
     """
     grand = matrix.mean()
     sums, _counts = by_cluster(matrix - grand, contexts)

@@ -61,9 +61,9 @@ FACTS = {
         Column(
             "left",
             "Remaining work",
-            "Sum over scenarios of open seats (free or in progress) times the median active time"
-            " of human annotators who completed the scenario, or the study's estimate if there are"
-            " none. Seats in progress count in full.",
+            "Open seats (free or in progress) x median active time of human annotators who"
+            " completed the scenario (or the study's estimate if there are none), summed over"
+            " scenarios. Seats in progress count in full.",
         ),
         Column(
             "flags",
@@ -81,8 +81,8 @@ FACTS = {
         Column(
             "committed",
             "Committed",
-            "Earned, not yet paid and not held for review; plus, for each open seat, the larger of"
-            " the base reward and the hourly rate times the estimated minutes.",
+            "Earned, but neither paid nor held for review, plus the minimum cost of each open seat:"
+            " the base reward or, if higher, hourly rate x estimated time.",
         ),
     ]
 }

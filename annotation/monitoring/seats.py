@@ -87,8 +87,8 @@ SEATS = [
            "Seats of human annotators who have started but not finished, active now or not."),
     Column("free", "Free", "Seats that human annotators can still take."),
     Column("time_left", "Remaining work",
-           "Open seats (free or in progress; in a closed study only in progress) times the median"
-           " active time of human annotators who completed, or else the study's estimate."),
+           "Open seats (free or in progress; in a closed study only in progress) x median active"
+           " time of human annotators who completed (or the study's estimate if there are none)."),
     Column("simulated", "Simulated",
            "Seats taken by simulated annotators. They are separate from human annotators' seats."),
 ]  # fmt: skip
