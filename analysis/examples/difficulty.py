@@ -65,7 +65,7 @@ def file_columns(shots: Sequence[int]) -> list[Column]:
 
 
 def _by_shots(shots: Sequence[int], name: str, meaning: str) -> list[Column]:
-    """Return one column per shot count, which replaces {}. If unnamed, it gets a heading."""
+    """Return a column per shot count, which replaces {}. Without a name, it has a heading."""
     return [
         Column(name.format(number), "" if name else shots_text(number), meaning.format(number),
                "S1 x 100", get=partial(lambda place, row: row.by_shots[place], place))

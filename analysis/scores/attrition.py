@@ -181,7 +181,7 @@ def warnings(study: Study) -> list[str]:
 
 
 def sample(study: Study, kind: str) -> list[Row]:
-    """Return the custom questions, then any demographic export. Only human annotators are asked."""
+    """Return rows on custom questions, then on any demographic export, for human annotators."""
     return [*own_rows(study), *stored_rows(study)] if kind == Kind.PERSON else []
 
 

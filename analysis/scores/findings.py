@@ -298,7 +298,7 @@ def available_tables(study: Study, kind: str) -> tuple[dict[str, Any], Job | Non
 def tables(
     study: Study, kind: str, *names: str, frame: pd.DataFrame | None = None
 ) -> dict[str, list[SimpleNamespace]]:
-    """Return all tables, or only those in `names`, computing them now unless their job is done."""
+    """Return all tables or those in `names`. They are computed now unless their job is done."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job)

@@ -128,7 +128,7 @@ def _s1_by_step(stored: dict[int, Any]) -> dict[tuple[int, str], Sequence[Any]]:
 def answers_in_order(
     study: Study, kind: str, step: Step, seats: Collection[int] | None = None
 ) -> pd.DataFrame:
-    """Return one row per answer in this step by annotators who completed and are analysed.
+    """Return one row per answer in this step by annotators who are in the analysis.
 
     `seats` are the participations (keys) to include (all by default). Columns: participation
     and scenario (keys), task, shots, annotator, position (0-based and without gaps, in the order in

@@ -211,7 +211,7 @@ def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
 
 
 def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int | None]]:
-    """Count splits by (task version key, shots). A zero-shot run counts as one split."""
+    """Count training splits by (task version key, shots). Zero shots count as one split."""
     files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
     counts = Counter[tuple[int, int | None]](
         (task, shots) for task, shots in files.values_list("task_id", "shots") if shots is not None

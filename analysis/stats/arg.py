@@ -305,7 +305,7 @@ def _planned_parts(plans: Sequence[TaskGain], people: int) -> list[tuple[float, 
 
 
 def people_needed(width: float, plans: Sequence[TaskGain], *, t: bool = True) -> int:
-    """Return how many annotators per arm and task estimate ARG within ± `width` (0.05 means ± 5%).
+    """Return the annotators per arm and task needed for an ARG within ± `width` (0.05 is ± 5%).
 
     Raises ValueError without tasks, if no SD or width is above 0, or if a base cannot be a divisor.
     """

@@ -312,7 +312,7 @@ def _cached(
 
 
 def _endings(study: Study) -> list[Any]:
-    """Return facts that change with every arrival, ending and decision, and with the log."""
+    """Return values that change with every arrival, ending, decision and log entry."""
     names = "consented", "finished", "decided", "returned"
     people = study.participations.order_by("status", "in_analysis")
     groups = people.values_list("status", "in_analysis")

@@ -255,7 +255,7 @@ def _cost(
 
 
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
-    """Change the values of a draft. Raises PlanError, including if it is already on Prolific."""
+    """Change a draft's values. Raises PlanError if they are invalid or it is on Prolific."""
     previous = {name: getattr(draft, name) for name in fields}
     for name, value in fields.items():
         setattr(draft, name, value)

@@ -93,7 +93,7 @@ def joinable(
 ) -> list[Scenario]:
     """Return scenarios with a free seat of this kind and a task that is new to the worker.
 
-    Scenarios are in the order of their primary keys, only those in `among` if given. On each,
+    They are ordered by primary key and limited to the keys in `among`, if given. On each,
     `taken` is the number of seats of this kind that are taken at `now`. Workers who decline a
     scenario are offered only that one for a day, so that they can't search for the shortest.
     """

@@ -306,7 +306,7 @@ def enter_part(participation: Participation, part: int) -> Participation:
 
 
 def end_part(participation: Participation) -> None:
-    """End the part. The worker keeps the seat, and leaves with the code of the part."""
+    """End the part. The worker keeps the seat and leaves with the part's completion code."""
     participation.store(status=Status.BETWEEN)
     note_outcome(participation, "completed")
 
