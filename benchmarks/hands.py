@@ -37,7 +37,7 @@ WATCH = """() => {
 
 
 def seats(examples: int) -> dict[str, str]:
-    """Seat an annotator for each kind of answer and for the session; return their tokens."""
+    """Seat an annotator for each answer type and for the session; return their tokens."""
     import django
 
     django.setup()

@@ -1,7 +1,7 @@
 """Write the output that a refactoring must not change.
 
 Usage: `python tests/byte_comparison.py FOLDER`. Writes the exports and manifests of the demo and of
-a study with every kind of answer, the OpenAPI document and the HTML of pages. The database is new;
+a study with every answer type, the OpenAPI document and the HTML of pages. The database is new;
 clock and randomness are fixed, so that two runs write the same bytes. Run it before and after a
 change, then `diff -r BEFORE AFTER`.
 """
@@ -92,7 +92,7 @@ def demo() -> Study:
 
 
 def every_kind(owner) -> Study:
-    """Create a study with a task for each kind of answer, annotated by people and a model.
+    """Create a study with a task for each answer type, annotated by people and a model.
 
     The people alternate between right and wrong answers.
     """

@@ -183,7 +183,7 @@ def typed_records(prefix: str, number: int) -> list[Record]:
     ]
 
 
-# Kind of answer -> additional fields of its card, and its examples.
+# Answer type -> additional fields of its card, and its examples.
 KINDS: dict[str, tuple[dict[str, Any], Any]] = {
     "spans": ({}, place_records),
     "typed": ({"typed": True, "no_answer": False}, typed_records),
@@ -209,7 +209,7 @@ KINDS: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 def make_kind(kind: str, **changes: Any) -> Task:
-    """Import the small task for that kind of answer (KINDS), with changes to its card."""
+    """Import the small task for that answer type (KINDS), with changes to its card."""
     said, _records = KINDS[kind]
     return make_task(**{"name": f"toy-{kind.replace(' ', '-')}", "title": kind, **said, **changes})
 

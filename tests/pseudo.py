@@ -166,7 +166,7 @@ def made_task(card: dict, shots: int = 2):
 
 
 def task_of_kind(kind: str, **changes):
-    """Import the small task for that kind of answer, in Greek letters."""
+    """Import the small task for that answer type, in Greek letters."""
     said, make = factories.KINDS[kind]
     card = in_greek(factories.card_data(**{**said, **changes}))
     files = {

@@ -98,7 +98,7 @@ class ChecklistForm(ApiView):
             number = serializers.CharField()
             title = serializers.CharField(help_text="in our own words")
             reply = serializers.ChoiceField(
-                [str(reply) for reply in Reply], help_text="the kind of answer of the form"
+                [str(reply) for reply in Reply], help_text="the type of reply that the form expects"
             )
             answer = serializers.CharField(help_text="status: Yes, Partial, No, Unknown or N/A")
             evidence = serializers.CharField(allow_blank=True)

@@ -137,7 +137,7 @@ def item_rest(scores: np.ndarray) -> list[float]:
 
 AnyAnswer = TypeVar("AnyAnswer", bound=Hashable)
 ROUNDS = 1000  # maximum number of rounds of expectation and maximisation
-PRIOR = 2.0  # Dawid-Skene pseudo-counts for each kind of answer
+PRIOR = 2.0  # Dawid-Skene pseudo-counts for each distinct answer
 
 
 def majority_set(answers: Sequence[frozenset[str]]) -> frozenset[str]:

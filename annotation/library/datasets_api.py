@@ -175,7 +175,7 @@ class GymBody(serializers.Serializer):
     options = serializers.CharField(
         required=False,
         help_text='JSON: {"partition": ..., "tasks": {"glue-sst2": "label"}, "test": 50,'
-        ' "seed": 7}; if tasks is omitted, all importable tasks with the inferred kinds of answer',
+        ' "seed": 7}; if tasks is omitted, all importable tasks, with the inferred answer types',
     )
 
 
@@ -213,7 +213,7 @@ class Gym(ApiView):
         inferred = {t["name"]: t["kind"] for t in tasks if t["kind"] in t["possible"]}
         kind_of = options.get("tasks", inferred)
         if not isinstance(kind_of, dict):
-            raise Unprocessable({"tasks": ["Expected an object with a kind per task."]})
+            raise Unprocessable({"tasks": ["Expected an object that maps tasks to answer types."]})
         check_known(kind_of, {task["name"] for task in tasks})
         fields: dict[str, Any] = {f"take-{name}": True for name in kind_of}
         fields |= {f"kind-{name}": kind or inferred.get(name) for name, kind in kind_of.items()}

@@ -28,7 +28,7 @@ COLUMNS = [
     Column("name", meaning="task name"),
     Column("version", meaning="task version; changed content creates a new one", kind=int),
     Column("title", meaning="title shown to annotators", get="card.title"),
-    Column("answer", meaning="kind of answer", get="card.answered_by"),
+    Column("answer", meaning="answer type", get="card.answered_by"),
     Column("metric", meaning="metric of the card", get="card.metric"),
     Column("training_sizes", meaning="numbers of shots with training files", kind=list[int]),
     Column("content_hash", meaning="SHA-256 of the card and the examples"),

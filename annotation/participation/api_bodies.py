@@ -58,7 +58,7 @@ SENT: dict[type, Callable[..., serializers.Field]] = {str: verbatim, int: place,
 
 
 class AnswerFields(Body):
-    """The fields for the task's answer kind, or `no_answer` alone."""
+    """The fields for the task's answer type, or `no_answer` alone."""
 
     spans = serializers.ListField(child=SpanBody(), required=False)
     typed = serializers.ListField(
@@ -77,10 +77,10 @@ class AnswerFields(Body):
         return fields | super().get_fields()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Reject answers with several types, because all but the task's type would be ignored."""
+        """Reject fields of several answer types, of which all but the task's would be ignored."""
         kinds = {"spans" if name == "typed" else name for name in attrs}
         if len(kinds - {"no_answer", "gives_up"}) > 1:
-            several = "Expected one kind of answer, the kind of the task."
+            several = "Expected only the fields for the task's answer type."
             raise serializers.ValidationError({name: [several] for name in attrs})
         return attrs
 

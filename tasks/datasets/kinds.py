@@ -140,7 +140,7 @@ class RowGold:
 def check_kind(kind: str) -> None:
     """Raise DatasetError if tasks cannot have this answer type."""
     if kind not in ANSWERS:
-        problem = f"unknown kind of answer {kind!r}; expected one of {', '.join(ANSWERS)}"
+        problem = f"unknown answer type {kind!r}; expected one of {', '.join(ANSWERS)}"
         raise DatasetError("", problem)
 
 

@@ -1,9 +1,9 @@
-"""Conversion of a Gym task: read it, infer its answer kind, and make its card and files.
+"""Conversion of a Gym task: read it, infer its answer type, and make its card and files.
 
-The answer kinds are those of task cards (docs: researchers/tasks.md). The inferred kind is shown
+The answer types are those of task cards (docs: researchers/tasks.md). The inferred type is shown
 with the reason and can be changed before the import. Seeds become training splits 1 to n, each with
-its development file, and K becomes the number of shots. Lines without input or output are only
-reported.
+its development file, and K becomes the number of shots. Lines without an input or output are
+reported, but not imported.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ LONG_TEXTS = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/gener
 
 @dataclass(frozen=True)
 class Kind:
-    """An answer kind and the reason for it.
+    """An answer type and the reason for choosing it.
 
     `name` is label, option, options, spans, number, short text or long text. `typed` means that
     answers may also be typed, because some gold is not in the text.
@@ -89,10 +89,10 @@ def _from_texts(task: GymTask, category: str) -> Kind:
 
 
 def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
-    """Return why these lines cannot have this answer kind, or "" if they can."""
+    """Return why these lines do not allow this answer type, or "" if they do."""
     golds = [gold for line in lines for gold in line.golds]
     if name not in ANSWERS:
-        return f"unknown kind of answer {name!r}; expected one of {', '.join(ANSWERS)}"
+        return f"unknown answer type {name!r}; expected one of {', '.join(ANSWERS)}"
     if name == "label":
         if any(len(line.golds) > 1 for line in lines):
             return "has several golds on a line; a label must be one"
@@ -267,7 +267,7 @@ def card_of(source: Source, lines: Sequence[Line]) -> Card:
     """Build the card for the examples in `lines`. Raises CardError.
 
     The Gym does not provide instructions or label definitions, so defaults are used. The metric
-    is the Gym's if it fits the answer kind, otherwise S1.
+    is the Gym's if it fits the answer type, otherwise S1.
     """
     published, kind, task = source.published, source.kind, source.task
     are_several = kind.name != OPTIONS and any(len(line.golds) > 1 for line in lines)
@@ -290,7 +290,7 @@ def card_of(source: Source, lines: Sequence[Line]) -> Card:
     if source.asks:
         texts.pop("question", None)
     card = parse_card({**data, "answer": kind.name, **texts}, task.name)
-    # The Gym's metric may be undefined if another answer kind was chosen.
+    # The Gym's metric may be undefined if another answer type was chosen.
     return card if card.misfit(published.metric) else replace(card, metric=published.metric)
 
 

@@ -1,4 +1,4 @@
-"""Each kind of answer works by mouse, touch and keyboard, and without JavaScript."""
+"""Each answer type works by mouse, touch and keyboard, and without JavaScript."""
 
 from collections.abc import Callable
 

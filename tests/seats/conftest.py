@@ -14,7 +14,7 @@ from inspect_ai.model import ModelOutput, ModelUsage
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv/bin/python"
-# Every kind of answer.
+# Every answer type.
 KINDS = ("spans", "typed", "label", "option", "options", "number", "short text", "long text")
 OPTION = re.compile(r"^(\d+)\. (.+)$", re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""Each kind of answer is read strictly: valid answers are normalised, others cause an error."""
+"""Each answer type is read strictly: valid answers are normalised, others cause an error."""
 
 import json
 import tempfile

@@ -13,7 +13,7 @@ from tasks.metrics import METRICS
 from tests.conftest import SHARED
 
 GYM = SHARED / "data" / "gym"
-# Kind of answer in the manifest of the real files -> our kind of answer.
+# Answer type in the manifest of the real files -> our answer type.
 KINDS = {
     "choice": "label",
     "sentence": "label",

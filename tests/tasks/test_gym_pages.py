@@ -1,4 +1,4 @@
-"""Few-shot Gym tasks are imported in the browser: files, kind of answer, confirmation."""
+"""Few-shot Gym tasks are imported in the browser: files, answer type, confirmation."""
 
 import io
 import re

@@ -156,7 +156,7 @@ def test_the_kind_of_a_task_can_be_given(tmp_path):
         ({"13_train": "a\tyes\nb\tyes\nc\tyes\n"}, [], "at most 2 examples of each label, found 3"),
         ({"13_test": "a\tyes\n\tno\n"}, ["--kind", "glue-rte=option"], "without options"),
         ({"13_test": "a\t" + "x" * 101}, [], "limit of a label|at most 100 characters"),
-        ({}, ["--kind", "glue-rte=essay"], "unknown kind of answer 'essay'"),
+        ({}, ["--kind", "glue-rte=essay"], "unknown answer type 'essay'"),
         ({}, ["--kind", "sick=label"], "sick is not one of the imported tasks"),
         ({}, ["--kind", "label"], "expected VALUE=TEXT"),
         ({}, ["--seed", "3"], "Set --test too"),

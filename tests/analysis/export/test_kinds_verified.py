@@ -1,4 +1,4 @@
-"""An export with every kind of answer verifies, and an altered cell of each kind is found."""
+"""An export with every answer type verifies, and an altered cell of each is found."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ OTHER = {"number": ["4.75"], "label": ["neither"]}
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """Two annotators per kind of answer, who err in turn, and a model that is sometimes wrong."""
+    """Two annotators per answer type, who err in turn, and a model that is sometimes wrong."""
     tasks = [factories.make_kind(kind) for kind in KINDS]
     study = factories.make_study(module_researcher, *tasks, shots=[2], annotators=2)
     for scenario in study.scenarios.order_by("pk"):

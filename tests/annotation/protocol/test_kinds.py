@@ -1,4 +1,4 @@
-"""Every kind of answer works from the question through storage to the reveal."""
+"""Every answer type works from the question through storage to the reveal."""
 
 import re
 
@@ -20,7 +20,7 @@ BESIDE = [kind for kind in KINDS if kind not in ("spans", "typed")]
 
 @pytest.fixture(params=KINDS)
 def seat(request, researcher):
-    """A participant at the first example of a task with this kind of answer."""
+    """A participant at the first example of a task with this answer type."""
     study = factories.make_study(researcher, factories.make_kind(request.param), shots=[2])
     return factories.seat(study.scenarios.get())
 

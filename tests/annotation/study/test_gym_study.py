@@ -1,4 +1,4 @@
-"""A study of real Few-shot Gym tasks with each kind of answer, from import to tables."""
+"""A study of real Few-shot Gym tasks with each answer type, from import to tables."""
 
 import csv
 import io

@@ -385,7 +385,7 @@ def test_an_unnamed_task_is_named_after_its_file(tmp_path, db):
 
 
 REFUSED = {
-    "unknown kind": ({"kind": "buttons"}, [], "unknown kind of answer 'buttons'"),
+    "unknown kind": ({"kind": "buttons"}, [], "unknown answer type 'buttons'"),
     "no column": ({"gold": ["label"]}, [], "column label: column not found; the columns"),
     "no gold": ({"gold": []}, [], "set the text column (--text) and the gold column (--gold)"),
     "too few": ({"test": 50}, [], "moods.csv: 60 different examples, but 62 are needed"),
