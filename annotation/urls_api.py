@@ -34,13 +34,13 @@ WEBHOOK = STUDY + "webhooks/<int:pk>/"
 TASK = "tasks/<str:name>/<int:version>/"
 files = uploads.takes_files(uploads.MAX_BYTES, uploads.MAX_FILES)
 
-# Twins with a GET method or with additional fields.
+# Counterparts of pages' POST requests that have a GET method or additional fields.
 TWINS: dict[type[Post[Any]], type[Twin]] = {
     view.step: view for view in (annotators.Decide, recruitment_api.Lists, recruitment_api.Switches)
 }
 checks = twin(library.TaskChecks).as_view(parser_classes=[MultiPartParser])
 
-# For programs that take part: the link to a study, and the steps of a participation.
+# For programs that take part: joining through a study's link, and each step after that.
 PARTICIPANTS = [
     path("join/<str:code>/", joining.Join.as_view(), name="api_join"),
     path("work/", participants.State.as_view(), name="api_work"),

@@ -27,13 +27,13 @@ from tasks.csv_files import download
 
 
 class TableLatex(KindOfTable):
-    """A table as on the LaTeX page: caption, label, booktabs, notes."""
+    """A table as on the LaTeX page, with caption, label, booktabs rules and notes."""
 
     @extend_schema(
         parameters=[KIND, OpenApiParameter("table", str, "path", enum=list(paper_tables.TABLES))],
         responses={(200, "application/x-tex"): str},
         summary="A table of the study in LaTeX",
-        description="For `kind`, or for the first kind of annotators with results.",
+        description="Without `kind`, the table covers the first kind of annotators with results.",
     )
     def get(self, request: Request, name: str, table: str) -> HttpResponse:
         study = scores_of(request, name)
@@ -45,7 +45,7 @@ class TableLatex(KindOfTable):
 
 
 class Report(ApiView):
-    """The researcher's answers on the short form and the title page, by field."""
+    """The answers that researchers gave on the report's short form and title page, by field."""
 
     FIELDS: ClassVar = {
         item: serializers.CharField(required=False) for item in documents_pages.ASKED
@@ -58,7 +58,7 @@ class Report(ApiView):
         return tagged(request, {"answers": dict(stored.values_list("item", "text"))})
 
     @extend_schema(
-        summary="Answer fields of the report's short form",
+        summary="Change answers on the report's short form",
         request=form_bodies.shape("ReportBody", FIELDS),
         responses={200: form_bodies.shape("ReportDone", DONE)},
     )
@@ -77,7 +77,7 @@ class Report(ApiView):
 
 
 FORM = OpenApiParameter("form", str, "path", enum=list(FORMS))
-DRAFT = "The study is a draft: its checklists are made when it is open."
+DRAFT = "The study is a draft. Its checklists are available once it is open."
 
 
 def _form(request: Request, name: str, form: str) -> Form:
@@ -86,17 +86,17 @@ def _form(request: Request, name: str, form: str) -> Form:
         raise Http404(DRAFT)
     filled = checklists.form_of(study, form)
     if filled is None:
-        raise Http404(f"There is no such form; known: {', '.join(FORMS)}.")
+        raise Http404(f"Unknown checklist. Expected one of {', '.join(FORMS)}.")
     return filled
 
 
 class ChecklistForm(ApiView):
     class FormShape(serializers.Serializer):
-        """A checklist in the order of its form."""
+        """A checklist, with its items in the order of the form."""
 
         class ItemShape(serializers.Serializer):
             number = serializers.CharField()
-            title = serializers.CharField(help_text="in our own words")
+            title = serializers.CharField(help_text="the question, in our own words")
             reply = serializers.ChoiceField(
                 [str(reply) for reply in Reply], help_text="the type of reply that the form expects"
             )
@@ -109,7 +109,7 @@ class ChecklistForm(ApiView):
         items = ItemShape(many=True)
 
     @extend_schema(
-        parameters=[FORM], responses=FormShape, summary="A checklist of a venue, filled in"
+        parameters=[FORM], responses=FormShape, summary="The checklist of a venue, filled in"
     )
     def get(self, request: Request, name: str, form: str) -> Response:
         return tagged(request, checklists.as_record(_form(request, name, form)))
@@ -117,14 +117,14 @@ class ChecklistForm(ApiView):
 
 class ChecklistLatex(ApiView):
     @extend_schema(
-        parameters=[FORM], responses={(200, "application/x-tex"): str}, summary="The same in LaTeX"
+        parameters=[FORM], responses={(200, "application/x-tex"): str}, summary="Checklist in LaTeX"
     )
     def get(self, request: Request, name: str, form: str) -> HttpResponse:
         return download(checklists.as_latex(_form(request, name, form)), f"{name}-{form}.tex")
 
 
 class Sample(Twin):
-    """The sample table. POST creates one part of it from a demographic export."""
+    """The table that describes the sample. POST adds a part of it from a demographic export."""
 
     step = documents_pages.SampleTable
     more_fields: ClassVar = {
@@ -134,16 +134,16 @@ class Sample(Twin):
         ),
     }
 
-    @extend_schema(responses=OpenApiTypes.OBJECT, summary="The table of the sample")
+    @extend_schema(responses=OpenApiTypes.OBJECT, summary="The sample table")
     def get(self, request: Request, name: str) -> Response:
         return tagged(request, checklists.sample_record(scores_of(request, name)))
 
     def form(self, study: Study, body: dict[str, Any]) -> Any:
         """Return the same form as the page, passing the text of the CSV as its file."""
         if body.get("action", "read") not in ("read", "remove"):
-            raise Unprocessable({"action": ["Write read or remove."]})
+            raise Unprocessable({"action": ["Expected one of read, remove."]})
         text = body.get("csv", "")
         if not isinstance(text, str):
-            raise Unprocessable({"csv": ["Write the CSV as a text."]})
+            raise Unprocessable({"csv": ["Expected the content of the CSV file as a string."]})
         files = {"csv": ContentFile(text.encode(), "export.csv")} if text else {}
         return self.post_of_page.form(study, body, files)

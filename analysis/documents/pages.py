@@ -229,7 +229,7 @@ class SampleTable(StudyPost):
     """Create the sample table from a demographic export, or delete it."""
 
     row, form_class = "sample_upload", SampleForm
-    summary = "Make the table of the sample of Prolific's demographic export, or delete it"
+    summary = "Create the sample table from Prolific's demographic export, or delete it"
     faults: ClassVar = {ExportError: "csv"}
     shows_message = True
 

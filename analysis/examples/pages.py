@@ -155,7 +155,7 @@ def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 class AddComment(Post[tuple[Study, Example]]):
     row, form_class = "example_comment", CommentForm
-    summary = "Comment on an example, for the study's team"
+    summary = "Add a comment that the study's team can read"
     success = 201
 
     def subject(self, request: HttpRequest, data: Any, **names: Any) -> tuple[Study, Example]:
@@ -230,7 +230,7 @@ class GoldAudit(KindOfTable):
     @extend_schema(
         parameters=[KIND],
         responses=OBJECT,
-        summary="Test examples on which all annotators of a kind give the same incorrect answer",
+        summary="Test examples to which all annotators of a kind gave the same incorrect answer",
     )
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
@@ -245,7 +245,7 @@ class GoldAudit(KindOfTable):
 FIELDS: dict[str, serializers.Field] = {
     "text": serializers.CharField(),
     "gold": serializers.ChoiceField(
-        ["", *GoldOpinion.values], help_text="the comment's verdict on the gold, if any"
+        ["", *GoldOpinion.values], help_text="how the comment judges the gold answer, if it does"
     ),
     "by": serializers.CharField(help_text="user name"),
     "at": serializers.DateTimeField(help_text="UTC"),

@@ -2,8 +2,8 @@
 
 Requests are authenticated by a token or by the browser's session. Requests for other users' studies
 return 404. The views call the same functions as the pages and return the same rows as the CSV
-files, with the same digits. They never resample: results that depend on an unfinished analysis job
-are null. `pending` reports the job's progress, and POST analysis/ starts the job.
+files, with the same digits. They never resample. Results of the analysis job are null until it is
+done: POST analysis/ starts it, and `pending` reports its progress.
 """
 
 from datetime import datetime
@@ -38,7 +38,7 @@ from tasks.spans import QUESTION
 
 
 class Index(ApiView):
-    """The API's entry points."""
+    """The URLs from which to start."""
 
     # Maps names to URLs. The OpenAPI document lists everything below them.
     addresses: ClassVar = {
@@ -80,9 +80,9 @@ jobs.OUTCOMES[bundle_job.KIND] = _bundle
 
 
 class Release(Twin):
-    """The release bundle. A job builds it, and it is stored until it is replaced.
+    """Build the release bundle in a job. The bundle is stored until another one replaces it.
 
-    Returns 200 if the existing bundle is current and 202 while a bundle is being built.
+    Returns 200 if the stored bundle is current, and 202 while a bundle is being built.
     """
 
     step = export_pages.PrepareBundle
@@ -98,7 +98,7 @@ class ReleaseZip(ApiView):
         study = scores_of(request, name)
         archive = bundle_job.archive_of(bundle_job.job_of(study))
         if archive is None:
-            raise Http404("There is no bundle yet. POST release/ creates it.")
+            raise Http404("No bundle has been built yet. POST release/ builds one.")
         return FileResponse(
             archive.open("rb"), as_attachment=True, filename=f"{study.name}-release.zip"
         )
@@ -106,8 +106,8 @@ class ReleaseZip(ApiView):
 
 # Answers and spans. Researchers must not see a person's score before deciding on inclusion in the
 # analysis (protocol/blinding.py). Until then, the S1 and gold of these answers are null, as on the
-# annotator's page. If the design hides test scores, those of the annotation step are null until the
-# study is closed.
+# annotator's page. If the design hides test scores, the values for the annotation step stay null
+# until the study is closed.
 
 
 def _shots_of(name: str) -> list[str]:
@@ -133,7 +133,7 @@ KINDS |= {"answer": list[str], "gold": list[str], "hidden": bool}
 
 
 class Answers(RowsView):
-    """One row per example shown, in display order."""
+    """List the answers: one row for each example that an annotator was shown, in that order."""
 
     columns = [
         Column(column.name, meaning=column.brief or column.meaning, kind=KINDS[column.name])
@@ -141,9 +141,9 @@ class Answers(RowsView):
     ]
     summary = "Answers"
     description = (
-        "Gold and S1 of human annotators are null until a decision on their inclusion in the"
-        " analysis; for test examples, also until the study is closed if its design hides test"
-        " scores."
+        "Gold and S1 are null for human annotators until a researcher has decided whether to"
+        " include them in the analysis. If the design hides test scores, those of test examples"
+        " are also null until the study is closed."
     )
     streams = True
     filters: ClassVar = TURN_FILTERS
@@ -176,24 +176,24 @@ class Answers(RowsView):
 _EXAMPLE, _PARTICIPATION = "answer.turn.example", "answer.turn.participation"
 SPANS = [
     Column("task", meaning="name of the task", get=f"{_EXAMPLE}.split.task.name"),
-    Column("task_version", meaning="its version", get=f"{_EXAMPLE}.split.task.version", kind=int),
+    Column("task_version", meaning="version", get=f"{_EXAMPLE}.split.task.version", kind=int),
     Column("shots", meaning="number of shots", get=f"{_PARTICIPATION}.scenario.shots", kind=int),
-    Column("split", meaning="split number", get=f"{_PARTICIPATION}.scenario.split_number",
+    Column("split", meaning="training split", get=f"{_PARTICIPATION}.scenario.split_number",
            kind=int),
-    Column("step", meaning="of the protocol", get="answer.turn.step"),
-    Column("annotator", meaning="pseudonym", get=f"{_PARTICIPATION}.pseudonym"),
-    Column("example", meaning="id in its file", get=f"{_EXAMPLE}.source_id"),
-    Column("hash", meaning="of the example", get=f"{_EXAMPLE}.content_hash"),
-    Column("segment", meaning="number of the text, or question",
+    Column("step", meaning="step of the protocol", get="answer.turn.step"),
+    Column("annotator", meaning="annotator's pseudonym", get=f"{_PARTICIPATION}.pseudonym"),
+    Column("example", meaning="the example's id in its file", get=f"{_EXAMPLE}.source_id"),
+    Column("hash", meaning="hash of the example", get=f"{_EXAMPLE}.content_hash"),
+    Column("segment", meaning="index of the text within the example, from 0, or `question`",
            get=lambda s: "question" if s.segment == QUESTION else str(s.segment)),
-    Column("start", meaning="in Unicode code points", kind=int),
-    Column("end", meaning="in Unicode code points, exclusive", kind=int),
+    Column("start", meaning="offset of the first character, in code points", kind=int),
+    Column("end", meaning="offset after the last character, in code points", kind=int),
     Column("text", meaning="the highlighted text"),
 ]  # fmt: skip
 
 
 class Spans(RowsView):
-    """One row per highlighted span."""
+    """List the spans that annotators highlighted, one per row."""
 
     columns = SPANS
     summary = "Highlighted spans"

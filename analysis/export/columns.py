@@ -62,40 +62,40 @@ class OfTurn:
 ANSWERS = (
     OfTurn("task", SCENARIO["task"], "example__split__task__name"),
     OfTurn("task_version", SCENARIO["task_version"], "example__split__task__version",
-        "its version"),
+        "version of the task"),
     OfTurn("shots", SCENARIO["shots"], "participation__scenario__shots", "number of shots"),
-    OfTurn("split", SCENARIO["split"], "participation__scenario__split_number", "split number"),
+    OfTurn("split", SCENARIO["split"], "participation__scenario__split_number", "split"),
     OfTurn("step", "anchor (unrevealed, before all others; scored apart), training, screening"
         " (unrevealed, replaces the training step; used only for screening), annotation or check"
         " (attention check; excluded from S1)",
         "step", "anchor, upstream, training, screening, annotation or check"),
     OfTurn("position", "position in the order in which this annotator saw the step's examples, from"
         " 0; attention checks are numbered within the annotation step",
-        "position", "in the step, from 0"),
-    OfTurn("annotator", WORKER["annotator"], "participation__pseudonym", "pseudonym"),
+        "position", "position within the step, from 0"),
+    OfTurn("annotator", WORKER["annotator"], "participation__pseudonym", "annotator's pseudonym"),
     OfTurn("kind", WORKER["kind"], "participation__kind"),
-    OfTurn("status", WORKER["status"], "participation__status", "of the participation"),
+    OfTurn("status", WORKER["status"], "participation__status", "the annotator's progress"),
     OfTurn("in_analysis", WORKER["in_analysis"], "analysed", None),
     OfTurn("example", "id of the example in its file", "example__source_id", "id in its file"),
     OfTurn("hash", "hash of the example, as in examples.csv", "example__content_hash",
-        "of the example"),
+        "hash of the example"),
     OfTurn("choice_order", "places of the card's labels or the example's options, from 0, in the"
         " order shown, as a JSON list; empty unless the design shuffles them (shuffles_options)",
         brief=None),
     OfTurn("answer", "the answer as a JSON list of distinct texts; [] means “no answer”; empty: not"
-        " yet answered", brief="texts; [] is no answer; null: not answered"),
+        " yet answered", brief="list of texts; [] means no answer; null: not answered"),
     OfTurn("gold", "gold texts as a JSON list; [] means that there is no answer", "example__gold",
-        "texts; null while it is hidden"),
+        "list of texts; null while hidden"),
     OfTurn("gold_rule", "set or any_of", brief=None),
-    OfTurn("s1", "S1 of the answer, 0 to 1", "answer__s1", "0 to 1; null: not answered, or hidden"),
+    OfTurn("s1", "S1 of the answer, 0 to 1", "answer__s1", "0 to 1; null: not answered or hidden"),
     OfTurn("hidden", "",
-        brief="true while the score is hidden, before a decision on the analysis or until closing"),
+        brief="true while gold and S1 are hidden, as described for this list"),
     OfTurn("shown_at", "time at which the example was first displayed, UTC", "shown_at", "UTC"),
     OfTurn("submitted_at", "time at which the answer was stored, UTC", "answer__submitted_at",
         "UTC"),
     OfTurn("seconds", "submitted_at - shown_at", brief=None),
     OfTurn("active_seconds", "active seconds, as defined in the study's design (manifest.json,"
-        " pay)", "answer__active_seconds", "of the answer"),
+        " pay)", "answer__active_seconds", "active time in seconds"),
     OfTurn("reveal_seconds", "active seconds from the answer to Continue, while the gold was shown;"
         " empty in all other steps, and before Continue", "reading__seconds", None),
     OfTurn("confidence", "confidence in the answer: 1 to 5, which means 0, 25, 50, 75 and 100 %"
@@ -115,8 +115,8 @@ ANSWERS = (
         for name, meaning in REPORTS.items()
     ),
     OfTurn("shown_channel", CHANNELS["shown_channel"], "channel",
-        "page or api: channel that showed it"),
-    OfTurn("channel", CHANNELS["channel"], "answer__channel", "channel of the answer: page or api"),
+        "where the example was shown: page or api"),
+    OfTurn("channel", CHANNELS["channel"], "answer__channel", "where it was answered: page or api"),
 )  # fmt: skip
 # Columns of the findings tables, excluding bootstrap columns for intervals.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])

@@ -81,7 +81,7 @@ def _release(
 class PrepareBundle(StudyPost):
     row, form_class = "release_prepare", BundleForm
     success = 202
-    summary = "Make the release bundle, as a job"
+    summary = "Build the release bundle in a job"
 
     def subject(self, request: HttpRequest, data: Any, **names: Any) -> Study:
         return opened_study(request, names["name"], right_to(self.row))

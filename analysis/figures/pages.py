@@ -208,14 +208,14 @@ class FigureData(ApiView):
         """
 
         kind = serializers.ChoiceField(Kind.choices)
-        why_not = serializers.CharField(help_text="reason for a missing figure, or empty")
+        why_not = serializers.CharField(help_text="why there is no figure, if there is none")
         numbers = Rows()
         data = Rows()
 
     @extend_schema(
         responses=DataOfFigure(many=True),
         parameters=[OpenApiParameter("figure", str, "path", enum=[*figure_data.COLUMNS])],
-        summary="The data of a figure, all kinds",
+        summary="The data of a figure, for each kind of annotators",
         description="shots: the shot curve; models: humans and models; learning: over the training"
         " step; drift: over the annotation step; calibration: S1 by stated confidence.",
     )

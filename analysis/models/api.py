@@ -1,4 +1,4 @@
-"""Model API views: uploading and downloading predictions, and scores."""
+"""API views for models: their predictions, scores, and comparison with humans."""
 
 from typing import Any, ClassVar
 
@@ -38,17 +38,17 @@ class FileShape(serializers.Serializer):
     id = serializers.IntegerField()
     task = serializers.CharField(source="task.name")
     task_version = serializers.IntegerField(source="task.version")
-    shots = serializers.IntegerField(allow_null=True, help_text="null: fully supervised")
+    shots = serializers.IntegerField(allow_null=True, help_text="null if fully supervised")
     split_number = serializers.IntegerField(allow_null=True)
-    arm = serializers.CharField(allow_blank=True, help_text="of a cross-task study, or empty")
+    arm = serializers.CharField(allow_blank=True, help_text="arm, or empty")
     filename = serializers.CharField()
     examples = serializers.IntegerField()
-    mean_s1 = serializers.FloatField(help_text="0 to 1")
+    mean_s1 = serializers.FloatField(help_text="mean S1 over the examples, 0 to 1")
     remarks = serializers.ListField(child=serializers.CharField())
 
 
 class ModelShape(serializers.Serializer):
-    """A model with the properties stated by its uploader, its files and scores."""
+    """A model with its files, its scores, and what its uploader stated about it."""
 
     name = serializers.CharField()
     title = serializers.CharField(allow_blank=True)
@@ -73,13 +73,13 @@ def as_record(model: LanguageModel) -> dict[str, Any]:
 
 
 class UploadModels(ApiView):
-    """The upload on the models page: a file placed by fields, or files placed by name."""
+    """Upload prediction files. Task and split are read from file names or, for one file, fields."""
 
     parser_classes: ClassVar = [MultiPartParser]
 
     @extend_schema(
         summary="Upload predictions",
-        description="`task` is NAME or NAME@VERSION. 201 with the model, or 202 with a job.",
+        description="`task` is NAME or NAME@VERSION. Returns the model (201) or a job (202).",
         request={
             "multipart/form-data": shape(
                 "Predictions",
@@ -130,16 +130,16 @@ class PredictionFileDetail(Twin):
 
 
 PREDICTIONS = [
-    Column("model", meaning="name", get="file.model.name"),
+    Column("model", meaning="name of the model", get="file.model.name"),
     Column("task", meaning="name of the task", get="file.task.name"),
-    Column("task_version", meaning="its version", get="file.task.version", kind=int),
+    Column("task_version", meaning="version of the task", get="file.task.version", kind=int),
     Column("shots", meaning="number of shots", get="file.shots", kind=int),
     Column("split", meaning="training split", get="file.split_number", kind=int),
-    Column("arm", meaning="of a cross-task study, or empty", get="file.arm"),
-    Column("example", meaning="id in the test file", get="example.source_id"),
-    Column("hash", meaning="of the example", get="example.content_hash"),
-    Column("predicted", meaning="texts; [] means no answer", kind=list),
-    Column("s1", meaning="0 to 1", kind=float),
+    Column("arm", meaning="arm of a cross-task study, if any", get="file.arm"),
+    Column("example", meaning="the example's id in the test file", get="example.source_id"),
+    Column("hash", meaning="hash of the example", get="example.content_hash"),
+    Column("predicted", meaning="list of texts; [] means no answer", kind=list),
+    Column("s1", meaning="S1 of the prediction, 0 to 1", kind=float),
 ]
 
 
@@ -150,7 +150,7 @@ def _tasks_of(name: str) -> list[str]:
 
 class Predictions(RowsView):
     columns = PREDICTIONS
-    summary = "What a model predicted"
+    summary = "A model's predictions"
     streams = True
     filters: ClassVar = {"task": ("file__task__name", _tasks_of)}
 
@@ -163,7 +163,7 @@ class Predictions(RowsView):
 class ModelScores(UploadModels):
     @extend_schema(
         responses=rows_schema("ModelScore", models_columns.MODEL),
-        summary="Scores of every uploaded model",
+        summary="Scores of all uploaded models",
     )
     def get(self, request: Request) -> Response:
         rows = model_tables.model_rows(PredictionFile.objects.all())
@@ -172,17 +172,17 @@ class ModelScores(UploadModels):
 
 class HumansAndModels(ApiView):
     class Comparison(serializers.Serializer):
-        """Rows as in the page's CSVs. Scores (0 to 1) are under the card's metric."""
+        """Rows as in the page's CSV files. Scores use each card's metric, on a scale of 0 to 1."""
 
         kind = serializers.ChoiceField(Kind.choices)
-        scores = Rows(help_text="by task; sd_over is the unit of the SD, which n and of count")
+        scores = Rows(help_text="scores by task; `n` and `of` count the units named in `sd_over`")
         aggregates = Rows(help_text="means over the study's tasks")
-        differences = Rows(help_text="humans - model, on the same examples")
+        differences = Rows(help_text="humans minus models on the same examples")
         metrics = Rows(
-            help_text="annotators of that kind and models under every metric of the design"
+            help_text="annotators of this kind, and models, under each metric of the design"
         )
         effort = Rows(
-            help_text="minutes and cost per answer, for humans and models in the annotator's seat"
+            help_text="minutes and cost per answer, for humans and for models that took a seat"
         )
 
     @extend_schema(
@@ -214,15 +214,15 @@ class HumansAndModels(ApiView):
 
 class Leaderboard(ApiView):
     class BoardsOfKind(serializers.Serializer):
-        """Rows as in the CSV. Means and SDs (0 to 1) are under the card's metric."""
+        """Rows as in the CSV file. Scores use each card's metric, on a scale of 0 to 1."""
 
         kind = serializers.ChoiceField(Kind.choices)
         entries = Rows()
         left_out = serializers.ListField(
-            child=serializers.CharField(), help_text="models with missing splits, and these splits"
+            child=serializers.CharField(), help_text="models with missing splits, and which ones"
         )
 
-    @extend_schema(responses=BoardsOfKind(many=True), summary="The leaderboard, all kinds")
+    @extend_schema(responses=BoardsOfKind(many=True), summary="The leaderboard of a study")
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
         replies = []

@@ -149,7 +149,7 @@ class ArchiveModel(OwnModelPost):
     """Hide your own model from the list of models; /unarchive/ reverses this."""
 
     row, path = "model_archive", "archive/"
-    summary = "Archive your own model (this affects only the list of models)"
+    summary = "Hide a model of yours from the list of models"
     is_archived = True
 
     def do(self, model: LanguageModel, data: dict[str, Any], by: User) -> str:
@@ -167,7 +167,7 @@ class UnarchiveModel(ArchiveModel):
 
 class DeleteModel(OwnModelPost):
     row = "model_delete"
-    summary = "Delete your own model, which must have no files"
+    summary = "Delete a model of yours that has no files"
     conflicts = (prediction_store.PredictionsError,)
     success = 204
     shows_message = True
@@ -179,7 +179,7 @@ class DeleteModel(OwnModelPost):
 
 class DeleteFile(Post[PredictionFile]):
     row = "prediction_file_delete"
-    summary = "Delete your own file, so that you can upload another"
+    summary = "Delete a prediction file of yours, for example to upload another"
     conflicts = (prediction_store.PredictionsError,)
     success = 204
     shows_message = True

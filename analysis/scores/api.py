@@ -37,11 +37,11 @@ from annotation.web.views import ApiView, tagged
 from tasks.columns import Column, in_files
 from tasks.models import Job
 
-OBJECT = OpenApiTypes.OBJECT  # rows with the columns of the page
+OBJECT = OpenApiTypes.OBJECT  # rows with the same columns as on the page
 
 
 class KindOfTable(ApiView):
-    """A table for all kinds of annotators, or for a single one (`?kind=`)."""
+    """Return a table for each kind of annotators, or for a single kind (`?kind=`)."""
 
     parameters = frozenset({"kind"})
 
@@ -67,14 +67,14 @@ class KindOfTable(ApiView):
         return [{"kind": kind} | record for record in as_records(columns, rows)]
 
 
-KIND = OpenApiParameter("kind", str, enum=Kind.values, description="only annotators of that kind")
+KIND = OpenApiParameter("kind", str, enum=Kind.values, description="only annotators of this kind")
 
 
 class TableDetail(KindOfTable):
     table = overlap.OVERLAP
 
     @extend_schema(
-        parameters=[KIND], responses=OBJECT, summary="Error overlap with models; S1 by stratum"
+        parameters=[KIND], responses=OBJECT, summary="Error overlap with models, or S1 by stratum"
     )
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
@@ -101,7 +101,7 @@ def field_of(column: Column) -> serializers.Field:
 
 
 class Rows(serializers.ListField):
-    """A table's rows, together with its column names."""
+    """The rows of a table. `columns` names its columns."""
 
     child = serializers.DictField()
 
@@ -109,7 +109,7 @@ class Rows(serializers.ListField):
 class HumanPerformance(ApiView):
     @extend_schema(
         responses=rows_schema("HumanPerformance", rendering.PERFORMANCE_FILE),
-        summary="The human-performance table, all kinds",
+        summary="The human-performance table, for each kind of annotators",
     )
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
@@ -118,21 +118,21 @@ class HumanPerformance(ApiView):
 
 class Findings(ApiView):
     class Tables(serializers.Serializer):
-        """Rows as in the CSV for the same table. The page explains the columns.
+        """The same rows as in the CSV file of each table. The page explains the columns.
 
-        Scores and differences are on a scale from 0 to 1: means, intervals and contrasts under the
-        metric on the task's card, all others S1. Alphas are from -1 to 1 and p values from 0 to 1.
+        Scores and differences are on a scale from 0 to 1. Means, intervals and contrasts use the
+        metric on the task's card; all other scores are S1. Alphas range from -1 to 1.
         """
 
         class Pending(serializers.Serializer):
             state = serializers.ChoiceField(["not begun", *Job.State.values])
-            done = serializers.IntegerField(help_text="chunks of the job")
-            total = serializers.IntegerField(help_text="chunks of the job")
+            done = serializers.IntegerField(help_text="number of chunks that are done")
+            total = serializers.IntegerField(help_text="number of all chunks")
             what_to_do = serializers.CharField()
 
         kind = serializers.ChoiceField(Kind.choices)
         marks = serializers.ListField(
-            child=serializers.CharField(), help_text="remarks on every table of the study"
+            child=serializers.CharField(), help_text="remarks that apply to all tables of the study"
         )
         pending = Pending(allow_null=True, help_text="null if nothing is pending")
         intervals = Rows(allow_null=True)
@@ -140,18 +140,18 @@ class Findings(ApiView):
         aggregates = Rows()
         ceiling = Rows()
         contrasts = Rows(allow_null=True)
-        anchors = Rows(help_text="balance of the arms, raw and adjusted contrasts")
-        question_alone = Rows(help_text="scores with and without the context, and the difference")
+        anchors = Rows(help_text="balance of the arms, with raw and adjusted contrasts")
+        question_alone = Rows(help_text="scores with and without the context, and their difference")
         confidence = Rows(help_text="mean confidence, overconfidence, ECE and Brier score")
-        calibration = Rows(help_text="S1 at each point of confidence")
-        plateau = Rows(help_text="the point of no further gain in the training step")
+        calibration = Rows(help_text="S1 for each level of confidence")
+        plateau = Rows(help_text="where further training examples stop raising S1")
         attrition = Rows()
         admission = Rows(help_text="annotators judged and admitted in each arm")
 
     @extend_schema(
         responses=Tables(many=True),
-        summary="Intervals, agreement, aggregates, ceilings and contrasts, all kinds",
-        description="Intervals and contrasts are null until the job of the analysis page is done.",
+        summary="Intervals, agreement, aggregates, ceilings and contrasts",
+        description="Intervals and contrasts are null until the analysis job is done.",
     )
     def get(self, request: Request, name: str) -> Response:
         study = scores_of(request, name)
@@ -192,14 +192,14 @@ class Findings(ApiView):
             raise Unprocessable({"kind": [f"Choose one of {', '.join(performance.kinds(study))}."]})
         job = findings.job_of(study, kind, owner=request.user)
         if job is None:
-            raise Conflict("No annotator who completed the study is in the analysis.")
+            raise Conflict("The analysis does not include any annotators yet.")
         return Response(as_record(job), status=200 if job.is_done else 202)
 
 
 class TrainingTable(ApiView):
     @extend_schema(
         responses=rows_schema("TrainingTable", training.BLOCK_SCORES),
-        summary="The training table, all kinds",
+        summary="The training table, for each kind of annotators",
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "read")

@@ -1,4 +1,4 @@
-"""Create tasks from a dataset or the Few-shot Gym in a single request, using the pages' forms."""
+"""API views that import tasks from a dataset or the Few-shot Gym, using the pages' forms."""
 
 import dataclasses
 import json
@@ -30,7 +30,7 @@ from tasks.metrics import GOLD_RULES, METRICS
 from tasks.models import TaskUpload
 from tasks.tokens import GRANULARITIES
 
-# Maps keys of the card that have no form field to (type, choices).
+# Keys of the card that have no form field, with their types and choices.
 CARD_KEYS: dict[str, tuple[type, Any]] = {
     "segments": (list, None),
     "family": (str, FAMILIES),
@@ -43,25 +43,25 @@ CARD_KEYS: dict[str, tuple[type, Any]] = {
 
 
 def mapping_of(request: Request, name: str) -> dict[str, Any]:
-    """Return the JSON object in a field of a multipart body. Raises Unprocessable."""
+    """Parse the JSON object in a field of a multipart body. Raises Unprocessable."""
     text = request.data.get(name, "{}")
     try:
         data = json.loads(text if isinstance(text, str) else text.read())
         json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError, UnicodeError):
-        raise Unprocessable({name: ["Expected a JSON object with the options."]}) from None
+        raise Unprocessable({name: ["Expected the options as a JSON object."]}) from None
     if not isinstance(data, dict) or "\\u0000" in json.dumps(data):
-        raise Unprocessable({name: ["Expected a JSON object with the options."]})
+        raise Unprocessable({name: ["Expected the options as a JSON object."]})
     return data
 
 
 class DatasetBody(serializers.Serializer):
-    """A dataset and the options for make_task, as JSON."""
+    """A dataset file, and how to make a task from it."""
 
     file = serializers.FileField()
     mapping = serializers.CharField(
-        help_text='JSON: {"name": ..., "kind": "choice" (spans, option, ...), "text": [columns],'
-        ' "gold": column, "labels": [...], "shots": [10], "splits": 1, "test": 50, "seed": 7, ...}'
+        help_text='options of make_task: {"name": ..., "kind": "choice" (or "spans", ...), "text":'
+        ' [columns], "gold": column, "labels": [...], "shots": [10], "test": 50, "seed": 7, ...}'
     )
 
 
@@ -70,7 +70,7 @@ class DatasetForm(ReadingForm):
 
 
 class Datasets(ApiView):
-    """Import a dataset in one request instead of two pages and a confirmation."""
+    """Import a dataset in a single request, without the preview that the pages show."""
 
     parser_classes: ClassVar = [MultiPartParser]
 
@@ -145,7 +145,7 @@ def _as_typed(fields: dict[str, Any]) -> Any:
 
 
 def _label(label: Any) -> str:
-    """Convert a label, which is a value or {value, name, definition}, to a line of the form."""
+    """Convert a label (a value, or {value, name, definition}) to a line of the form."""
     if isinstance(label, dict):
         check_known(label, {"value", "name", "definition"})
         return " | ".join(str(label.get(k, "")) for k in ("value", "name", "definition"))
@@ -168,7 +168,7 @@ def _with_card(spec: TaskSpec, mapping: dict[str, Any]) -> TaskSpec:
 
 
 class GymBody(serializers.Serializer):
-    """A ZIP archive of the Gym's folders, or its files, with options as JSON."""
+    """Files of the Few-shot Gym, or a ZIP archive of its folders, with options."""
 
     archive = serializers.FileField(required=False)
     files = serializers.ListField(child=serializers.FileField(), required=False)
@@ -180,12 +180,12 @@ class GymBody(serializers.Serializer):
 
 
 class Gym(ApiView):
-    """Import from the Gym in one request instead of two pages. Starts a job."""
+    """Start a job that imports tasks from the Few-shot Gym, without showing them first."""
 
     parser_classes: ClassVar = [MultiPartParser]
 
     @extend_schema(
-        summary="Import tasks from the Few-shot Gym as a job",
+        summary="Import tasks from the Few-shot Gym",
         request={"multipart/form-data": GymBody},
         responses={202: JobBegun},
     )

@@ -241,7 +241,7 @@ def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpRespon
 
 
 class TaskPost(Post[Task]):
-    """A POST from the task's team about a single version."""
+    """A change to one version of a task, by a member of its team."""
 
     below = ("tasks/<str:name>/<int:version>/",) * 2
 
@@ -269,7 +269,7 @@ class TaskArchive(TaskPost):
 
     row, path = "task_archive", "archive/"
     is_archived = True
-    summary = "Archive or restore a task version (this affects only the list of tasks)"
+    summary = "Hide a task version from the list of tasks, or show it again"
 
     def do(self, task: Task, data: dict[str, Any], by: User) -> str:
         teams.archive_task(task, self.is_archived, by)
@@ -283,7 +283,7 @@ class TaskUnarchive(TaskArchive):
 
 class TaskChecks(TaskPost):
     row, form_class = "task_checks", ChecksForm
-    summary = "Attach an attention check file to a task"
+    summary = "Add a file of attention checks to a task"
     faults: ClassVar = {FormatError: "checks"}
     conflicts = (checking.Busy,)
     conflict_status = 503

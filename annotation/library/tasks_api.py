@@ -1,4 +1,4 @@
-"""Tasks in the API: list, view and import them, and change their team, state and checks."""
+"""API views that list, show, import and change tasks."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -26,40 +26,40 @@ from tasks.models import Split, Task, TaskUpload
 
 COLUMNS = [
     Column("name", meaning="task name"),
-    Column("version", meaning="task version; changed content creates a new one", kind=int),
+    Column("version", meaning="version, which increases when the content changes", kind=int),
     Column("title", meaning="title shown to annotators", get="card.title"),
     Column("answer", meaning="answer type", get="card.answered_by"),
-    Column("metric", meaning="metric of the card", get="card.metric"),
-    Column("training_sizes", meaning="numbers of shots with training files", kind=list[int]),
+    Column("metric", meaning="metric on the card", get="card.metric"),
+    Column("training_sizes", meaning="numbers of shots that have training files", kind=list[int]),
     Column("content_hash", meaning="SHA-256 of the card and the examples"),
     Column("imported_at", meaning="UTC", kind=datetime),
 ]
 
 
 class ImportedShape(serializers.Serializer):
-    """An imported task, or the existing one with the same content."""
+    """A task that was imported, or that already existed with the same content."""
 
     name = serializers.CharField()
     version = serializers.IntegerField()
-    created = serializers.BooleanField(help_text="false if identical content already existed")
+    created = serializers.BooleanField(help_text="false if the same content already existed")
 
 
 class JobBegun(serializers.Serializer):
-    """A job that takes longer than one request. POST to /jobs/ID/run/ until it is done."""
+    """A job, because the work takes too long for a request. POST to /jobs/ID/run/ to run it."""
 
     job = jobs.JobShape()
 
 
 class ImportBody(serializers.Serializer):
-    """Files in the published layout, or a ZIP archive; the card can be sent separately."""
+    """The files of a task, or a ZIP archive of them. The card can be sent as a separate field."""
 
-    card = serializers.FileField(required=False, help_text="task.toml")
+    card = serializers.FileField(required=False, help_text="the card, task.toml")
     files = serializers.ListField(child=serializers.FileField(), required=False)
     archive = serializers.FileField(required=False, help_text="a ZIP archive")
     shipped_card = serializers.CharField(
-        required=False, help_text="name of a CLUES task whose card is included with Handful"
+        required=False, help_text="name of a CLUES task, to use the card included with Handful"
     )
-    rechain = serializers.BooleanField(required=False, help_text="renumber so that splits nest")
+    rechain = serializers.BooleanField(required=False, help_text="renumber splits to nest them")
 
 
 class SplitShape(serializers.Serializer):
@@ -77,7 +77,7 @@ def as_record(task: Task) -> dict[str, Any]:
 
 
 class TaskShape(serializers.Serializer):
-    """A row in the list, with the task's files."""
+    """A row of the list, with the task's files."""
 
     def get_fields(self) -> dict[str, Any]:
         fields = {column.name: field_of(column) for column in COLUMNS}
@@ -99,8 +99,8 @@ class Tasks(RowsView):
 
     @extend_schema(
         summary="Import a task from files",
-        description="Imports all files or none. The response is 201 with the task, 422 with all"
-        " errors, or 202 with a job if the files are large.",
+        description="Either all files are imported or none. The response is 201 with the task, 422"
+        " with all errors, or 202 with a job if the files are large.",
         request={"multipart/form-data": ImportBody},
         responses={201: ImportedShape, 200: ImportedShape, 202: JobBegun},
     )
@@ -118,7 +118,7 @@ class Tasks(RowsView):
 
 
 def _import_files(request: Request, upload: TaskUpload) -> Response:
-    """Import the files and return the response. The caller deletes a rejected upload."""
+    """Import the files and return the response. The caller deletes the upload if it is rejected."""
     card = request.FILES.get("card")
     if card is not None:
         card.name = "task.toml"
@@ -168,7 +168,7 @@ class TaskCard(ApiView):
 
 class TaskReport(ApiView):
     class ReportShape(serializers.Serializer):
-        """The data report from the page, as sentences and numbers."""
+        """The data report, as the sentences on the page (`lines`) and as numbers (`report`)."""
 
         lines = serializers.ListField(child=serializers.CharField())
         report = serializers.DictField()

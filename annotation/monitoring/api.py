@@ -1,4 +1,4 @@
-"""Annotators in the API: lists and decisions. Scores are hidden wherever pages hide them."""
+"""Annotators of a study in the API, and decisions about them. Hides scores wherever pages do."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -20,16 +20,14 @@ from annotation.web.views import ApiView, Twin, tagged
 from tasks.columns import Column
 
 SCENARIOS = [
-    Column("id", meaning="scenario number", get="scenario.pk", kind=int),
-    Column("task", meaning="task name", get="scenario.task.name"),
-    Column("task_version", meaning="task version", get="scenario.task.version", kind=int),
+    Column("id", meaning="id of the scenario", get="scenario.pk", kind=int),
+    Column("task", meaning="name of the task", get="scenario.task.name"),
+    Column("task_version", meaning="version of the task", get="scenario.task.version", kind=int),
     Column("shots", meaning="number of shots", get="scenario.shots", kind=int),
     Column(
         "split", meaning="training split; null at zero shots", get="scenario.split_number", kind=int
     ),
-    Column(
-        "arm", meaning="arm of a cross-task study; question without contexts", get="scenario.arm"
-    ),
+    Column("arm", meaning="arm in a cross-task study; question: no contexts", get="scenario.arm"),
     Column("seats", meaning="seats for human annotators", kind=int),
     Column("completed", meaning="human annotators who completed and are in the analysis", kind=int),
     Column("working", meaning="human annotators who have started but not finished", kind=int),
@@ -40,25 +38,25 @@ SCENARIOS = [
 COLUMNS = [
     Column("pseudonym", meaning="annotator's pseudonym in this study"),
     Column("kind", meaning="person, simulated or model"),
-    Column("status", meaning="progress"),
-    Column("task", meaning="task name", get="scenario.task.name"),
+    Column("status", meaning="how far the annotator has got"),
+    Column("task", meaning="name of the task", get="scenario.task.name"),
     Column("shots", meaning="number of shots", get="scenario.shots", kind=int),
     Column("split", meaning="training split", get="scenario.split_number", kind=int),
-    Column("scenario", meaning="scenario number", get="scenario_id", kind=int),
-    Column("in_analysis", meaning="false if it was excluded", kind=bool),
+    Column("scenario", meaning="id of the scenario", get="scenario_id", kind=int),
+    Column("in_analysis", meaning="false if excluded from the analysis", kind=bool),
     Column("is_paid", meaning="false if pay was refused", kind=bool),
-    Column("qualified", meaning="the screening rule's decision; null if not judged", kind=bool),
+    Column("qualified", meaning="true if admitted by screening; null if not judged", kind=bool),
     Column("arrived_at", meaning="UTC", kind=datetime),
     Column("consented_at", meaning="UTC", kind=datetime),
     Column("finished_at", meaning="UTC", kind=datetime),
-    Column("worked_seconds", meaning="active time, once the work has ended", kind=float),
+    Column("worked_seconds", meaning="active time; null until the annotator is done", kind=float),
 ]
 DECISIONS = [
-    Column("annotator", meaning="pseudonym", get="participation.pseudonym"),
+    Column("annotator", meaning="annotator's pseudonym", get="participation.pseudonym"),
     Column("about", meaning="analysis, pay, qualification or release"),
     Column("outcome", meaning="yes or no", kind=bool),
-    Column("reason", meaning="as entered"),
-    Column("by", meaning="user name; null for rules", get=lambda r: r.by and r.by.get_username()),
+    Column("reason", meaning="the reason as it was entered"),
+    Column("by", meaning="user name; null: a rule", get=lambda r: r.by and r.by.get_username()),
     Column("score_seen", meaning="true if the score was visible before the decision", kind=bool),
     Column("at", meaning="UTC", kind=datetime),
 ]
@@ -72,7 +70,7 @@ def tasks_of(name: str) -> list[str]:
 
 class Participations(RowsView):
     columns = COLUMNS
-    summary = "A study's annotators"
+    summary = "The annotators of a study"
     filters: ClassVar = {
         "status": ("status", Status.values),
         "kind": ("kind", Kind.values),
@@ -85,7 +83,7 @@ class Participations(RowsView):
 
 
 class Decisions(RowsView):
-    """Decisions about pay are for payers. All others reveal scores and are for readers."""
+    """List decisions. Payers see those on pay. The others reveal scores, so only readers do."""
 
     columns = DECISIONS
     summary = "Decisions about annotators, with their reasons"
@@ -100,22 +98,22 @@ class Decisions(RowsView):
 
 
 class AnnotatorShape(serializers.Serializer):
-    """A row in the list, with the content of the annotator's page."""
+    """A row of the list, with more details from the annotator's page."""
 
     def get_fields(self) -> dict[str, Any]:
         return {column.name: field_of(column, allow_null=True) for column in COLUMNS} | {
             "score_hidden": serializers.BooleanField(
-                help_text="true until a decision on the analysis; POST show-score reveals the score"
+                help_text="true until a decision on inclusion; POST show-score reveals the score"
             ),
             "mean_s1": serializers.FloatField(
-                allow_null=True, help_text="S1, 0 to 1, over the annotation step; null while hidden"
+                allow_null=True, help_text="mean S1 in the annotation step, 0 to 1; null if hidden"
             ),
             "flags": serializers.ListField(child=serializers.CharField()),
         }
 
 
 def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
-    """Return an annotator as a JSON object. Only readers (`may_read`) get flags and scores."""
+    """Return the JSON object for an annotator. Only readers (`may_read`) get flags and scores."""
     record = {column.name: column.value(participation) for column in COLUMNS}
     is_hidden = blinding.is_hidden(participation)
     mean = None
@@ -127,7 +125,7 @@ def as_record(participation: Participation, may_read: bool) -> dict[str, Any]:
 
 
 class ParticipationDetail(ApiView):
-    @extend_schema(responses=AnnotatorShape, summary="One annotator")
+    @extend_schema(responses=AnnotatorShape, summary="One annotator in a study")
     def get(self, request: Request, name: str, pseudonym: str) -> Response:
         annotator = annotator_of(request, name, pseudonym, "see")
         return tagged(request, as_record(annotator, "read" in annotator.study.rights))
@@ -146,7 +144,7 @@ class Decide(Twin):
 
 
 class ShowScore(Twin):
-    """Show the score and gold answers; later decisions record that they were visible."""
+    """Show an annotator's score and gold answers. Later decisions record that they were seen."""
 
     step = decisions.ShowScore
     reply = AnnotatorShape
@@ -170,7 +168,7 @@ class Behaviour(ApiView):
 
 
 class Scenarios(ApiView):
-    """The seats in each scenario, on a single page."""
+    """List the scenarios and their seats, all on one page."""
 
     @small("Scenarios", "A study's scenarios and their seats", documented(SCENARIOS))
     def get(self, request: Request, name: str) -> Response:
@@ -181,14 +179,14 @@ class Scenarios(ApiView):
 
 class Progress(ApiView):
     class ProgressShape(serializers.Serializer):
-        """What a polling client needs. With its ETag, the response is 304 if nothing changed."""
+        """A short summary for polling. Send its ETag to get 304 if nothing has changed."""
 
         status = serializers.CharField()
         seats = serializers.IntegerField(
-            source="all_seats", help_text="for human annotators, all scenarios"
+            source="all_seats", help_text="seats for human annotators in all scenarios"
         )
         completed = serializers.IntegerField()
-        time_left = serializers.CharField(help_text="remaining work, in words")
+        time_left = serializers.CharField(help_text="estimated remaining work, in words")
 
     @extend_schema(responses=ProgressShape, summary="Progress of a study")
     def get(self, request: Request, name: str) -> Response:

@@ -137,13 +137,11 @@ POSTS: Views = {
 DELIVERIES = [
     Column("id", meaning="the same in each attempt; process it once", get=lambda d: str(d.key)),
     Column("event", meaning="what happened"),
-    Column("subject", meaning="object of the event"),
+    Column("subject", meaning="what the event is about"),
     Column("state", meaning="waiting, delivered or failed"),
     Column("attempts", meaning="number of attempts", kind=int),
-    Column(
-        "last_status", meaning="HTTP status of the last response; null if there was none", kind=int
-    ),
-    Column("last_error", meaning="reason for the failure"),
+    Column("last_status", meaning="HTTP status of the last response, or null if none", kind=int),
+    Column("last_error", meaning="why the last attempt failed"),
     Column("created_at", meaning="UTC", kind=datetime),
     Column("next_at", meaning="time of the next attempt, UTC", kind=datetime),
     Column("delivered_at", meaning="UTC", kind=datetime),
@@ -190,7 +188,7 @@ class Webhooks(ApiView):
 
 
 class WebhookDetail(ApiView):
-    @extend_schema(summary="End a webhook", responses={204: None})
+    @extend_schema(summary="Remove a webhook", responses={204: None})
     def delete(self, request: Request, name: str, pk: int) -> Response:
         study = study_of(request, name, "own")
         webhook = get_object_or_404(study.webhooks, pk=pk)
@@ -200,7 +198,7 @@ class WebhookDetail(ApiView):
 
 class Deliveries(RowsView):
     columns = DELIVERIES
-    summary = "A webhook's deliveries and their results"
+    summary = "Deliveries to a webhook"
     filters: ClassVar = {"state": ("state", Delivery.State.values)}
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Delivery]:

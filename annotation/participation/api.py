@@ -1,8 +1,8 @@
-"""API for programs that take part in a study: joining it, and working through its steps.
+"""API with which programs take part in a study, from the consent text to the last question.
 
-Each view calls the same step function as the corresponding page, so both follow one protocol. GET
-returns the state without changing it. Each POST returns the new state, even if it is rejected
-(docs/researchers/api.md#participants).
+Each view calls the same step function as the corresponding page, so both follow one protocol. A GET
+request changes nothing. The response to a POST contains the new state or, if the request was
+rejected, the unchanged one (docs/researchers/api.md#participants).
 """
 
 from collections.abc import Callable, Mapping
@@ -53,7 +53,7 @@ NO_TURN = "This turn does not belong to this participation."
 
 
 class Unfit(ValidationError):
-    """An invalid payload (422); nothing was stored."""
+    """Raised if a payload is invalid (422), in which case nothing is stored."""
 
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
 
@@ -67,7 +67,7 @@ def parse(body: type[bodies.Body], request: Request) -> dict[str, Any]:
 
 
 def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
-    """Flatten nested errors into a dict keyed by path, such as "answer.spans.0.start"."""
+    """Flatten nested errors into a dict whose keys are paths such as "answer.spans.0.start"."""
     if isinstance(errors, Mapping):
         parts = [_flat(inner, f"{path}.{name}" if path else str(name))
                  for name, inner in errors.items()]  # fmt: skip
@@ -79,7 +79,7 @@ def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
 
 
 class InStudyLanguage(ApiView):
-    """Responds in the study's language, without caching, like the pages."""
+    """A view that responds in the study's language and is never cached, like the pages."""
 
     @method_decorator(never_cache)
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -95,10 +95,10 @@ class InStudyLanguage(ApiView):
 
 
 class Work(InStudyLanguage):
-    """A single step in the participation identified by the token.
+    """Take one step in the study that was joined with this token.
 
-    A step that the current state does not allow is rejected, returning that state and the code
-    `conflict`.
+    If the current state does not allow the step, the response is 409 with the code `conflict` and
+    that state.
     """
 
     conflict = "conflict"
@@ -116,7 +116,7 @@ class Work(InStudyLanguage):
 
 
 def holder(request: Request) -> Participation:
-    """Return the token's participation, in its study's language. Raises AuthenticationFailed."""
+    """Look up the token, and activate the study's language. Raises AuthenticationFailed."""
     try:
         return visitors.participation_of(str(request.auth))
     except Http404:
@@ -124,7 +124,7 @@ def holder(request: Request) -> Participation:
 
 
 def current(request: Request) -> Participation:
-    """Return the participation if programs may work on it. Raises answering.PeopleUsePages."""
+    """Look up the token, if programs may use this seat. Raises answering.PeopleUsePages."""
     participation = holder(request)
     answering.check_channel(Channel.API, participation.kind, participation.study)
     return participation
@@ -137,7 +137,7 @@ def reply(
     message: str,
     fields: Mapping[str, list[str]] | None = None,
 ) -> Response:
-    """Return a problem response that includes the unchanged state."""
+    """Return an error response that includes the unchanged state."""
     members = problems.problem(status, code, message, fields)
     members["state"] = state_of(participation)
     return Response(members, status=status, content_type=problems.MEDIA_TYPE)
@@ -153,13 +153,13 @@ def documented(summary: str, body: Any = None) -> Callable[[Any], Any]:
 
 
 class State(Work):
-    @extend_schema(summary="State of the participation", responses=STATE)
+    @extend_schema(summary="Current state", responses=STATE)
     def get(self, request: Request) -> Response:
         return Response(state_of(current(request)))
 
 
 class History(Work):
-    @extend_schema(summary="Answers so far, as shown on the pages", responses=STATE)
+    @extend_schema(summary="Answers so far, with the gold answers already shown", responses=STATE)
     def get(self, request: Request) -> Response:
         return Response(record_of(current(request)))
 
@@ -178,14 +178,14 @@ class Consent(Work):
 
 
 class Begin(Work):
-    @documented("Show the first example; from then on, the worker counts as having seen it")
+    @documented("Show the first example, which cannot be undone")
     def post(self, request: Request) -> Response:
         training_step.begin(current(request).token, Channel.API)
         return Response(state_of(current(request)))
 
 
 class OwnQuestions(Work):
-    @documented("The study's own questions, before the instructions or at the end", bodies.OwnBody)
+    @documented("Answer the study's own questions", bodies.OwnBody)
     def post(self, request: Request) -> Response:
         participation, given = current(request), parse(bodies.OwnBody, request)["answers"]
         is_over = participation.status == Status.COMPLETED
@@ -203,7 +203,7 @@ class OwnQuestions(Work):
 
 
 class Comprehension(Work):
-    @documented("One attempt at the comprehension questions", bodies.ComprehensionBody)
+    @documented("Answer the comprehension questions (one attempt)", bodies.ComprehensionBody)
     def post(self, request: Request) -> Response:
         participation, given = current(request), parse(bodies.ComprehensionBody, request)["answers"]
         state = state_of(participation)
@@ -249,7 +249,7 @@ class Answer(Work):
 
 
 class Confidence(Work):
-    @documented("How sure the answer is, if asked; shows nothing before", bodies.ConfidenceBody)
+    @documented("Rate the confidence in the answer, if asked", bodies.ConfidenceBody)
     def post(self, request: Request) -> Response:
         data = parse(bodies.ConfidenceBody, request)
         point, reason = data.get("confidence"), data.get("reason", "")
@@ -262,7 +262,7 @@ class Confidence(Work):
 
 
 class Problem(Work):
-    @documented("Report a problem with an example (the first counts)", bodies.ProblemBody)
+    @documented("Report a problem with an example (only the first counts)", bodies.ProblemBody)
     def post(self, request: Request) -> Response:
         data = parse(bodies.ProblemBody, request)
         try:
@@ -275,7 +275,7 @@ class Problem(Work):
 
 
 class Continue(Work):
-    @documented("Leave a reveal, the review, or the next task's instructions", bodies.ContinueBody)
+    @documented("Go on from a reveal, the review or new instructions", bodies.ContinueBody)
     def post(self, request: Request) -> Response:
         leaving = parse(bodies.ContinueBody, request)["leaving"]
         participation, turn = training_step.go_on(str(request.auth), leaving, Channel.API)
@@ -283,14 +283,14 @@ class Continue(Work):
 
 
 class Wait(Work):
-    @documented("Check whether the decision has been made")
+    @documented("Go on if the decision on admission has been made")
     def post(self, request: Request) -> Response:
         qualification.move_on(current(request).token)
         return Response(state_of(current(request)))
 
 
 class Questionnaire(Work):
-    @documented("The optional questions at the end", bodies.QuestionnaireBody)
+    @documented("Answer the optional questions at the end", bodies.QuestionnaireBody)
     def post(self, request: Request) -> Response:
         participation = current(request)
         own_questions.answer_exit(participation.token, parse(bodies.QuestionnaireBody, request))
@@ -312,16 +312,16 @@ class Finish(Work):
 
 
 class Resume(Work):
-    @documented("Resume an expired seat, if one is free")
+    @documented("Continue after the seat has expired, if another one is free")
     def post(self, request: Request) -> Response:
         seats.resume(current(request))
         return Response(state_of(current(request)))
 
 
 class Withdraw(Work):
-    """Withdraw. Human annotators may use this too, since it shows nothing and needs no page."""
+    """Withdraw from the study. Human annotators may use this too, because it shows nothing."""
 
-    @documented("Erase the answers and leave")
+    @documented("Leave the study, which erases the answers")
     def post(self, request: Request) -> Response:
         withdrawal.withdraw(str(request.auth))
         return Response(state_of(holder(request)))

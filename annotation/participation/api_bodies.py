@@ -1,6 +1,6 @@
-"""JSON bodies of participants' requests: serializers, and conversion to form fields.
+"""JSON bodies of participants' requests, and their conversion to form fields.
 
-The answer types (tasks/answers/) read these fields in the same way as form fields.
+The answer types (tasks/answers/) read the converted fields as if a page had sent them.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ UNKNOWN = {"invalid_choice": "Expected one of the documented values."}
 
 
 class Body(serializers.Serializer):
-    """An object with exactly these fields, so that misspelt fields are never ignored."""
+    """The JSON body of a request. Unknown fields are rejected, so that no typo goes unnoticed."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
@@ -48,10 +48,10 @@ def places(**options: Any) -> serializers.ListField:
 
 class SpanBody(Body):
     segment = serializers.IntegerField(
-        min_value=QUESTION, max_value=MAX_KEY, help_text="0, 1, ...; -1 for the question"
+        min_value=QUESTION, max_value=MAX_KEY, help_text="index of the text; -1: the question"
     )
-    start = place(help_text="code points")
-    end = place(help_text="exclusive")
+    start = place(help_text="offset of the first character, in code points")
+    end = place(help_text="offset after the last character")
 
 
 SENT: dict[type, Callable[..., serializers.Field]] = {str: verbatim, int: place, list: places}
@@ -64,11 +64,11 @@ class AnswerFields(Body):
     typed = serializers.ListField(
         child=verbatim(),
         required=False,
-        help_text="texts that occur in the example, instead of spans",
+        help_text="texts to find in the example, instead of spans",
     )
     no_answer = serializers.BooleanField(required=False)
     gives_up = serializers.BooleanField(
-        required=False, help_text="models only: the output was invalid; stores an empty answer"
+        required=False, help_text="models only: store an empty answer for invalid output"
     )
 
     def get_fields(self) -> dict[str, serializers.Field]:
@@ -94,13 +94,13 @@ class ConfidenceBody(Body):
     turn = place(help_text="`question.turn` of the state")
     confidence = serializers.IntegerField(
         min_value=1, max_value=5, required=False, allow_null=True,
-        help_text="0, 25, 50, 75 or 100 % sure; null or omitted: skipped",
+        help_text="1 (0 % sure) to 5 (100 % sure); null or omitted: skipped",
     )  # fmt: skip
     reason = verbatim(required=False, max_length=LONGEST_REASON)
 
 
 class ProblemBody(Body):
-    turn = place(help_text="any example that was shown")
+    turn = place(help_text="`question.turn` of any example that was shown")
     text = serializers.CharField(max_length=LONGEST_REASON)
 
 
@@ -109,24 +109,24 @@ class ConsentBody(Body):
 
 
 class ComprehensionBody(Body):
-    answers = places(help_text="for each question, the index of the chosen option, from 0")
+    answers = places(help_text="the index of the chosen option, from 0, for each question")
 
 
 class OwnBody(Body):
     answers = serializers.DictField(
-        child=verbatim(), help_text="question id -> answer; optional ones can be omitted"
+        child=verbatim(), help_text="answers by question id; optional ones can be omitted"
     )
 
 
 class ContinueBody(Body):
     leaving = serializers.ChoiceField(
         ["reveal", "review", "instructions"], error_messages=UNKNOWN,
-        help_text="the step to leave; repeating the request has no effect",
+        help_text="the step that ends; repeating the request has no effect",
     )  # fmt: skip
 
 
 class QuestionnaireBody(Body):
-    """All fields are optional."""
+    """The questions at the end, all of which are optional."""
 
     seen_before = serializers.ChoiceField(
         ExitAnswers.SeenBefore.values, required=False, error_messages=UNKNOWN
@@ -139,10 +139,10 @@ class QuestionnaireBody(Body):
 
 
 class ModelBody(Body):
-    name = serializers.CharField(max_length=200, help_text="the provider's name for the model")
+    name = serializers.CharField(max_length=200, help_text="the model's name at its provider")
     revision = serializers.CharField(max_length=200, required=False, allow_blank=True)
     prompt_hash = serializers.RegexField(
-        r"\A[0-9a-f]{64}\Z", help_text="SHA-256 of the template, in hexadecimal digits",
+        r"\A[0-9a-f]{64}\Z", help_text="SHA-256 of the prompt template, in hexadecimal digits",
         error_messages={"invalid": "Expected 64 hexadecimal digits in lower case."},
     )  # fmt: skip
 
@@ -152,7 +152,7 @@ class ScenarioBody(Body):
     shots = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
     split = serializers.IntegerField(
         min_value=1, max_value=MAX_INTEGER, required=False, allow_null=True,
-        help_text="number of the training split; omit at zero shots",
+        help_text="number of the training split; omitted at zero shots",
     )  # fmt: skip
     arm = serializers.CharField(max_length=20, required=False, allow_blank=True)
 
@@ -160,15 +160,15 @@ class ScenarioBody(Body):
 class JoinBody(Body):
     kind = serializers.ChoiceField(
         Kind.values, required=False, error_messages=UNKNOWN,
-        help_text="simulated and model require a researcher's token with the scope run",
+        help_text="simulated and model require a researcher's token with the run scope",
     )  # fmt: skip
     arrival = verbatim(
-        required=False, help_text="from the landing page; repeated joins count as one"
+        required=False, help_text="`arrival` of the landing page, so that a join can be repeated"
     )
     model = ModelBody(required=False)
     scenario = ScenarioBody(required=False, help_text="the scenario that the model joins")
     replicate = serializers.IntegerField(
-        min_value=1, max_value=MAX_INTEGER, required=False, help_text="models only; default 1"
+        min_value=1, max_value=MAX_INTEGER, required=False, help_text="for models only; default: 1"
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -176,16 +176,16 @@ class JoinBody(Body):
         for name in ("model", "scenario"):
             if (name in attrs) != (attrs.get("kind") == Kind.MODEL):
                 raise serializers.ValidationError(
-                    {name: ["Expected for the kind model, and only then."]}
+                    {name: ["Models require this field, and no other kind has it."]}
                 )
         return attrs
 
 
 class RunBody(Body):
-    """Statistics about a model's run."""
+    """A report on a model's run."""
 
     template = verbatim(max_length=100_000, help_text="the text whose hash was sent when joining")
-    harness = verbatim(required=False, max_length=100, help_text="program and version")
+    harness = verbatim(required=False, max_length=100, help_text="program that ran the model")
     examples = serializers.ChoiceField(ModelRun.Examples.values, error_messages=UNKNOWN)
     context = serializers.ChoiceField(ModelRun.Context.values, error_messages=UNKNOWN)
     temperature = serializers.FloatField(
@@ -207,7 +207,7 @@ class RunBody(Body):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["invalid"] > attrs["answers"]:
-            raise serializers.ValidationError({"invalid": ["Expected at most as many as answers."]})
+            raise serializers.ValidationError({"invalid": ["Cannot exceed the number of answers."]})
         return attrs
 
 

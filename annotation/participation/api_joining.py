@@ -1,8 +1,8 @@
 """API for joining a study: the content of its landing page, and taking a seat.
 
-Simulated annotators and models join with a researcher's token, and each kind has its own seats.
-Programs may take the seat of a human annotator, through the open link or a personal link, only if
-the design allows this (protocol/answering.py).
+Simulated annotators and models join with a researcher's token, and each kind has its own seats. A
+program can take a human annotator's seat through the open link or a personal link, but only if the
+design allows it (protocol/answering.py).
 """
 
 from http import HTTPStatus
@@ -33,14 +33,14 @@ LANDING_FIELDS = (
 
 
 class PerResearcher(PerHolder):
-    """Limits requests made with a researcher's token. Visitors are only limited on starting."""
+    """Limits requests with a researcher's token. For visitors, only starting is limited."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
         return access.token_of(request) is None or super().allow_request(request, view)
 
 
 class Join(InStudyLanguage):
-    """A study's link, by the code in its URL."""
+    """Read the landing page of a study, and join. `code` is the code in the study's link."""
 
     authentication_classes = [TokenAuthentication]
     permission_classes: list[type] = []  # public, like the landing page itself
@@ -63,8 +63,8 @@ class Join(InStudyLanguage):
 
     @extend_schema(
         summary="Take a seat",
-        description="201 with the token of a new participation, 200 for an existing one."
-        " 403 `people_use_pages` for a human annotator's seat, unless the design allows programs.",
+        description="Returns the token of a new seat (201) or of the one you have (200). Programs"
+        " can take human annotators' seats only if the design allows it (403 `people_use_pages`).",
         request=bodies.JoinBody,
         responses={
             200: OpenApiTypes.OBJECT, 201: OpenApiTypes.OBJECT, 409: OpenApiTypes.OBJECT,
@@ -98,13 +98,13 @@ class Join(InStudyLanguage):
 def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arrival:
     """Return the arrival for an open or personal link. Raises Http404 for unknown links.
 
-    A platform link requires an ID on that platform, which programs do not have, so it raises
-    answering.PeopleUsePages, or Unfit if the design allows programs.
+    The link of a platform requires an ID there, which programs do not have. It raises
+    answering.PeopleUsePages or, if the design allows programs, Unfit.
     """
     adapter = adapter_at(code)
     if adapter is not None and not isinstance(adapter, OpenLink):
         answering.check_channel(Channel.API, adapter.kind, adapter.study)
-        raise Unfit({"code": ["This link belongs to a platform. It works only on the website."]})
+        raise Unfit({"code": ["This link belongs to a platform. It works only in a browser."]})
     return visitors.arrival(request._request, code, ticket)
 
 
@@ -116,7 +116,7 @@ def _for_researcher(
     Raises NotAuthenticated, PermissionDenied, Unfit, or Http404 for another researcher's study.
     """
     if access.token_of(request) is None:
-        raise NotAuthenticated("This kind requires a researcher's token with the scope run.")
+        raise NotAuthenticated("This kind requires a researcher's token with the run scope.")
     study = access.study_of(request, arrival.study.name, "own")
     if type(arrival.adapter) is not OpenLink or kind == Kind.PERSON:
         raise Unfit({"kind": [f"This link does not accept the kind {kind}."]})

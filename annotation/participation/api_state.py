@@ -1,7 +1,7 @@
-"""A participation's state as JSON, built by the same functions as its page.
+"""A participant's state as JSON, built by the same functions as the page.
 
-Only `_revealed` includes gold answers. It requires a page with a reveal, which means that the
-training turn has been answered (docs/protocol.md#invariants).
+Only `_revealed` includes gold answers. It requires the page of a reveal, which exists only once the
+training example has been answered (docs/protocol.md#invariants).
 """
 
 from dataclasses import asdict
@@ -37,7 +37,7 @@ STEPS = (
 
 
 def state_of(participation: Participation, turn: Turn | None = None) -> dict[str, Any]:
-    """Return the participation's state. Pass its latest `turn` if loaded. Writes nothing."""
+    """Return the participant's state. Pass the latest `turn` if it is loaded. Writes nothing."""
     translation.activate(participation.scenario.design.interface_language)
     participant = {
         "participation": participation.pseudonym,
@@ -56,9 +56,9 @@ def state_of(participation: Participation, turn: Turn | None = None) -> dict[str
 
 
 def record_of(participation: Participation) -> dict[str, Any]:
-    """Return all answers of a participation in order, with any gold answers already revealed.
+    """Return a participant's answers in order, with any gold answers already revealed.
 
-    Programs can use this to continue after a crash. It contains nothing beyond earlier responses.
+    This lets programs continue after a crash. It contains only what earlier responses contained.
     """
     translation.activate(participation.scenario.design.interface_language)
     scenario = participation.scenario
@@ -217,7 +217,7 @@ def _question(page: TurnPage) -> dict[str, Any]:
 
 
 def _segment(segment: Segment) -> dict[str, str]:
-    """Return a segment's text or, for an image, its alternative text and address."""
+    """Return a segment's text or, for an image, its alternative text and URL."""
     members = {"name": segment.name, "text": segment.words}
     image = segment.image
     return members | {"image": reverse("image", args=[image.name])} if image else members

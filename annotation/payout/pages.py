@@ -36,7 +36,7 @@ from tasks.csv_files import download
 
 class ReleaseForm(PageForm):
     key = "release"
-    annotator = forms.CharField(widget=forms.HiddenInput, help_text="to release")
+    annotator = forms.CharField(widget=forms.HiddenInput, help_text="whose earnings to release")
     reason = forms.CharField(
         widget=forms.TextInput({"placeholder": "Reason"}), error_messages={"required": NO_REASON}
     )
@@ -58,7 +58,7 @@ class BatchForm(PageForm):
     key = "batch"
     batch = RowField(
         lambda study: study.payment_batches.all(), widget=forms.HiddenInput,
-        help_text="to pay, mark or cancel",
+        help_text="the batch to pay, mark or cancel",
     )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ class Payments(StudyPost):
         "release": ReleaseForm,
     }  # fmt: skip
     conflicts = (batches.PaymentError, ProlificError, budget.BudgetError)
-    summary = "Show what is due (dry_run), or prepare, pay, mark, cancel, release"
+    summary = "Show what is due, or prepare, pay, mark or cancel a batch, or release earnings"
     shows_message = True
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> list[str]:
@@ -208,7 +208,7 @@ class DueShape(serializers.Serializer):
     kind = serializers.CharField()
     amount = serializers.CharField()
     currency = serializers.CharField()
-    method = serializers.CharField(allow_blank=True, help_text="empty until chosen")
+    method = serializers.CharField(allow_blank=True, help_text="empty until a method is chosen")
 
 
 class BatchShape(serializers.Serializer):
@@ -219,7 +219,7 @@ class BatchShape(serializers.Serializer):
 
 
 class PayShape(serializers.Serializer):
-    """Amounts due, and the batches."""
+    """The amounts due, and all payment batches."""
 
     done = serializers.CharField(allow_blank=True)
     due = DueShape(many=True)
@@ -245,16 +245,16 @@ def as_record(study: Study, message: str = "") -> dict[str, Any]:
 
 
 class Pay(Twin):
-    """Pay a study; `{"dry_run": true}` returns what is due without changing anything."""
+    """Pay annotators. `{"dry_run": true}` only shows what is due and changes nothing."""
 
     step = Payments
     more_fields: ClassVar = {
         "action": serializers.ChoiceField(list(Payments.actions), required=False),
-        "dry_run": serializers.BooleanField(required=False, help_text="sent alone: only show"),
+        "dry_run": serializers.BooleanField(required=False, help_text="only show; sent alone"),
     }
     reply = PayShape
 
-    @extend_schema(responses=PayShape, summary="Amounts due, and the batches")
+    @extend_schema(responses=PayShape, summary="Amounts due, and payment batches")
     def get(self, request: Request, name: str) -> Response:
         return Response(as_record(study_of(request, name, "pay")))
 

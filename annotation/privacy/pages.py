@@ -89,7 +89,7 @@ class Erase(StudyPost):
 
     row, path = "study_erase", "erase/"
     form_class = EraseForm
-    summary = "Delete a closed study; `typed` repeats its name"
+    summary = "Delete a closed study, whose name must be repeated in `typed`"
     faults: ClassVar = {erasure.ErasureError: "typed", identities.PurgeError: "typed"}
     shows_message = True
 

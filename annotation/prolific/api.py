@@ -1,4 +1,4 @@
-"""Recruitment platforms in the API: panels, and studies on Prolific."""
+"""Recruitment platforms in the API: studies on Prolific, and other panels."""
 
 from typing import Any
 
@@ -22,23 +22,23 @@ from annotation.web.wording import join_url
 
 class PanelShape(serializers.Serializer):
     name = serializers.CharField()
-    link = serializers.CharField(help_text="URL for the panel")
+    link = serializers.CharField(help_text="URL to enter on the platform")
 
 
 class Amount(serializers.CharField):
-    """An amount in currency units, converted from cents."""
+    """An amount in currency units, which the database stores in cents."""
 
     def to_representation(self, value: int) -> str:
         return ledger.in_currency(value)
 
 
 class Panels(Twin):
-    """Other platforms, each with its own URL."""
+    """Platforms other than Prolific. Each has its own URL."""
 
     step = platforms.NewPanel
     reply = PanelShape
 
-    @small("Panels", "A study's other platforms", PanelShape().get_fields())
+    @small("Panels", "Platforms other than Prolific", PanelShape().get_fields())
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "own")
         return small_list(self._row(request, panel) for panel in study.panels.all())
@@ -63,35 +63,35 @@ class ThereShape(serializers.Serializer):
 
 
 class CostShape(serializers.Serializer):
-    """Amounts in the study's currency; Prolific's fees are extra."""
+    """Amounts in the study's currency, without Prolific's fees."""
 
-    choice = serializers.CharField(help_text="shortest, longest, or drafted (the stored value)")
+    choice = serializers.CharField(help_text="shortest or longest; drafted: as stored in drafts")
     what = serializers.CharField(help_text="the choice in words")
-    reward = serializers.CharField(help_text="per participant, for all parts together")
-    rewards = serializers.CharField(help_text="for all seats")
-    bonuses = serializers.CharField(help_text="if all seats are filled in the announced time")
+    reward = serializers.CharField(help_text="reward per participant, for all parts")
+    rewards = serializers.CharField(help_text="rewards for all seats")
+    bonuses = serializers.CharField(help_text="bonuses if everyone needs the announced time")
     total = serializers.CharField()
 
 
 class AskedShape(serializers.Serializer):
-    """Prolific's figures for a draft."""
+    """Prolific's own figures for a draft."""
 
     id = serializers.IntegerField(source="draft.pk", help_text="id of the draft")
-    eligible = serializers.IntegerField(help_text="eligible people; 0: fewer than 25")
-    cost = serializers.CharField(help_text="for all its places, with fees and VAT")
+    eligible = serializers.IntegerField(help_text="number of eligible people; 0: fewer than 25")
+    cost = serializers.CharField(help_text="cost of all places, with fees and VAT")
 
 
 class ProlificCosts(ApiView):
-    """Costs of the drafts, as estimated by Handful and by Prolific."""
+    """Estimate the cost of the drafts. Prolific's own figures are included on request."""
 
     parameters = frozenset({"ask"})
 
     class Costs(serializers.Serializer):
         costs = CostShape(many=True)
-        asked = AskedShape(many=True, help_text="with ?ask=prolific: Prolific's own figures")
+        asked = AskedShape(many=True, help_text="Prolific's figures; empty without ?ask=prolific")
 
     @extend_schema(
-        summary="Cost of the Prolific studies with either choice of reward",
+        summary="Cost of the studies on Prolific, for each way to set the rewards",
         parameters=[OpenApiParameter("ask", str, enum=["prolific"])],
         responses={200: Costs, 409: OpenApiTypes.OBJECT},
     )
@@ -112,7 +112,7 @@ def _rows(study: Study) -> Any:
 
 
 class Prolific(Twin):
-    """The studies on Prolific, drafted from the design."""
+    """A study's counterparts on Prolific, which are drafted from the design."""
 
     step = platforms.Plan
     reply = ThereShape(many=True)
@@ -127,13 +127,13 @@ class Prolific(Twin):
 
 
 class ProlificStudyDetail(Twin):
-    """A draft on Prolific: change, publish or restart it."""
+    """Change a draft, publish it on Prolific, or restart it there."""
 
     step = platforms.ChangeDraft
     reply = ThereShape
 
     def form(self, draft: ProlificStudy, body: dict[str, Any]) -> Any:
-        """Return the form. Fields that are left out stay unchanged."""
+        """Return the form, in which omitted fields stay unchanged."""
         stored = platforms.DraftForm(subject=draft).initial
         kept = {name: stored[name] for name in platforms.DraftForm.base_fields}
         return super().form(draft, kept | body)

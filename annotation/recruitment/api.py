@@ -21,11 +21,11 @@ from tasks.columns import Column
 RULES = [
     Column("id", meaning="id of the entry", get="pk", kind=int),
     Column("effect", meaning="allow or deny"),
-    Column("criterion", meaning="task, study or people"),
+    Column("criterion", meaning="what the entry refers to: task, study or people"),
     Column("value", meaning="name of the task, study or platform"),
     Column(
         "made_by",
-        meaning="user name of the creator",
+        meaning="user name of the researcher who added it",
         get=lambda rule: rule.made_by and rule.made_by.get_username(),
     ),
     Column("ended_at", meaning="UTC; null while it is in force", kind=datetime),
@@ -33,14 +33,14 @@ RULES = [
 
 
 class Lists(Twin):
-    """Entries that allow or deny workers; `{"end": ID}` removes an entry."""
+    """Entries that decide who can take part. `{"end": ID}` ends an entry."""
 
     step = lists.Lists
     more_fields: ClassVar = {
         "end": serializers.IntegerField(required=False, help_text="id of the entry to end")
     }
 
-    @small("Lists", "Allow and deny lists", documented(RULES))
+    @small("Lists", "Entries on the allow and deny lists", documented(RULES))
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "read")
         rules = study.access_rules.select_related("made_by").order_by("pk")
@@ -54,11 +54,11 @@ class LinkRow(serializers.Serializer):
 
 
 class Links(Twin):
-    """Create a personal link for each name."""
+    """Personal links. POST creates one for each name."""
 
     step = lists.Links
     more_fields: ClassVar = {
-        "names": serializers.ListField(child=serializers.CharField(), help_text="link names")
+        "names": serializers.ListField(child=serializers.CharField(), help_text="names of links")
     }
     reply = LinkRow(many=True)
 
@@ -90,7 +90,7 @@ class Links(Twin):
 
 
 class Switches(Twin):
-    """Set switches; omitted switches stay unchanged."""
+    """Set switches. Those that are omitted stay unchanged."""
 
     step = lists.Switches
 

@@ -71,7 +71,7 @@ class EndForm(PageForm):
 class Lists(StudyPost):
     row, path = "lists", "lists/"
     form_class = RuleForm
-    summary = "Add a list entry, or end one"
+    summary = "Add an entry to a list, or end one"
     success = 201
     faults: ClassVar = {eligibility.RuleError: "value"}
 
@@ -99,7 +99,7 @@ class SwitchesForm(OnPage, forms.ModelForm):
 class Switches(StudyPost):
     row, path = "switches", "switches/"
     form_class = SwitchesForm
-    summary = "Switch the open link and the limit of one person per browser on or off"
+    summary = "Turn the open link and the limits on shared browsers and addresses on or off"
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         lifecycle.switch(study, data, by)

@@ -52,7 +52,7 @@ class SimulationForm(PageForm):
 class Simulation(StudyPost):
     row = "rehearsal"
     form_class = SimulationForm
-    summary = "Start a job with simulated annotators in a rehearsal"
+    summary = "Let simulated annotators take part in a rehearsal"
     success = 202
     faults: ClassVar = {ValueError: "policy"}
     conflicts = (simulated_annotators.NoRehearsal,)

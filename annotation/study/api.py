@@ -1,4 +1,4 @@
-"""API for studies: list, design in TOML or JSON, open, clone, and teams."""
+"""API views for studies: their designs in TOML or JSON, status, copies and teams."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,24 +28,24 @@ from annotation.web.wording import join_url
 from tasks.columns import Column
 
 COLUMNS = [
-    Column("name", meaning="its name in URLs and files"),
-    Column("title", meaning="shown to annotators"),
+    Column("name", meaning="name in URLs and files"),
+    Column("title", meaning="title shown to annotators"),
     Column("status", meaning="draft, open, paused or closed"),
     Column("role", meaning="your role: owner, analyst or payer"),
     Column("rehearsal", meaning="true if simulated annotators are allowed", kind=bool),
     Column(
         "tasks",
-        meaning="names of its tasks",
+        meaning="names of the tasks",
         get=lambda study: sorted(task.name for task in study.tasks.all()),
         kind=list[str],
     ),
     Column("shots", meaning="numbers of shots", kind=list[int]),
     Column("splits", meaning="training splits", kind=list[int]),
-    Column("annotators", meaning="seats of each scenario in the design", kind=int),
+    Column("annotators", meaning="seats in each scenario, as designed", kind=int),
     Column("manifest_hash", meaning="SHA-256 of the frozen design; empty for drafts"),
     Column("created_at", meaning="UTC", kind=datetime),
     Column("opened_at", meaning="UTC", kind=datetime),
-    Column("archived_at", meaning="UTC; null: not archived", kind=datetime),
+    Column("archived_at", meaning="UTC; null if not archived", kind=datetime),
 ]
 
 
@@ -78,11 +78,11 @@ class DesignShape(serializers.Serializer):
 
 
 class Problems(serializers.Serializer):
-    """Settings missing from a design; nothing is stored."""
+    """The result of checking a design, which is not stored."""
 
     valid = serializers.BooleanField()
     problems = serializers.DictField(child=Texts())
-    missing = Texts(help_text="settings that are missing before it can be opened")
+    missing = Texts(help_text="settings without which it cannot be opened")
     doubts = Texts(help_text="warnings about the promised minutes")
 
 
@@ -97,19 +97,19 @@ def as_record(study: Study, request: Request) -> dict[str, Any]:
 
 
 class StudyShape(serializers.Serializer):
-    """A row in the list, with additional fields."""
+    """A row of the list, with its design and what can be done next."""
 
     def get_fields(self) -> dict[str, Any]:
         return {column.name: field_of(column, allow_null=True) for column in COLUMNS} | {
-            "design": DesignShape(required=False, help_text="for members who may read designs"),
+            "design": DesignShape(required=False, help_text="for members who can read designs"),
             "link": serializers.CharField(help_text="URL for annotators"),
             "actions": Texts(help_text="status changes that are possible now"),
-            "missing": Texts(help_text="missing settings of a draft"),
+            "missing": Texts(help_text="settings without which a draft cannot be opened"),
         }
 
 
 class Studies(RowsView):
-    """List the researcher's studies, or create one."""
+    """List the studies of which you are a member, or create one."""
 
     columns = COLUMNS
     summary = "Your studies"
@@ -126,8 +126,8 @@ class Studies(RowsView):
 
     @extend_schema(
         summary="Create a draft from a design",
-        description="The body is the design in JSON or TOML. With `?validate=true`, nothing is"
-        " stored, and the response is 200 with the errors.",
+        description="The body is the design in JSON or TOML. With `?validate=true`, the design is"
+        " only checked: the response is 200 and lists the errors.",
         parameters=[OpenApiParameter("validate", str, enum=["true", "false"])],
         request={"application/json": DesignShape, "application/toml": str},
         responses={201: StudyShape, 200: Problems},
@@ -173,7 +173,7 @@ def save(study: Study, tasks: list[Any], upstream: list[Any], made_from: str | N
 
 @contextmanager
 def api_errors() -> Iterator[None]:
-    """Convert errors from saving a draft to API errors, in which case nothing is stored."""
+    """Convert errors in saving a draft to API errors. Nothing is stored if one is raised."""
     try:
         with transaction.atomic():
             yield
@@ -182,7 +182,7 @@ def api_errors() -> Iterator[None]:
     except design.DesignError as error:
         raise Conflict(str(error)) from None
     except IntegrityError:
-        raise Conflict("Another study took this name at the same moment.") from None
+        raise Conflict("Another study was given this name at the same moment.") from None
 
 
 def by_key(error: ValidationError) -> dict[str, list[str]]:
@@ -206,7 +206,7 @@ def validated(body: dict[str, Any], owner: Any) -> dict[str, Any]:
 
 
 class StudyDetail(Twin):
-    """A single study; a draft can be edited."""
+    """A single study. It can be edited while it is a draft."""
 
     step = pages.Delete
     method = "delete"
@@ -219,8 +219,8 @@ class StudyDetail(Twin):
         request=DesignShape,
         responses={200: StudyShape},
         summary="Change a draft",
-        description="Omitted keys remain unchanged. With the ETag of the study in If-Match, the"
-        " response is 409 if the draft has changed in the meantime.",
+        description="Omitted keys remain unchanged. If you send the study's ETag in If-Match and"
+        " the draft has been changed since, the response is 409.",
     )
     def patch(self, request: Request, name: str) -> Response:
         study = study_of(request, name, right_to("study_edit"))
@@ -229,7 +229,7 @@ class StudyDetail(Twin):
         version = design.version(study)
         tag = request.headers.get("If-Match")
         if tag not in (None, "*", etag(as_record(study, request))):
-            raise Conflict("The draft was changed in the meantime.")
+            raise Conflict("The draft has been changed in the meantime.")
         body = as_object(request.data)
         current_tasks, current_upstream = list(study.tasks.all()), list(study.upstream_tasks.all())
         study, tasks, upstream = read_design(body, study)
@@ -245,14 +245,14 @@ class StudyDetail(Twin):
 
 
 class Status(Twin):
-    """Open, pause, reopen or close a study, or return it to draft, depending on the URL."""
+    """Change the status of a study. The URL names the change."""
 
     step = pages.ChangeStatus
     action = ""  # one of lifecycle.TRANSITIONS, from the URL
     reply = StudyShape
 
     def do(self, study: Study, data: dict[str, Any], request: Request) -> Response:
-        """Do what the URL names. Programs do not confirm the sum."""
+        """Make the change that the URL names. Programs need not confirm the maximum cost."""
         return super().do(study, {"action": self.action, "agreed": None}, request)
 
     def payload(self, study: Study, result: str) -> Any:
@@ -260,7 +260,7 @@ class Status(Twin):
 
 
 class Clone(ApiView):
-    """Create a draft with another study's design."""
+    """Copy a study's design to a new draft."""
 
     class CloneBody(serializers.Serializer):
         name = serializers.CharField()
@@ -270,7 +270,7 @@ class Clone(ApiView):
     @extend_schema(
         request=CloneBody,
         responses={201: StudyShape},
-        summary="Create a draft with the design of this study",
+        summary="Create a draft with the same design",
         description='`{"rehearsal": true}` creates a rehearsal for simulated annotators.',
     )
     def post(self, request: Request, name: str) -> Response:
@@ -292,7 +292,7 @@ class Team(Twin):
         "username": serializers.CharField(),
         "role": serializers.CharField(required=False, help_text="owner, analyst or payer"),
         "was": serializers.CharField(
-            required=False, help_text="current role; if it differs, nothing is changed"
+            required=False, help_text="the role you expect; if it differs, nothing is changed"
         ),
     }
 

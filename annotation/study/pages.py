@@ -191,7 +191,7 @@ class Archive(StudyPost):
     """Hide a study from the list of studies; /unarchive/ reverses this."""
 
     row, path = "study_archive", "archive/"
-    summary = "Archive a study (this affects only the list of studies)"
+    summary = "Hide a study from the list of studies"
     is_archived = True
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:

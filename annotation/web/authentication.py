@@ -1,7 +1,7 @@
 """Token authentication with the Authorization header, and rate limits.
 
-Requests by researchers are counted in the cache shared by all processes. Requests by participants
-are counted in each process, so that an answer never waits for a count in the database.
+Researchers' requests are counted in a cache that all processes share. Each process counts the
+participants' requests that it handles, so that no answer has to wait for the database.
 """
 
 import hashlib
@@ -34,13 +34,13 @@ def bearer(request: Request | HttpRequest) -> str | None:
 
 
 def has_token(request: HttpRequest) -> bool:
-    """Return whether the header contains a researcher's valid token, before reading the body."""
+    """Return whether the header contains a researcher's valid token. Does not read the body."""
     given = bearer(request)
     return given is not None and ApiToken.objects.valid().filter(digest=digest(given)).exists()
 
 
 class TokenAuthentication(BaseAuthentication):
-    """Authenticates `Authorization: Bearer handful_...`. Tokens in URLs would be logged."""
+    """Reads the token only from the Authorization header, because URLs are logged."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         """Return the owner and the token, or None without a token. Raises AuthenticationFailed."""
@@ -61,9 +61,9 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class ParticipationToken(BaseAuthentication):
-    """Stores the secret of a personal link in `request.auth`.
+    """Stores a participant's token in `request.auth` without checking it.
 
-    The step looks it up when it locks the participation, and returns 401 if it is unknown.
+    The step function looks it up when it locks the row. If it is unknown, the response is 401.
     """
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, str] | None:
@@ -82,7 +82,7 @@ class HoldsParticipation(BasePermission):
 class Documented(OpenApiAuthenticationExtension):
     target_class: Any = TokenAuthentication
     name = "token"
-    description = "A token from API tokens on the page Your account."
+    description = "A token that you created under *API tokens* in your account."
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         return {"type": "http", "scheme": "bearer", "description": self.description}
@@ -91,11 +91,11 @@ class Documented(OpenApiAuthenticationExtension):
 class DocumentedParticipation(Documented):
     target_class = ParticipationToken
     name = "participation"
-    description = "The token of one participation, from POST /api/v1/join/CODE/."
+    description = "The token that POST /api/v1/join/CODE/ returned."
 
 
 class PerHolder(SimpleRateThrottle):
-    """Allows 100 requests a minute for each API token and for each signed-in researcher."""
+    """Allows 100 requests per minute for each API token or signed-in researcher."""
 
     rate = "100/min"
 
@@ -110,9 +110,9 @@ class PerHolder(SimpleRateThrottle):
 
 
 class PerParticipation(BaseThrottle):
-    """Allows 3000 requests per participation and clock minute, in each process.
+    """Allows each participant 3000 requests per clock minute and process.
 
-    A fast model answers within milliseconds. The limit stops programs in an endless loop.
+    This leaves room for fast models, which answer within milliseconds, but stops endless loops.
     """
 
     limit, window = 3000, 60  # requests; seconds

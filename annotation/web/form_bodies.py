@@ -1,7 +1,7 @@
-"""Validation of JSON bodies with the pages' forms, rejecting unknown fields.
+"""Validation of JSON bodies with the forms of the corresponding pages.
 
-The keys of a body are names of form fields. `fields_of` describes them in the OpenAPI document, and
-`as_form_data` converts a body to the data that a browser would submit.
+The keys of a body are names of form fields. `as_form_data` converts a body to the data that a
+browser would submit, and `fields_of` describes the fields in the OpenAPI document.
 """
 
 import json
@@ -30,7 +30,7 @@ class Texts(serializers.ListField):
 
 
 class StrictJSONParser(JSONParser):
-    """Parses JSON that a database can store, without lone surrogates, U+0000 or infinities."""
+    """Parses JSON, rejecting what a database cannot store: U+0000, surrogates and infinities."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         try:
@@ -41,9 +41,9 @@ class StrictJSONParser(JSONParser):
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise ParseError("A text contains an unpaired surrogate.") from None
+            raise ParseError("A string contains an unpaired surrogate.") from None
         if "\\u0000" in text:
-            raise ParseError("A text contains the character U+0000.")
+            raise ParseError("A string contains the character U+0000.")
         return data
 
 

@@ -33,12 +33,12 @@ class JobShape(serializers.Serializer):
     id = serializers.IntegerField()
     kind = serializers.CharField()
     state = serializers.ChoiceField(Job.State.choices)
-    done = serializers.IntegerField(help_text="chunks")
-    total = serializers.IntegerField(help_text="chunks")
+    done = serializers.IntegerField(help_text="number of chunks that are done")
+    total = serializers.IntegerField(help_text="number of all chunks")
     queue_is_away = serializers.BooleanField(
-        help_text="its chunks could not be sent to a worker; it waits and is sent again"
+        help_text="true if the job waits because no worker could be reached; it is sent again"
     )
-    error = serializers.CharField(allow_blank=True, help_text="reason of a failure, as a sentence")
+    error = serializers.CharField(allow_blank=True, help_text="why the job failed, as a sentence")
     result = serializers.DictField(allow_null=True)
 
 
@@ -59,8 +59,8 @@ class RunJob(ApiView):
         request=None,
         responses=JobShape,
         summary="Run a part of a job",
-        description="Does about a second of work, unless another process is running the job. A"
-        " failed job resumes with the part that failed. Call it repeatedly while you wait.",
+        description="Does about a second of work, unless another process is running the job."
+        " Repeat the request until the job is done. A failed job resumes where it failed.",
     )
     def post(self, request: Request, pk: int) -> Response:
         job = job_of(request, pk)

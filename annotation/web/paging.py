@@ -31,7 +31,7 @@ PIECE = 500  # rows to read and send at a time
 
 
 class Pages(CursorPagination):
-    """Cursor pagination by primary key. New rows don't cause repeats or gaps."""
+    """Cursor pagination by primary key, so that new rows don't cause repeats or gaps."""
 
     def get_page_size(self, request: Request) -> int:
         size = request.query_params.get("page_size", "100")
@@ -69,7 +69,7 @@ Choices = Sequence[str] | Callable[[str], Sequence[str]] | None
 
 
 class RowsView(ApiView):
-    """A list of rows, page by page."""  # shown in the OpenAPI document
+    """Return a list of rows in pages."""  # shown in the OpenAPI document
 
     # `rows` returns all rows, and `record` converts one to JSON. `filters` maps parameters to
     # (lookup, choices). A function returns the choices for the name in the URL; None accepts any.
@@ -110,19 +110,19 @@ class RowsView(ApiView):
     @classmethod
     def _documented(cls) -> list[OpenApiParameter]:
         parameters = [
-            OpenApiParameter("cursor", str, description="cursor from `next` or `previous`"),
-            OpenApiParameter("page_size", int, description="1 to 1000; default 100"),
+            OpenApiParameter("cursor", str, description="cursor from the URL of another page"),
+            OpenApiParameter("page_size", int, description="rows per page, 1 to 1000; default 100"),
         ]
         if cls.streams:
-            description = "csv and jsonl give all rows at once, streamed; json gives pages"
+            description = "json returns pages; csv and jsonl stream all rows at once"
             parameters.append(
                 OpenApiParameter(
                     "format", str, enum=["json", "csv", "jsonl"], description=description
                 )
             )
         for name, (_lookup, choices) in cls.filters.items():
-            enum = None if callable(choices) else choices
-            parameters.append(OpenApiParameter(name, str, enum=enum, description="only these rows"))
+            only, enum = f"only this {name}", None if callable(choices) else choices
+            parameters.append(OpenApiParameter(name, str, enum=enum, description=only))
         return parameters
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
@@ -192,7 +192,7 @@ def documented(columns: Sequence[Column]) -> dict[str, serializers.Field]:
 
 
 def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
-    link = {"allow_null": True, "help_text": "URL of that page; null if there is none"}
+    link = {"allow_null": True, "help_text": "URL of that page, or null"}
     return form_bodies.shape(
         f"{name}Page",
         {
@@ -204,7 +204,7 @@ def page_of(name: str, fields: dict[str, Any]) -> serializers.Serializer:
 
 
 def small(name: str, summary: str, fields: dict[str, Any]) -> Callable[..., Any]:
-    """Document a GET request that returns all rows at once (`small_list`)."""
+    """Document a GET request that returns all rows at once, without paging (`small_list`)."""
     operation_id, responses = f"{name.lower()}_list", page_of(name, fields)
     return extend_schema(summary=summary, operation_id=operation_id, responses=responses)
 

@@ -22,21 +22,21 @@ MEDIA_TYPE = "application/problem+json"
 # Errors that any operation may return, as listed in the OpenAPI document.
 DOCUMENTED = {
     "400": "An unknown or invalid parameter, or a body that cannot be read",
-    "401": "No token, or an unknown, revoked or expired one",
-    "403": "The token's scope or the role of its owner does not allow this",
-    "404": "Does not exist, or is not visible to the token's owner",
+    "401": "The token is missing, unknown, revoked or expired",
+    "403": "The scope of the token or the role of its owner does not allow this",
+    "404": "This does not exist, or the token's owner may not see it",
     "405": "This URL does not support that method",
-    "500": "Server error; `request` is its id in the server's log",
+    "500": "The server failed; `request` is the id of the error in its log",
     "503": "The database is unavailable, read-only or full (`database_away`), or the server is"
     " busy; wait for the time in the Retry-After header",
     "429": "More than 100 requests in a minute; wait for the time in the Retry-After header",
 }
 # Additional errors of operations that change data.
 DOCUMENTED_OF_CHANGES = {
-    "409": "The state of the study, job or other object does not allow it now",
+    "409": "The current state of the study, job or other object does not allow this",
     "413": "The body is larger than this URL accepts",
     "415": "This URL does not support the type of the body",
-    "422": "A field is missing, unknown or invalid; `fields` says which and why",
+    "422": "Fields are missing, unknown or invalid, as explained in `fields`",
     "507": "The server's disk is full",
 }
 SHAPE = {
@@ -44,10 +44,10 @@ SHAPE = {
     "required": ["type", "title", "status", "code", "detail"],
     "properties": {
         "type": {"type": "string"},
-        "title": {"type": "string", "description": "name of the status"},
+        "title": {"type": "string", "description": "name of the HTTP status"},
         "status": {"type": "integer"},
         "code": {"type": "string", "description": "error code, for programs"},
-        "detail": {"type": "string", "description": "description of the error and what to do"},
+        "detail": {"type": "string", "description": "what went wrong and what to do"},
         "fields": {
             "type": "object",
             "additionalProperties": {"type": "array", "items": {"type": "string"}},
@@ -55,14 +55,14 @@ SHAPE = {
         },
         "request": {
             "type": "string",
-            "description": "for 500 and 503: the id of the request in the server's log",
+            "description": "id of the request in the server's log (500 and 503 only)",
         },
     },
 }
 
 
 class Unprocessable(exceptions.ValidationError):
-    """The body can be parsed but contains invalid values. `detail` maps fields to messages."""
+    """Raised if a body has invalid values. `detail` maps fields to messages."""
 
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
 
@@ -92,10 +92,10 @@ def problem(
 
 
 def as_problem(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
-    """Return the response for an exception in an API view, or None for unknown exceptions (500).
+    """Return the response to an exception in an API view, or None for unknown exceptions (500).
 
-    The headers of 401 and 429 are preserved. Without a token or session, the response explains how
-    to get access, which for browsers is a page with links for signing in.
+    The headers of 401 and 429 are preserved. If the request has no token or session, the response
+    explains how to get access. Browsers get a page with links for signing in.
     """
     if isinstance(error, disk.DiskFull):
         error = NoRoom(str(error))
@@ -146,7 +146,7 @@ def _sign_in_page(request: Request, refused: Response) -> HttpResponse:
 
 
 def reply(status: int, message: str) -> JsonResponse:
-    """Return the error response for a request that is rejected before any view runs."""
+    """Return the error response to a request that is rejected before any view runs."""
     members = problem(HTTPStatus(status), "refused", message)
     return JsonResponse(members, status=status, content_type=MEDIA_TYPE)
 
@@ -167,7 +167,7 @@ FAILED = {
 
 
 def failed(request_id: str, status: int = 500) -> JsonResponse:
-    """Return the error response for a status in FAILED, with the request ID that is in the log."""
+    """Return the error response for a status in FAILED, with the request ID from the log."""
     members = problem(HTTPStatus(status), *FAILED[status]) | {"request": request_id}
     return JsonResponse(members, status=status, content_type=MEDIA_TYPE)
 

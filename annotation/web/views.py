@@ -64,7 +64,7 @@ def etag(data: Any) -> str:
 
 
 NO_CONTENT = 204
-DONE = {"done": serializers.CharField(help_text="result, as a sentence")}
+DONE = {"done": serializers.CharField(help_text="what was done, as a sentence")}
 
 
 class Twin(ApiView):
