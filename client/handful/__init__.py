@@ -1,7 +1,7 @@
 """Python client for Handful.
 
-Start with `Client`, or with `Participation` to take part in a study. Results are computed by the
-server rather than the client, and can be checked with verify.py in the export.
+Start with `Client`, or with `Participation` to take part in a study. The server computes all
+results, which you can check with verify.py in the export.
 """
 
 from handful.client import Client

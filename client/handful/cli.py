@@ -13,14 +13,14 @@ from handful.connection import HandfulError, Record, Rows
 
 CLEAR = "\x1b[2J\x1b[H"
 ANNOTATE = (
-    "A language model takes a seat in each scenario of an open study and follows the same steps as"
-    " human annotators. This needs Inspect AI (pip install inspect-ai)."
+    "The language model takes part in each scenario of an open study, following the same steps as"
+    " human annotators. This requires Inspect AI (pip install inspect-ai)."
 )
 SEATS = ("task", "shots", "split", "arm", "seats", "completed", "working", "free", "simulated")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. If it fails, print the error and return 1."""
+    """Run a command. If it fails, print the error and return 1."""
     args = parser().parse_args(arguments)
     try:
         return int(args.run(args) or 0)
@@ -37,15 +37,15 @@ def parser() -> argparse.ArgumentParser:
         prog="handful", description="Handful, the human side of few-shot language benchmarks."
     )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    added = commands.add_parser("login", help="store a server's token in a private file")
+    added = commands.add_parser("login", help="store an API token in a private file")
     added.add_argument("server", help="https://HOST")
     added.set_defaults(run=_login)
     _add_tasks(commands.add_parser("tasks", help="list and import tasks"))
     _add_studies(commands.add_parser("study", help="list, create, watch, open and close studies"))
-    added = commands.add_parser("export", help="download a study's CSVs with verify.py")
+    added = commands.add_parser("export", help="download a study as CSV files, with verify.py")
     added.add_argument("study")
     added.add_argument("target", type=Path, help="FILE.zip, or a new folder")
-    added.add_argument("--verify", action="store_true", help="run verify.py in the folder")
+    added.add_argument("--verify", action="store_true", help="run verify.py on the files")
     added.set_defaults(run=_export)
     _add_score(commands.add_parser("score", help="upload predictions and print their scores"))
     _add_annotate(commands.add_parser("annotate", help="run a model annotator", epilog=ANNOTATE))
@@ -56,9 +56,9 @@ def _add_tasks(tasks: argparse.ArgumentParser) -> None:
     commands = tasks.add_subparsers(required=True, metavar="COMMAND")
     commands.add_parser("list", help="list all versions of all tasks").set_defaults(run=_list_tasks)
     added = commands.add_parser("import", help="import files or a ZIP in the published layout")
-    added.add_argument("paths", nargs="+", type=Path, help="files, folders or one ZIP")
-    added.add_argument("--shipped-card", metavar="TASK", help="use this CLUES task's card")
-    added.add_argument("--rechain", action="store_true", help="renumber training files to nest")
+    added.add_argument("paths", nargs="+", type=Path, help="files, folders or a single ZIP")
+    added.add_argument("--shipped-card", metavar="TASK", help="use the card of this CLUES task")
+    added.add_argument("--rechain", action="store_true", help="renumber files to nest them")
     added.set_defaults(run=_import_tasks)
 
 
@@ -67,13 +67,13 @@ def _add_studies(studies: argparse.ArgumentParser) -> None:
     commands.add_parser("list", help="list your studies").set_defaults(run=_list_studies)
     added = commands.add_parser("create", help="create a draft from a TOML design")
     added.add_argument("design", type=Path, help="study.toml, as for `create_study --design`")
-    added.add_argument("--check", action="store_true", help="only check the design; store nothing")
+    added.add_argument("--check", action="store_true", help="check the design without storing it")
     added.set_defaults(run=_create)
     for move in ("open", "pause", "reopen", "close"):
         added = commands.add_parser(move)
         added.add_argument("study")
         added.set_defaults(run=_move, move=move)
-    added = commands.add_parser("watch", help="show live progress until the study is closed")
+    added = commands.add_parser("watch", help="show the progress until the study is closed")
     added.add_argument("study")
     added.add_argument("--seconds", type=float, default=5.0, help="time between updates")
     added.set_defaults(run=_watch)
@@ -81,33 +81,33 @@ def _add_studies(studies: argparse.ArgumentParser) -> None:
 
 def _add_score(score: argparse.ArgumentParser) -> None:
     score.add_argument("files", nargs="+", type=Path, help="TASK_10_3.jsonl, TASK_0.jsonl, ...")
-    score.add_argument("--model", required=True, help="name of a new model or one of yours")
-    score.add_argument("--task", help="task of a file with another name: NAME or NAME@VERSION")
+    score.add_argument("--model", required=True, help="name of a new model, or of one of yours")
+    score.add_argument("--task", help="task, if the file name lacks it: NAME or NAME@VERSION")
     score.add_argument("--shots", type=int)
     score.add_argument("--split", type=int)
-    score.add_argument("--arm", help="of a cross-task study, such as upstream, sham or direct")
+    score.add_argument("--arm", help="arm of a cross-task study, such as upstream")
     score.set_defaults(run=_score)
 
 
 def _add_annotate(added: argparse.ArgumentParser) -> None:
     added.add_argument("--study", required=True, help="name of an open study")
     added.add_argument(
-        "--model", required=True, help="Inspect's name for it: openai/..., vllm/..., mockllm/model"
+        "--model", required=True, help="its name in Inspect: openai/..., vllm/..., mockllm/model"
     )
-    added.add_argument("--server", default="", help="default: the server of `handful login`")
+    added.add_argument("--server", default="", help="URL (default: the server of the last login)")
     added.add_argument("--examples", choices=["answered", "shown"], default="answered")
     added.add_argument("--context", choices=["each", "all"], default="each")
-    added.add_argument("--retries", type=int, default=2, help="retries after an invalid output")
+    added.add_argument("--retries", type=int, default=2, help="retries for an invalid output")
     added.add_argument("--images", choices=["alt", "sent"], default="alt")
     added.add_argument("--replicates", type=int, default=1)
-    added.add_argument("--revision", default="", help="model revision, for the records")
-    added.add_argument("--tasks", default="", help="only these tasks, separated by commas")
-    added.add_argument("--shots", default="", help="only these shots, separated by commas")
+    added.add_argument("--revision", default="", help="revision of the model, which is stored")
+    added.add_argument("--tasks", default="", help="run only these tasks (comma-separated)")
+    added.add_argument("--shots", default="", help="run only these shots (comma-separated)")
     added.add_argument("--temperature", type=float)
     added.add_argument("--seed", type=int)
-    added.add_argument("--base-url", help="URL of a server with the model's protocol")
+    added.add_argument("--base-url", help="URL of the server that runs the model")
     added.add_argument("--log-dir", default="logs", help="folder for Inspect's logs")
-    added.add_argument("--notes", default=".handful", help="folder for progress, to resume a run")
+    added.add_argument("--notes", default=".handful", help="folder for resuming a run")
     added.set_defaults(run=annotate)
 
 
@@ -199,13 +199,13 @@ def _score(args: argparse.Namespace) -> None:
 
 
 def annotate(args: argparse.Namespace, **model_args: Any) -> int:
-    """Let a model take part through Inspect AI. Return 0 if it finished every scenario."""
+    """Let a model take part, using Inspect AI. Return 0 if it finished every scenario."""
     try:
         from inspect_ai import eval as evaluate
 
         from handful.inspect.task import participate
     except ImportError:
-        raise HandfulError("This needs Inspect AI. Run pip install inspect-ai.") from None
+        raise HandfulError("This requires Inspect AI. Run pip install inspect-ai.") from None
     options = ("study", "server", "examples", "context", "retries", "images", "replicates",
                "revision", "tasks", "shots", "notes")  # fmt: skip
     try:

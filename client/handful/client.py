@@ -1,4 +1,4 @@
-"""The client for a server, its tasks and models, and the tokens stored by `handful login`."""
+"""The client for a server, its tasks and models, and the token that `handful login` stores."""
 
 import json
 import os
@@ -19,10 +19,10 @@ Files = list[tuple[str, tuple[str, Any]]]
 
 
 class Client(AbstractContextManager["Client"]):
-    """The entry point to `tasks`, `studies`, `models` and `jobs` on a server.
+    """A client for one server, with its `tasks`, `studies`, `models` and `jobs`.
 
-    Server and token default to HANDFUL_SERVER and HANDFUL_TOKEN, and then to the stored login.
-    `options` are passed to Connection. Raises HandfulError without a login.
+    `server` and `token` default to HANDFUL_SERVER and HANDFUL_TOKEN, and then to the stored login.
+    `options` are passed on to Connection. Raises HandfulError if no token is found.
     """
 
     def __init__(self, server: str | None = None, token: str | None = None, **options: Any):
@@ -41,7 +41,7 @@ class Client(AbstractContextManager["Client"]):
 
 
 class Tasks:
-    """A server's tasks. An import is stored either in full or not at all."""
+    """The tasks on a server. If an import fails, none of it is stored."""
 
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
@@ -51,15 +51,15 @@ class Tasks:
         return Rows(lambda: self._connection.rows("tasks/", name=name))
 
     def get(self, name: str, version: int | None = None) -> Record:
-        """Return a task version with its files, by default the newest one."""
+        """Return a version of a task with its files. The default is the newest version."""
         return self._connection.get(f"tasks/{name}/{self._version(name, version)}/")
 
     def card(self, name: str, version: int | None = None) -> Record:
-        """Return a task's card, which contains everything that annotators read about it."""
+        """Return a task's card, which contains all instructions for annotators."""
         return self._connection.get(f"tasks/{name}/{self._version(name, version)}/card/")
 
     def report(self, name: str, version: int | None = None) -> Record:
-        """Return the data report, with text in `lines` and numbers in `report`."""
+        """Return the data report, with sentences in `lines` and numbers in `report`."""
         return self._connection.get(f"tasks/{name}/{self._version(name, version)}/report/")
 
     def import_files(
@@ -71,8 +71,8 @@ class Tasks:
     ) -> Record:
         """Import a task from files in the published format, from folders, or from a ZIP.
 
-        The card is the task.toml among the files, or a CLUES card on the server (`shipped_card`).
-        Returns the name and version, and whether the version was `created`.
+        The card is task.toml, one of the files, unless `shipped_card` names a CLUES task whose card
+        is on the server. Returns the name and version, and whether the version was `created`.
         """
         files = files_of(map(Path, paths))
         data = {"shipped_card": shipped_card or "", "rechain": "true" if rechain else ""}
@@ -80,12 +80,12 @@ class Tasks:
         return self._post_files("tasks/", fields, {k: v for k, v in data.items() if v}, progress)
 
     def import_dataset(self, path: Path | str, *, progress: bool = True, **mapping: Any) -> Record:
-        """Make a task from a labelled dataset. `mapping` takes the options of `make_task`."""
+        """Make a task from a labelled dataset. `mapping` contains options of `make_task`."""
         data = {"mapping": json.dumps(mapping)}
         return self._post_files("tasks/datasets/", [("file", Path(path))], data, progress)
 
     def import_gym(self, *paths: Path | str, progress: bool = True, **options: Any) -> Record:
-        """Import NLP Few-shot Gym tasks from folders, files or a ZIP."""
+        """Import tasks of the NLP Few-shot Gym from folders, files or a ZIP."""
         files = files_of(map(Path, paths))
         fields = [("archive" if path.suffix == ".zip" else "files", path) for path in files]
         return self._post_files("tasks/gym/", fields, {"options": json.dumps(options)}, progress)
@@ -114,7 +114,7 @@ class Tasks:
 
 
 def files_of(paths: Iterable[Path]) -> list[Path]:
-    """Return the files, and each folder's own unhidden files. Raises HandfulError if missing."""
+    """List these files, and those in these folders that aren't hidden. Raises HandfulError."""
     files: list[Path] = []
     for path in paths:
         if not path.exists():
@@ -133,7 +133,7 @@ class Models:
         self._connection, self._jobs = connection, jobs
 
     def scores(self) -> Rows:
-        """Return the scores for all uploaded models by task and shots."""
+        """Return the scores of all uploaded models, by task and number of shots."""
         return Rows(lambda: self._connection.rows("models/"))
 
     def get(self, name: str) -> Record:
@@ -150,11 +150,11 @@ class Models:
         progress: bool = True,
         **details: Any,
     ) -> Record:
-        """Upload either all prediction files or none. Return the model with its scores.
+        """Upload prediction files, and return the model with its scores.
 
-        Name the files TASK_10_3.jsonl, TASK_0.jsonl or (fully supervised) TASK_all.jsonl.
-        Otherwise, pass a single file with its `task` (NAME or NAME@VERSION), `shots` and `split`.
-        Details: title, link, revision, method, arm, ...
+        Name the files TASK_10_3.jsonl, TASK_0.jsonl or (fully supervised) TASK_all.jsonl. A file
+        with another name needs `task` (NAME or NAME@VERSION), `shots` and `split`, and must be the
+        only one. Details are title, link, revision, ... If a file is invalid, none is stored.
         """
         place = {"task": task, "shots": shots, "split_number": split}
         data = {k: str(v) for k, v in {"name": name, **place, **details}.items() if v is not None}
@@ -170,7 +170,7 @@ class Models:
         return self.get(name)
 
     def delete(self, name: str) -> None:
-        """Delete one of the user's models with all its predictions."""
+        """Delete one of your models, with all its predictions."""
         for file in self.get(name)["files"]:
             self._connection.delete(f"models/{name}/files/{file['id']}/")
         self._connection.delete(f"models/{name}/")
@@ -192,7 +192,7 @@ def token_file() -> Path:
 
 
 def stored_login(server: str | None, token: str | None) -> tuple[str, str]:
-    """Return the server and token from the arguments, the environment, or the stored login.
+    """Find the server and token in the arguments, the environment or the stored login.
 
     A stored token is only sent to the server for which it was stored. Raises HandfulError.
     """
@@ -208,7 +208,7 @@ def stored_login(server: str | None, token: str | None) -> tuple[str, str]:
 
 
 def store_token(server: str, token: str) -> Path:
-    """Store the token, make its server the default, and return the path of the file."""
+    """Store the token and make its server the default. Return the path of the file."""
     data = _token_data()
     server = checked(server)
     data |= {"server": server, "tokens": {**data["tokens"], server: token}}

@@ -1,6 +1,6 @@
-"""HTTP requests to a server with a token and retries, and the jobs and rows that it returns.
+"""Authenticated HTTP requests with retries, and the jobs and rows that a server returns.
 
-This is the lowest layer of the package. Error messages are written for users.
+This is the lowest layer of the package. Its error messages are written for users.
 """
 
 import email.utils
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 6
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds
 TIMEOUT = 60.0  # seconds without receiving a single byte
-# The request was not processed by the server, or a proxy in front of it, whatever its method.
+# Neither the server nor a proxy in front of it processed the request, whatever its method.
 NOT_DONE = frozenset({429, 503})
 # These, and a 503 with the code below, are retried only if the request is idempotent.
 PERHAPS_DONE = frozenset({502, 504})
@@ -36,20 +36,20 @@ class HandfulError(Exception):
 
 
 class NotReachable(HandfulError):
-    """Raised if the URL doesn't respond, or if the response isn't from Handful."""
+    """Raised if the URL doesn't respond, or if Handful isn't what responds."""
 
 
 class ApiError(HandfulError):
     """Raised if the server rejects a request (RFC 9457).
 
-    `status` is the HTTP status, `code` is the machine-readable error, `fields` contains messages by
-    field, and `state` is the participation's state, if any.
+    `status` is the HTTP status, and `code` identifies the error. `fields` maps fields to messages.
+    `state` is the current state, if the request was a step in a study.
     """
 
     def __init__(self, problem: Mapping[str, Any], status: int):
         self.status = int(problem.get("status", status))
         self.code = str(problem.get("code", ""))
-        self.detail = str(problem.get("detail", f"The server answered {status}."))
+        self.detail = str(problem.get("detail", f"The server responded with {status}."))
         self.fields: dict[str, list[str]] = dict(problem.get("fields") or {})
         self.state: dict[str, Any] | None = problem.get("state")
         texts = {name: _text(messages) for name, messages in self.fields.items()}
@@ -70,7 +70,7 @@ class Connection(AbstractContextManager["Connection"]):
     """A connection to the API of one server with one token.
 
     Failed requests are retried after a pause that doubles each time, or after `Retry-After`. A
-    request that changes data is only retried if it definitely wasn't processed, or if the caller
+    request that changes data is only retried if it can't have been processed, or if the caller
     declares it idempotent (`again`). Raises ApiError if a request is rejected, or NotReachable.
     """
 
@@ -86,7 +86,7 @@ class Connection(AbstractContextManager["Connection"]):
     ):
         self.server = checked(server)
         if not (token.isascii() and token.isprintable()):
-            raise HandfulError("The token contains characters that no token has. Copy it again.")
+            raise HandfulError("The token contains invalid characters. Copy it again.")
         self.attempts, self.sleep = attempts, sleep
         self.http = httpx.Client(
             base_url=f"{self.server}/api/v1/",
@@ -102,7 +102,7 @@ class Connection(AbstractContextManager["Connection"]):
         self.http.close()
 
     def get(self, address: str, **params: Any) -> Any:
-        """Return the JSON at a URL. Parameters that are None are omitted."""
+        """Return the JSON at a URL. `params` that are None are omitted."""
         # Given an empty mapping, httpx would remove the query from the URL.
         return _json(self.send("GET", address, params=given(params) or None))
 
@@ -131,7 +131,7 @@ class Connection(AbstractContextManager["Connection"]):
             page = self.get(self._page_url(page["next"]))
 
     def unchanged(self, address: str, etag: str | None) -> tuple[Any, str | None]:
-        """Return the JSON and its ETag. The JSON is None if the ETag is unchanged."""
+        """Return the JSON and its ETag. The JSON is None if it still has the given ETag."""
         headers = {"If-None-Match": etag} if etag else {}
         reply = self.send("GET", address, headers=headers)
         if reply.status_code == httpx.codes.NOT_MODIFIED:
@@ -139,7 +139,7 @@ class Connection(AbstractContextManager["Connection"]):
         return _json(reply), reply.headers.get("ETag")
 
     def download(self, address: str, target: Path, *, progress: bool = True) -> Path:
-        """Stream a file to `target`, which only appears once it is complete.
+        """Download a file to `target`, which doesn't appear until it is complete.
 
         Raises HandfulError if `target` already exists.
         """
@@ -161,7 +161,7 @@ class Connection(AbstractContextManager["Connection"]):
     def send(
         self, method: str, address: str, *, again: bool = False, **content: Any
     ) -> httpx.Response:
-        """Send a request with retries. Raises ApiError if it is rejected, or NotReachable."""
+        """Send a request, with retries. Raises ApiError if it is rejected, or NotReachable."""
         repeatable = again or method in REPEATABLE
         for attempt in range(1, self.attempts + 1):
             is_last = attempt == self.attempts
@@ -203,7 +203,7 @@ class Connection(AbstractContextManager["Connection"]):
             problem = None
         if not isinstance(problem, dict):
             raise NotReachable(
-                f"{reply.url} answered {reply.status_code}, which is not a Handful response. Check"
+                f"{reply.url} responded with {reply.status_code}, but not as Handful does. Check"
                 " the server's URL."
             )
         raise ApiError(problem, reply.status_code)
@@ -229,7 +229,7 @@ def checked(server: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise HandfulError(f"{server!r} is not a server's URL. Use https://HOST.")
     if parts.username or parts.query or parts.fragment:
-        raise HandfulError("Omit name, token and query from the server's URL: https://HOST")
+        raise HandfulError("The server's URL must have the form https://HOST, without a query.")
     return server.rstrip("/").removesuffix("/api/v1")
 
 
@@ -243,7 +243,7 @@ def pause(attempt: int) -> float:
 
 
 def retry_pause(retry_after: str | None, attempt: int) -> float:
-    """Return the seconds requested by Retry-After (a number or HTTP date), or else `pause`."""
+    """Return the seconds in Retry-After (a number or an HTTP date), or else those of `pause`."""
     if retry_after is None:
         return pause(attempt)
     if retry_after.strip().isdecimal():
@@ -256,7 +256,7 @@ def retry_pause(retry_after: str | None, attempt: int) -> float:
 
 
 def bar(progress: bool, label: str, total: int | None, **options: Any) -> "tqdm[Any]":
-    """Return a progress bar on standard error, which is only shown in a terminal."""
+    """Return a progress bar, which is shown on standard error if that is a terminal."""
     return tqdm(total=total, desc=label, disable=None if progress else True, leave=False, **options)
 
 
@@ -273,7 +273,7 @@ def _json(reply: httpx.Response) -> Any:
 
 
 class Jobs:
-    """A server's jobs, by number."""
+    """The jobs on a server, identified by number."""
 
     def __init__(self, connection: Connection, sleep: Callable[[float], None] = time.sleep):
         self._connection, self._sleep = connection, sleep
@@ -283,7 +283,7 @@ class Jobs:
         return self._connection.get(f"jobs/{number}/")
 
     def wait(self, number: int, *, progress: bool = True, seconds: float = 0.5) -> Record:
-        """Advance the job one chunk at a time until it is done. Raises JobFailed."""
+        """Run the job, one chunk per request, until it is done. Raises JobFailed."""
         job = self.get(number)
         with bar(progress, job["kind"], job["total"]) as meter:
             while True:
@@ -298,7 +298,7 @@ class Jobs:
                     self._sleep(seconds)  # another process is running it
 
     def ended(self, reply: Record, *, progress: bool = True) -> Record:
-        """Return the reply or, if it started a job, the result of that job. Raises JobFailed."""
+        """Return the reply or, if it started a job, the job's result. Raises JobFailed."""
         if "job" not in reply:
             return reply
         result: Record = self.wait(reply["job"]["id"], progress=progress)["result"] or {}
@@ -308,7 +308,7 @@ class Jobs:
 
 
 class Rows(Iterable[Record]):
-    """Rows as dicts, which are fetched again on each iteration."""
+    """The rows of a list, as dicts. Each iteration fetches them again."""
 
     def __init__(self, fetch: Callable[[], Iterable[Record]]):
         self._fetch = fetch
@@ -321,11 +321,11 @@ class Rows(Iterable[Record]):
         try:
             import pandas  # noqa: PLC0415, an extra
         except ImportError:
-            raise HandfulError("Data frames need pandas. Run pip install pandas.") from None
+            raise HandfulError("Data frames require pandas. Run pip install pandas.") from None
         return pandas.DataFrame(list(self))
 
     def as_text(self, *columns: str) -> str:
-        """Format all rows as a table for a terminal, with the given columns or with all of them."""
+        """Format all rows as a table for a terminal. The default is to include all columns."""
         rows = list(self)
         names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
         cells = [names, *([_cell(row.get(name)) for name in names] for row in rows)]

@@ -1,9 +1,9 @@
-"""A participation in a study, step by step, with its token.
+"""Taking part in a study, one step after another.
 
-People use a study's pages. A program may take a person's seat only if the design allows it
-(programs_as_people), which is pointed out in the tables. Models and simulated annotators are
-separate kinds. The server decides what comes next, and each call returns the new state. If a call
-is repeated, the first answer counts.
+People use a study's pages. A program can take the place of a person only if the design allows it
+(programs_as_people), and tables then say so. Models and simulated annotators are separate kinds of
+annotators. The server decides which step comes next, and every call returns the new state. If an
+answer is sent twice, the first one counts.
 """
 
 from contextlib import AbstractContextManager
@@ -14,7 +14,7 @@ from handful.connection import Connection, Record
 
 
 class Participation(AbstractContextManager["Participation"]):
-    """A seat in a study. `state` is the latest state, whose `step` is the step expected next.
+    """One annotator's place in a study. `state["step"]` is the step that the server expects next.
 
     Every method raises ApiError, with the current `state`, if the server rejects it.
     """
@@ -34,10 +34,10 @@ class Participation(AbstractContextManager["Participation"]):
         options: dict[str, Any] | None = None,
         **body: Any,
     ) -> Self:
-        """Take a seat through a study's link, or the code in it. Raises ApiError if none is free.
+        """Join a study by its link, or by the code in it. Raises ApiError if no seat is free.
 
-        Kinds other than person require a `researcher` token with the run scope. A request for a
-        person's seat is rejected (code people_use_pages) unless the design allows programs.
+        The kinds simulated and model require a `researcher` token with the run scope. The kind
+        person is rejected (code people_use_pages) unless the design allows programs.
         """
         code = urlsplit(link).path.rstrip("/").rpartition("/")[2]
         with Connection(server, researcher or "", **(options or {})) as connection:
@@ -72,35 +72,35 @@ class Participation(AbstractContextManager["Participation"]):
         return self._do("begin")
 
     def answer(self, **answer: Any) -> Record:
-        """Answer with label, option, options, number, text, spans, typed, or no_answer=True."""
+        """Answer with the field for the task (label, spans, text, ...), or with no_answer=True."""
         return self._do("answer", turn=self.state["question"]["turn"], answer=answer)
 
     def confidence(self, point: int | None = None, reason: str = "") -> Record:
-        """Rate confidence in the last answer from 1 (0 % sure) to 5 (100 %), or skip (None)."""
+        """Rate your confidence in the answer from 1 (0 % sure) to 5 (100 %). None skips this."""
         turn = self.state["question"]["turn"]
         return self._do("confidence", turn=turn, confidence=point, reason=reason)
 
     def go_on(self) -> Record:
-        """Leave the reveal, review or instructions on display."""
+        """Go on from a reveal, the review of the training, or instructions."""
         return self._do("continue", leaving=self.step)
 
     def comprehension(self, *places: int) -> Record:
-        """Answer the questions about the instructions by option index."""
+        """Answer the questions about the instructions with the indexes of options, from 0."""
         return self._do("comprehension", answers=list(places))
 
     def own_questions(self, **answers: str) -> Record:
-        """Answer the study's custom questions by id, before the instructions or at the end."""
+        """Answer the study's own questions. The arguments are named by question id."""
         return self._do("own-questions", answers=answers)
 
     def questionnaire(self, **replies: str) -> Record:
         return self._do("questionnaire", **replies)
 
     def withdraw(self) -> Record:
-        """Leave the study. The server erases the answers."""
+        """Leave the study. The server then erases the answers."""
         return self._do("withdraw")
 
     def history(self) -> Record:
-        """Return the answered examples with their reveals."""
+        """Return the answers so far, with any gold answers already revealed."""
         return self._connection.get("work/history/")
 
     def _do(self, step: str, **body: Any) -> Record:

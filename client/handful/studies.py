@@ -1,4 +1,4 @@
-"""Studies: their design, administration, progress and results."""
+"""Studies, with their designs, progress and results."""
 
 import shutil
 import tempfile
@@ -17,7 +17,7 @@ Design = Mapping[str, Any] | Path | str
 
 
 class Study:
-    """A study. `data` is the latest response by the server (`refresh`)."""
+    """A study on the server. `data` is the latest response, which `refresh` updates."""
 
     def __init__(self, connection: Connection, jobs: Jobs, data: Record):
         self._connection, self._jobs, self.data = connection, jobs, data
@@ -51,7 +51,7 @@ class Study:
         return self
 
     def open(self) -> "Study":
-        """Freeze the design and let annotators in."""
+        """Open the study to annotators, which freezes its design."""
         return self._move("open")
 
     def pause(self) -> "Study":
@@ -77,33 +77,33 @@ class Study:
         seed: int = 0,
         progress: bool = True,
     ) -> Record:
-        """Let simulated annotators take part in a rehearsal, by default one for each free seat."""
+        """Let simulated annotators take part in a rehearsal. By default, they fill all seats."""
         body = given({"policy": policy, "number": number, "seed": seed})
         job = self._connection.post(self._at("simulate/"), body)
         return self._jobs.wait(job["id"], progress=progress)
 
     def pay(self) -> Record:
-        """Return what a payment would do. This is a dry run, so nothing is paid."""
+        """Return the amounts due and the payment batches. Nothing is paid."""
         return self._connection.post(self._at("pay/"), {"dry_run": True})
 
     def exclude(self, annotator: str, reason: str) -> None:
-        """Exclude a participant from the analysis. The reason is recorded."""
+        """Exclude an annotator (a pseudonym) from the analysis. The reason is recorded."""
         self._connection.post(self._at(f"participations/{annotator}/exclude/"), {"reason": reason})
 
     def reinstate(self, annotator: str, reason: str) -> None:
-        """Include a participant in the analysis again. The reason is recorded."""
+        """Include an annotator in the analysis again. The reason is recorded."""
         address = self._at(f"participations/{annotator}/reinstate/")
         self._connection.post(address, {"reason": reason})
 
     def bonus(self, annotator: str, amount: Decimal | str, reason: str) -> None:
-        """Add a bonus in the study's currency. The reason is recorded."""
+        """Give an annotator a bonus in the study's currency. The reason is recorded."""
         body = {"amount": str(amount), "reason": reason}
         self._connection.post(self._at(f"participations/{annotator}/bonus/"), body)
 
     # Changes to a running study ----------------------------------------------------------------
 
     def add_seats(self, scenario: int, number: int, *, confirmed: bool = False) -> None:
-        """Add seats to a scenario by `id`. `confirmed` is required once results are visible."""
+        """Add seats to the scenario with this id. Once there are results, set `confirmed`."""
         body = given({"scenario": scenario, "number": number, "confirmed": confirmed or None})
         self._connection.post(self._at("seats/"), body)
 
@@ -112,7 +112,7 @@ class Study:
         return self._rows("team/")
 
     def add_member(self, username: str, role: str) -> None:
-        """Give a role, such as analyst, to a user with whom you already share a study."""
+        """Add a user with whom you already share a study, in a role such as analyst."""
         self._team("add", username=username, role=role)
 
     def change_role(self, username: str, role: str) -> None:
@@ -131,12 +131,12 @@ class Study:
     def add_entry(
         self, effect: str, criterion: str, value: str, *, platform: str | None = None
     ) -> None:
-        """Allow or deny people based on earlier tasks or studies (a name), or on platform IDs."""
+        """Allow or deny people by task or study (`value` is its name), or by their platform IDs."""
         entry = {"effect": effect, "criterion": criterion, "value": value, "platform": platform}
         self._connection.post(self._at("lists/"), given(entry))
 
     def end_entry(self, entry: int) -> None:
-        """Remove a list entry by `id`."""
+        """Remove the list entry with this `id`."""
         self._connection.post(self._at("lists/"), {"end": entry})
 
     def links(self) -> Rows:
@@ -148,7 +148,7 @@ class Study:
         return self._connection.post(self._at("links/"), {"names": list(names)})
 
     def webhooks(self) -> Rows:
-        """Return the URLs that are notified of events in the study."""
+        """Return the webhooks, which are URLs that are notified of events in the study."""
         return self._rows("webhooks/")
 
     def make_webhook(self, url: str, events: Sequence[str]) -> Record:
@@ -157,25 +157,25 @@ class Study:
         return self._connection.post(self._at("webhooks/"), body)
 
     def end_webhook(self, webhook: int) -> None:
-        """Remove a webhook by `id`."""
+        """Remove the webhook with this `id`."""
         self._connection.delete(self._at(f"webhooks/{webhook}/"))
 
     def deliveries(self, webhook: int, state: str | None = None) -> Rows:
-        """Return the deliveries of a webhook. `state` is waiting, delivered or failed."""
+        """Return deliveries to a webhook, optionally by state: waiting, delivered or failed."""
         return self._rows(f"webhooks/{webhook}/deliveries/", state=state)
 
     # Progress ----------------------------------------------------------------------------------
 
     def progress(self) -> Record:
-        """Return the status, seats, completed seats, and the remaining time as text."""
+        """Return the status, the number of seats and of completed ones, and the time left."""
         return self._connection.get(self._at("progress/"))
 
     def watch(
         self, seconds: float = 5.0, sleep: Callable[[float], None] = time.sleep
     ) -> Iterator[Record]:
-        """Yield the progress, with `scenarios`, after each change until the study is closed."""
+        """Yield the progress, with `scenarios`, whenever it changes, until the study closes."""
         if not 0 <= seconds <= 86_400:
-            raise HandfulError("The time between updates must be from 0 to 86400 seconds.")
+            raise HandfulError("The time between updates must be 0 to 86400 seconds.")
         etag: str | None = None
         while True:
             progress, etag = self._connection.unchanged(self._at("progress/"), etag)
@@ -188,11 +188,11 @@ class Study:
     # Rows --------------------------------------------------------------------------------------
 
     def scenarios(self) -> Rows:
-        """Return the scenarios with their seats."""
+        """Return the scenarios (combinations of task, shots and split) with their seats."""
         return self._rows("scenarios/")
 
     def participations(self, **filters: str) -> Rows:
-        """Return the participations. Filters are `kind`, `status` and `task`."""
+        """Return the annotators and their progress. Filters are `kind`, `status` and `task`."""
         return self._rows("participations/", **filters)
 
     def answers(self, **filters: str) -> Rows:
@@ -208,13 +208,13 @@ class Study:
         return self._rows("decisions/")
 
     def events(self) -> Rows:
-        """Return changes to the study outside its frozen design."""
+        """Return the study's audit log."""
         return self._rows("events/")
 
     # Tables ------------------------------------------------------------------------------------
 
     def human_performance(self) -> Rows:
-        """Return the human-performance table, with separate rows for each kind of annotators."""
+        """Return the human-performance table, in which each kind of annotators has its own rows."""
         return self._rows("human-performance/")
 
     def training(self) -> Rows:
@@ -222,11 +222,11 @@ class Study:
         return self._rows("training/")
 
     def analysis(self) -> list[Record]:
-        """Return intervals, agreement, aggregates, ceilings and contrasts for each kind."""
+        """Return intervals, agreement, aggregates and so on, for each kind of annotators."""
         return self._connection.get(self._at("analysis/"))
 
     def figure(self, name: str) -> Any:
-        """Return the data of a figure: shots, models, learning or drift."""
+        """Return the data of the figure shots, models, learning or drift."""
         return self._connection.get(self._at(f"figures/{name}/"))
 
     def joint_table(self) -> Rows:
@@ -238,7 +238,7 @@ class Study:
 
     def _joint(self) -> Iterator[Record]:
         parts = self._connection.get(self._at("models/"))
-        # Models, files and published figures are repeated in every part, so yield them only once.
+        # Every part repeats the uploaded models and published figures, so yield these only once.
         seated = {
             row["name"]
             for part in parts
@@ -258,7 +258,7 @@ class Study:
     # Files -------------------------------------------------------------------------------------
 
     def export(self, target: Path | str, *, progress: bool = True) -> Path:
-        """Write all CSV files and verify.py to NAME.zip or to a new folder."""
+        """Download all CSV files and verify.py to a new folder, or to a file NAME.zip."""
         target = Path(target)
         if target.suffix == ".zip":
             return self._connection.download(self._at("export.zip"), target, progress=progress)
@@ -285,7 +285,7 @@ class Study:
 
 
 class Studies:
-    """The studies that the token may read."""
+    """The studies that the owner of the token can see."""
 
     def __init__(self, connection: Connection, jobs: Jobs):
         self._connection, self._jobs = connection, jobs
@@ -295,7 +295,7 @@ class Studies:
         return Rows(lambda: self._connection.rows("studies/", status=status))
 
     def __getitem__(self, name: str) -> Study:
-        """Return a study. Raises KeyError if the token can't read any study with this name."""
+        """Return a study. Raises KeyError if it does not exist or the token can't read it."""
         try:
             data = self._connection.get(f"studies/{quote(name, safe='')}/")
             return Study(self._connection, self._jobs, data)
@@ -313,7 +313,7 @@ class Studies:
         return Study(self._connection, self._jobs, data)
 
     def validate(self, design: Design) -> Record:
-        """Check a design without storing it. Return `valid`, `problems` and `doubts`."""
+        """Check a design without storing it. Returns `valid`, `problems` and `doubts`."""
         body = read_design(design)
         return self._connection.post("studies/", body, params={"validate": "true"})
 

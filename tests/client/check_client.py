@@ -100,7 +100,7 @@ def test_an_unknown_study_is_an_error_message_without_traceback(logged_in, capsy
 @pytest.mark.parametrize("seconds", ["-1", "nan", "inf"])
 def test_an_impossible_time_to_wait_is_an_error_message(logged_in, capsys, seconds):
     assert main(["study", "watch", "pilot", "--seconds", seconds]) == 1
-    assert "handful: The time between updates must be from" in capsys.readouterr().err
+    assert "handful: The time between updates must be" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

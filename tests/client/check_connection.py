@@ -176,7 +176,7 @@ def test_an_invalid_address_is_refused(address):
 
 @pytest.mark.parametrize("token", ["schlüssel", "secret\n"])
 def test_a_token_that_no_header_can_hold_is_refused(token):
-    with pytest.raises(HandfulError, match="characters that no token has"):
+    with pytest.raises(HandfulError, match="contains invalid characters"):
         Connection("https://handful.example", token)
 
 
