@@ -1,7 +1,7 @@
-"""System checks for the settings and files of an installation: `manage.py check --deploy`.
+"""System checks of an installation's settings and files (`manage.py check --deploy`).
 
-The checks in running_checks.py also require `--database default`, because they use the database and
-the network. Guards, keys and the owner of var/ are checked where they are defined.
+The checks in running_checks.py use the database and the network, and run only with the option
+`--database default`. Checks of guards, keys and the owner of var/ are in the modules of these.
 """
 
 import json
@@ -30,8 +30,8 @@ def proxies_are_counted(**_options: Any) -> Iterator[CheckMessage]:
     if settings.HTTPS and not settings.TRUSTED_PROXIES:
         yield Warning(
             "HTTPS=1 requires a proxy, but TRUSTED_PROXIES is 0.",
-            hint="Set TRUSTED_PROXIES=1 (or the number of proxies). Otherwise all clients share"
-            " the proxy's address, and one client that guesses passwords locks out all others.",
+            hint="Set TRUSTED_PROXIES to the number of proxies. Otherwise, all clients seem to have"
+            " the proxy's address, and a client that guesses passwords locks out all others.",
             id="config.W001",
         )
 
@@ -49,8 +49,8 @@ def keys_are_set(**_options: Any) -> Iterator[CheckMessage]:
     if len({getattr(settings, name) for name in backups.KEYS}) < len(backups.KEYS):
         yield Error(
             "Two of SECRET_KEY, WORKER_KEY, IDENTITY_KEY have the same value.",
-            hint="Set three different values on a new installation. If the database has data,"
-            " change only SECRET_KEY.",
+            hint="On a new installation, set three different values. If the database already"
+            " contains data, change only SECRET_KEY.",
             id="config.E004",
         )
 
@@ -60,8 +60,8 @@ def addresses_fit(**_options: Any) -> Iterator[CheckMessage]:
     site = urlsplit(settings.SITE_URL)
     if "*" in settings.ALLOWED_HOSTS:
         yield Warning(
-            "ALLOWED_HOSTS=* accepts any name, so attackers can change the links in emails.",
-            hint="List the hosts, such as ALLOWED_HOSTS=annotate.example.org.",
+            "ALLOWED_HOSTS=* accepts any host name, so attackers can change links in emails.",
+            hint="List the host names, as in ALLOWED_HOSTS=annotate.example.org.",
             id="config.W005",
         )
     elif site.hostname and not validate_host(site.hostname, settings.ALLOWED_HOSTS):
@@ -84,9 +84,9 @@ def files_are_private(**_options: Any) -> Iterator[CheckMessage]:
     owner = folder.stat().st_uid
     if owner != os.geteuid():
         yield Warning(
-            f"{folder} belongs to user {owner}, but this command is run by {os.geteuid()}.",
-            hint="Run commands as the server's user (sudo -u handful); otherwise the server cannot"
-            " write their files.",
+            f"{folder} belongs to user {owner}, but user {os.geteuid()} is running this command.",
+            hint="Run commands as the server's user (sudo -u handful). Otherwise, the server cannot"
+            " write to the files that they create.",
             id="config.W010",
         )
     for path in (folder, *folder.glob("*_key.txt")):
@@ -95,7 +95,7 @@ def files_are_private(**_options: Any) -> Iterator[CheckMessage]:
     inside = [path for name in backups.FOLDERS for path in (folder / name).rglob("*")]
     if foreign := [path for path in inside if path.lstat().st_uid != owner]:
         yield Error(
-            f"{len(foreign)} files do not belong to the owner of {folder}, such as {foreign[0]}.",
+            f"{len(foreign)} files in {folder}, such as {foreign[0]}, belong to another user.",
             hint=f"chown -R --reference={folder} {folder}",
             id="config.E011",
         )
@@ -112,14 +112,14 @@ def disk_has_room(**_options: Any) -> Iterator[CheckMessage]:
         space = f"{free / 1e9:.1f} GB are free in {place}"
         if free < health.LEAST_SPACE:
             yield Error(
-                f"{space}: uploads are refused.",
+                f"Only {space}, so uploads are refused.",
                 hint="Delete old backups or logs, or enlarge the disk.",
                 id="config.E012",
             )
         elif free < LITTLE_SPACE:
             yield Warning(
                 f"{space}.",
-                hint="Free space before the disk is full; answers would then be refused.",
+                hint="Free some space. If the disk is full, answers are refused too.",
                 id="config.W012",
             )
 
@@ -136,21 +136,21 @@ def static_files_are_collected(**_options: Any) -> list[CheckMessage]:
         sources = [path for path in root.rglob("*") if path.is_file()]
         names = {path.relative_to(root).as_posix() for path in sources}
         if missing := sorted(names - collected.keys()):
-            message = f"{len(missing)} static files are missing, such as {missing[0]}."
+            message = f"{len(missing)} static files, such as {missing[0]}, were not collected."
             return [Error(message, hint=collect, id="config.E013")]
         if max(path.stat().st_mtime for path in sources) > manifest.stat().st_mtime:
-            message = "Static files are newer than the collected files."
+            message = "Static files have changed since they were collected."
             return [Warning(message, hint=collect, id="config.W013")]
     return []
 
 
 @register(Tags.files, deploy=True)
 def backups_are_written(**_options: Any) -> Iterator[CheckMessage]:
-    """Check that `manage.py backup` has run recently. Other backup tools go undetected."""
+    """Check that `manage.py backup` has run recently. Other tools for backups are not detected."""
     when = backups.last()
-    hint = "Add the backup line from docs/operating.md#cron, and test restoring a backup."
+    hint = "Set up backups as in docs/operating.md#cron, and test that you can restore one."
     if when is None:
-        message = "manage.py backup has never run for this folder."
+        message = "manage.py backup has never been run on this installation."
         yield Info(message, hint=hint, id="config.I014")
     elif (age := datetime.now(UTC) - when) > LONGEST_WITHOUT_BACKUP:
         yield Warning(f"The last backup is {age.days} days old.", hint=hint, id="config.W014")

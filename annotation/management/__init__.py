@@ -1,1 +1,1 @@
-"""Commands for operators and researchers."""
+"""Management commands for operators and researchers."""

@@ -1,9 +1,8 @@
-"""Back up a database snapshot and the files in var/ to a single file, and restore them from it.
+"""Back up the database and the files in var/ to a single file, and restore them from it.
 
-The backup contains only fingerprints of the keys, because a backup together with its keys would
-reveal workers' IDs. It is a tar archive, which is encrypted with age if a recipient is set. Its
-last member, backup.json, contains the SHA-256 of every other member, so that truncated or modified
-files are detected.
+A backup contains only fingerprints of the keys, because anyone with both the data and the keys can
+read workers' IDs. It is a tar archive, encrypted with age if a recipient is given. To detect
+truncated or modified files, its last member, backup.json, contains the SHA-256 of all others.
 """
 
 import contextlib
@@ -34,9 +33,9 @@ WRITTEN = "last_backup.txt"  # in var/, for `manage.py check`
 DATABASES = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}
 KEYS = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
 FOLDERS = ("uploads", "jobs")  # in var/
-# Rows of these tables are left out, because a backup must not contain valid sessions.
+# Backups omit the rows of these tables, because they must not contain valid sessions.
 LEFT_OUT = ("django_session", "shared_cache")
-# Connection options that locate the database. Our statement limits must not apply to dumps.
+# Options that locate the database. All others are omitted: limits must not apply to dumps.
 PLACE = ("host", "port", "user", "dbname", "service", "sslmode", "sslrootcert", "sslcert", "sslkey")
 ENCRYPTED = b"age-encryption.org/"
 
@@ -44,11 +43,11 @@ ENCRYPTED = b"age-encryption.org/"
 def write(path: Path, recipient: str = "") -> dict[str, Any]:
     """Write a backup while the server is running and return the contents of backup.json.
 
-    Files are read after the database, so every file that the database refers to is included. `path`
-    must not exist, and is only created once the backup is complete. Raises CommandError.
+    Files are read after the database, so the backup includes every file to which the database
+    refers. `path` must not exist, and is created when the backup is complete. Raises CommandError.
     """
     if path.exists():
-        raise CommandError(f"{path} already exists; a backup never overwrites another.")
+        raise CommandError(f"{path} already exists. Choose a new file.")
     if not path.parent.is_dir():
         raise CommandError(f"{path.parent} is not a folder.")
     age = _age() if recipient else None
@@ -119,7 +118,7 @@ def _sha256(path: Path) -> str:
 
 
 def dump(path: Path) -> None:
-    """Write a snapshot of the database to a file, without the rows of tables in LEFT_OUT."""
+    """Write a snapshot of the database to a file, without the rows of the tables in LEFT_OUT."""
     connection.ensure_connection()
     if connection.vendor == "sqlite":
         with contextlib.closing(sqlite3.connect(path)) as copy:
@@ -134,7 +133,7 @@ def dump(path: Path) -> None:
 
 
 def _run(program: str, *options: str) -> None:
-    """Run a PostgreSQL program on our database, keeping the password out of process lists."""
+    """Run a PostgreSQL program on our database, without showing the password to other users."""
     parameters = connection.get_connection_params()
     place = {name: parameters[name] for name in PLACE if parameters.get(name)}
     secret = {"PGPASSWORD": parameters["password"]} if parameters.get("password") else {}
@@ -153,16 +152,16 @@ def _run(program: str, *options: str) -> None:
 
 
 def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
-    """Restore a backup into an empty database and var/, and return the contents of backup.json.
+    """Restore a backup to an empty database and var/. Return the contents of backup.json.
 
-    Raises CommandError, before changing anything, if the file is incomplete, if the database engine
-    or the keys are different, or if the database or var/ isn't empty.
+    Raises CommandError, before changing anything, if the file is incomplete, if the engine or keys
+    differ from those of the backup, or if the database or var/ isn't empty.
     """
     root = Path(settings.VAR_DIR)
     names = [name for name in (*FOLDERS, installation.FILE) if (root / name).exists()]
     if connection.introspection.table_names():
         raise CommandError(
-            "The database is not empty, and existing data are not overwritten. Set an empty one"
+            "The database is not empty. Restoring never overwrites data, so set an empty one"
             " (DATABASE_URL, or HANDFUL_VAR for SQLite)."
         )
     if names:
@@ -188,7 +187,7 @@ def _opened(path: Path, identity: Path | None, folder: Path) -> Iterator[IO[byte
             yield file
             return
         if identity is None:
-            raise CommandError(f"{path} is encrypted: set --identity to your age identity.")
+            raise CommandError(f"{path} is encrypted. Set --identity to your age identity file.")
         age = _age()
         plain = folder / "archive"
         with plain.open("w+b") as out:
@@ -204,9 +203,9 @@ def _opened(path: Path, identity: Path | None, folder: Path) -> Iterator[IO[byte
 
 
 def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
-    """Extract regular files from an archive, as Python on Debian 12 lacks tar filters.
+    """Extract the regular files of an archive. (Python on Debian 12 lacks tar filters.)
 
-    Raises CommandError for any other kind of member. `path` names the backup in the message.
+    Raises CommandError for members of any other type. `path` is the backup named in messages.
     """
     try:
         with tarfile.open(fileobj=file) as tar:
@@ -214,7 +213,7 @@ def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
                 target = (folder / member.name).resolve()
                 source = tar.extractfile(member) if member.isreg() else None
                 if source is None or not target.is_relative_to(folder.resolve()):
-                    raise CommandError(f"{path} is not a backup: it has {member.name}.")
+                    raise CommandError(f"{path} is not a backup: it contains {member.name}.")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("wb") as out:
                     shutil.copyfileobj(source, out)
@@ -234,8 +233,8 @@ def _checked(folder: Path, path: Path) -> dict[str, Any]:
         raise CommandError(f"{path} has the format {contents.get('format')!r}, not {FORMAT}.")
     if engine != connection.vendor:
         raise CommandError(
-            f"{path} was made with {engine}, but this database is {connection.vendor}. Data cannot"
-            " be moved between them."
+            f"{path} is a backup of a database on {engine}, and cannot be restored on"
+            f" {connection.vendor}."
         )
     for name, expected in sums.items():
         if not (folder / name).is_file() or _sha256(folder / name) != expected:
@@ -243,8 +242,8 @@ def _checked(folder: Path, path: Path) -> dict[str, Any]:
     names = [name for name in KEYS if keys.get(name) != _key_fingerprint(name)]
     if names:
         raise CommandError(
-            f"{' and '.join(names)}: not the key that the backup was made with. Restore the keys"
-            " first (variables, or files in var/)."
+            f"{' and '.join(names)}: not the same key as when the backup was made. Restore the keys"
+            " first (environment variables, or files in var/)."
         )
     return contents
 
@@ -273,4 +272,4 @@ def _age() -> Any:
     try:
         return importlib.import_module("pyrage")
     except ModuleNotFoundError:
-        raise CommandError("Encrypted backups need pyrage: pip install pyrage") from None
+        raise CommandError("Encrypted backups require pyrage. Run pip install pyrage.") from None

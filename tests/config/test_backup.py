@@ -177,7 +177,7 @@ def test_other_keys_are_reported_before_a_restore(running, empty, tmp_path):
     path = tmp_path / "handful.backup"
     done(running, "backup", path)
     other = empty | {"IDENTITY_KEY": "another one, as long as a key has to be"}
-    assert "IDENTITY_KEY: not the key" in refused(other, "restore", path)
+    assert "IDENTITY_KEY: not the same key" in refused(other, "restore", path)
     done(empty, "restore", path)  # the refusal left it empty
 
 
@@ -205,7 +205,7 @@ def test_an_encrypted_backup_needs_its_identity(running, empty, tmp_path):
     path = tmp_path / "handful.backup"
     done(running, "backup", path, "--recipient", own.to_public())
     assert b"backup.json" not in path.read_bytes()
-    assert "is encrypted: set --identity" in refused(empty, "restore", path)
+    assert "is encrypted. Set --identity" in refused(empty, "restore", path)
     assert "cannot be decrypted" in refused(
         empty, "restore", path, "--identity", tmp_path / "other"
     )
@@ -232,6 +232,6 @@ def test_a_backup_with_a_file_outside_its_folder_is_refused(kind, tmp_path):
         tar.addfile(member)
     folder = tmp_path / "folder"
     folder.mkdir()
-    with path.open("rb") as file, pytest.raises(CommandError, match="is not a backup: it has"):
+    with path.open("rb") as file, pytest.raises(CommandError, match="is not a backup: it contains"):
         backups.unpack(file, folder, path)
     assert not (tmp_path / "outside").exists()

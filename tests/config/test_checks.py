@@ -173,7 +173,7 @@ def test_missing_or_outdated_static_files_are_reported(settings, tmp_path):
     names.remove("css/tokens.css")
     manifest.write_text(json.dumps({"paths": dict.fromkeys(names, "x")}))
     assert found(checks.static_files_are_collected) == [
-        ("E013", "1 static files are missing, such as css/tokens.css.")
+        ("E013", "1 static files, such as css/tokens.css, were not collected.")
     ]
 
 
@@ -184,7 +184,7 @@ def test_a_clock_that_was_set_back_is_reported(researcher):
     AuditEntry.objects.create(what="y", at=later)
     name, what = found(running_checks.clocks)[0]
     assert name == "E026"
-    assert what.endswith("in the future: a clock was set back.")
+    assert what.endswith("in the future. A clock must have been set back.")
 
 
 @pytest.mark.postgres
@@ -193,14 +193,14 @@ def test_a_clock_that_differs_from_the_database_is_reported(monkeypatch):
     monkeypatch.setattr(timezone, "now", lambda: now() - timedelta(minutes=5))
     monkeypatch.setattr(time, "time", lambda: seconds() - 300)
     assert found(running_checks.clocks)[0] == (
-        "E025", "The clocks of database and machine differ by 300.0 s.",
+        "E025", "The clocks of the database and this machine differ by 300.0 s.",
     )  # fmt: skip
 
 
 def test_a_missing_or_old_backup_is_reported(settings, tmp_path):
     settings.VAR_DIR = tmp_path
     assert found(checks.backups_are_written) == [
-        ("I014", "manage.py backup has never run for this folder.")
+        ("I014", "manage.py backup has never been run on this installation.")
     ]
     days = datetime.now(UTC) - timedelta(days=9)
     (tmp_path / backups.WRITTEN).write_text(days.isoformat(timespec="seconds"))
@@ -222,7 +222,7 @@ def test_a_missing_guard_and_an_unapplied_migration_are_reported():
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = %s AND name = %s", newest)
     assert found(running_checks.schema) == [
-        ("E021", f"1 migrations are not applied, such as {'.'.join(newest)}.")
+        ("E021", f"1 migrations, such as {'.'.join(newest)}, are not applied.")
     ]
 
 
@@ -296,7 +296,7 @@ def test_an_unreachable_shared_cache_is_reported(settings, db):
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE shared_cache RENAME TO elsewhere")
     try:
-        assert "The shared cache does not work" in found(running_checks.shared_cache)[0][1]
+        assert "The shared cache fails" in found(running_checks.shared_cache)[0][1]
     finally:
         if connection.vendor == "sqlite":
             with connection.cursor() as cursor:
@@ -326,7 +326,7 @@ def served(server: socketserver.BaseServer) -> Iterator[int]:
 
 
 def test_an_unset_or_unreachable_mail_server_is_reported(settings, researcher, refusing_port):
-    assert found(running_checks.mail) == [("I029", "EMAIL_HOST is not set, so no email is sent.")]
+    assert found(running_checks.mail) == [("I029", "EMAIL_HOST is not set, so no emails are sent.")]
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_USE_TLS = "127.0.0.1", False
     settings.DEFAULT_FROM_EMAIL, settings.SITE_URL = "h@example.org", "https://h.example.org"
@@ -345,7 +345,7 @@ def test_an_unset_or_unreachable_mail_server_is_reported(settings, researcher, r
         user=researcher, study=study, about="first", subject="x", what="x",
         created_at=database_now(), next_at=database_now(), mail="waiting", attempts=2,
     )  # fmt: skip
-    assert ("W031", "1 emails have failed and will be sent again.") in found(running_checks.mail)
+    assert ("W031", "1 emails could not be sent and will be retried.") in found(running_checks.mail)
 
 
 def proxy_of(target: str, headers: dict[str, str]) -> ThreadingHTTPServer:
@@ -379,8 +379,8 @@ def test_the_check_waits_for_a_server_that_is_starting(settings):
 
     with served(ThreadingHTTPServer(("127.0.0.1", 0), Proxy)) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
-        assert "responds with 200, but is not this server" in found(running_checks.proxies)[0][1]
-        assert "502: no server responds behind the proxy" in found(running_checks.proxies)[0][1]
+        assert "200, but not as this server does" in found(running_checks.proxies)[0][1]
+        assert "502, so the proxy does not reach the server" in found(running_checks.proxies)[0][1]
 
 
 @pytest.mark.long
@@ -403,16 +403,16 @@ def test_proxies_that_do_not_match_the_settings_are_reported(live_server, settin
     assert "does not respond: ConnectionError" in found(running_checks.proxies)[0][1]
     with served(proxy_of(live_server.url, {"Host": "elsewhere.example.org"})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
-        assert "refuses the Host header that the proxy sends" in found(running_checks.proxies)[0][1]
+        assert "sends a Host header that the server rejects" in found(running_checks.proxies)[0][1]
     with served(proxy_of(f"{live_server.url}/nothing", {})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
         assert found(running_checks.proxies)[0][1].endswith(
-            "responds with 404, but is not this server."
+            "responds with 404, but not as this server does."
         )
     with served(proxy_of(live_server.url, {"X-Handful-Check": "forged:1:x"})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
         assert found(running_checks.proxies)[0][1].endswith(
-            "responds with 200, but is not this server."
+            "responds with 200, but not as this server does."
         )
 
 
@@ -421,7 +421,7 @@ def test_a_proxy_that_does_not_forward_tls_is_reported(live_server, settings):
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     with served(proxy_of(live_server.url, {"X-Forwarded-Proto": "https"})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
-        assert "does not detect" in found(running_checks.proxies)[0][1]
+        assert "does not see that requests use HTTPS" in found(running_checks.proxies)[0][1]
 
 
 def test_a_prolific_token_that_is_refused_is_reported(settings, fake):

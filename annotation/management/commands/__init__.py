@@ -1,1 +1,1 @@
-"""One module per command; `python manage.py help` lists them."""
+"""Management commands, one per module. `python manage.py help` lists them."""

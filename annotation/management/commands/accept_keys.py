@@ -1,4 +1,4 @@
-"""Accept the current keys after the previous ones were lost."""
+"""Accept the current keys if the previous ones are lost."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -9,14 +9,14 @@ from annotation import key_check
 
 MEANS = """\
 With a new WORKER_KEY, earlier annotators are not recognised and can do their tasks again.
-With a new IDENTITY_KEY, stored ids cannot be read. Unpaid annotators can still be
-approved on Prolific if WORKER_KEY is unchanged, because their submissions are found by hash. All
-other payments must be made manually, if you know who the annotators are.
+With a new IDENTITY_KEY, stored ids cannot be read. If WORKER_KEY is unchanged, you can still
+approve unpaid annotators on Prolific, because their submissions are found by hash. You have to
+make all other payments manually, if you know who the annotators are.
 To accept the new keys, run this command again with --yes."""
 
 
 class Command(BaseCommand):
-    help = "Accept the current keys after the previous ones were lost."
+    help = "Accept the current keys if the previous ones are lost."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         problem = key_check.problem()
         if not problem:
-            self.stdout.write("The keys match the data. Nothing needs to be accepted.")
+            self.stdout.write("The keys match the data, so there is nothing to accept.")
         elif not options["yes"]:
             self.stdout.write(f"{problem}\n{MEANS}")
         else:

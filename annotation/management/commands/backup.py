@@ -1,4 +1,4 @@
-"""Write a backup of an installation, without its keys, to a single file."""
+"""Back up an installation, except its keys, to a single file."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -10,7 +10,7 @@ from annotation.management import backups
 
 
 class Command(BaseCommand):
-    help = "Write the database and var/ to FILE while the server runs. Keys are not included."
+    help = "Back up the database and var/ to FILE, without the keys. The server can keep running."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)

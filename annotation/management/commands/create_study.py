@@ -1,4 +1,4 @@
-"""Create a study from the command line, following the same rules as the form."""
+"""Create a study from the command line, with the same rules as on the form."""
 
 from argparse import ArgumentParser, BooleanOptionalAction
 from decimal import Decimal
@@ -17,13 +17,13 @@ from annotation.web.fields import read_amount
 from tasks.management.commands.import_clues import active_account
 from tasks.models import Task
 
-# All design fields have a flag, except for those written as tables.
+# Every field of a design has a flag, except for those that a design file contains as tables.
 NO_FLAGS = ("name", "audience", "arms")
 FLAGS = [name for name in design_file.FIELDS.values() if name not in NO_FLAGS]
 
 
 def _option(field: Any) -> dict[str, Any]:
-    """Return the argparse options for a field. Amounts stay text, which is parsed later."""
+    """Return the argparse options for a field. Amounts remain strings, which are parsed later."""
     help_text = str(field.help_text or field.verbose_name).replace("%", "%%")
     if isinstance(field, models.BooleanField):
         return {"action": BooleanOptionalAction, "default": None, "help": help_text}
@@ -36,18 +36,18 @@ def _option(field: Any) -> dict[str, Any]:
 
 
 class Command(BaseCommand):
-    help = "Create a study from imported tasks; --open freezes it and assigns seats."
+    help = "Create a study on imported tasks. --open also freezes the design and opens the study."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", nargs="?", help="lower-case letters, digits and hyphens")
         parser.add_argument(
             "--design",
             type=Path,
-            help="a TOML file of the complete design, with the manifest's keys; flags override it",
+            help="a TOML file with the design, using the manifest's keys; flags override it",
         )
         parser.add_argument("--owner", help="user name of the researcher (default: the only one)")
         parser.add_argument("--tasks", nargs="+", help="NAME or NAME@VERSION")
-        parser.add_argument("--upstream-tasks", nargs="+", help="for a cross-task study")
+        parser.add_argument("--upstream-tasks", nargs="+", help="for cross-task studies")
         parser.add_argument("--sham-task", help="the neutral task of the sham arm")
         for name in FLAGS:
             field = Study.design_field(name)
@@ -67,7 +67,7 @@ class Command(BaseCommand):
         for field, flag in (("name", "NAME"), ("shots", "--shots")):
             if field not in fields:
                 raise CommandError(f"Set {flag}, or {field} in the --design file.")
-        owner = active_account(options["owner"], "Set the study's owner with --owner USERNAME.")
+        owner = active_account(options["owner"], "Name the study's owner with --owner USERNAME.")
         study = Study(owner=owner, **{"title": fields["name"], **fields})
         tasks = list(map(design_file.task_named, names))
         upstream = options["upstream_tasks"] or (file.upstream if file else [])

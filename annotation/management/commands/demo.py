@@ -1,4 +1,4 @@
-"""Set up and serve a demo study with simulated results and seats for humans (`make demo`)."""
+"""Serve a demo study, with simulated results and seats for people to try (`make demo`)."""
 
 import io
 import os
@@ -23,7 +23,7 @@ TASKS = ("sentiment", "inference", "entities", "questions")
 
 
 def _listens(host: str, port: int, server: int) -> bool:
-    """Wait until the port accepts connections. Return False if the server exits before that."""
+    """Wait until the port accepts connections. Return False if the server exits first."""
     while os.getppid() == server:
         try:
             socket.create_connection((host, port), timeout=1).close()
@@ -35,7 +35,7 @@ def _listens(host: str, port: int, server: int) -> bool:
 
 
 class Command(BaseCommand):
-    help = "Set up the demo study (once) and serve it."
+    help = "Serve a demo study, which is created on the first run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             f"Dashboard:   {root}{reverse('study', args=[study.name])}\n"
             f"Table:       {root}{reverse('human_performance', args=[study.name])}\n"
             f"Login:       demo / {password}\n\n"
-            "The results are simulated. Seats for annotators are free. Press Ctrl+C to stop.\n"
+            "The results are simulated, and you can join as an annotator. Press Ctrl+C to stop.\n"
         )
         self.stdout.write("Starting the server ...")
         self.stdout.flush()
@@ -71,7 +71,7 @@ class Command(BaseCommand):
         os.execv(sys.executable, [sys.executable, sys.argv[0], *serve])
 
     def _check_that_free(self, host: str, port: int) -> None:
-        """Reject a port that is in use, because both servers would share its requests."""
+        """Raise CommandError if the port is in use, since both servers would get its requests."""
         try:
             socket.create_server((host, port)).close()
         except (OSError, OverflowError) as error:
@@ -82,7 +82,7 @@ class Command(BaseCommand):
             ) from None
 
     def _researcher(self) -> str:
-        """Return the password of the `demo` account, kept in var/ so that it can be shown again."""
+        """Return the password of the account `demo`, which var/ stores so that it can be shown."""
         path = settings.VAR_DIR / "demo-password.txt"
         users = User.objects.filter(username="demo")
         user = users.first() or User.objects.create_user("demo")

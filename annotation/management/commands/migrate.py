@@ -1,4 +1,4 @@
-"""Django's migrate command, without the check for the guards that it restores."""
+"""Django's migrate command, without the check for guards that migrations restore."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from annotation import guards
 
 class Command(migrate.Command):
     def check(self, *args: Any, **kwargs: Any) -> None:
-        # Otherwise, missing guards would prevent the very migration that adds or restores them.
+        # Missing guards would otherwise prevent the migration that adds or restores them.
         checks = registry.registry.registered_checks
         checks.discard(guards.answers_are_guarded)
         try:

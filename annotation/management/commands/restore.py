@@ -1,4 +1,4 @@
-"""Restore a backup into an empty installation and check the result."""
+"""Restore a backup to an empty installation, and check the result."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -12,12 +12,12 @@ from annotation.management import backups
 
 
 class Command(BaseCommand):
-    help = "Restore the backup FILE into an empty database and var/. Restore the keys first."
+    help = "Restore the backup FILE to an empty database and var/. The keys must be restored first."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--identity", type=Path, help="file with the age identity")
+        parser.add_argument("--identity", type=Path, help="file with your age identity")
 
     def handle(self, *args: Any, file: Path, identity: Path | None, **options: Any) -> None:
         if not file.is_file():
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Restored Handful {contents['handful']} from {contents['made_at']}.")
         missing = guards.missing(connection)
         if missing:
-            self.stdout.write(f"Missing guards: {', '.join(missing)}. Run manage.py migrate.")
+            self.stdout.write(f"Guards are missing: {', '.join(missing)}. Run manage.py migrate.")
         if problem := key_check.problem():
             self.stdout.write(problem)
-        self.stdout.write("Run manage.py migrate if this Handful is newer, then start the server.")
+        self.stdout.write("If this version is newer, run manage.py migrate. Then start the server.")

@@ -13,7 +13,7 @@ from granian.log import LogLevels
 
 
 class Command(BaseCommand):
-    help = "Serve Handful with granian behind a proxy."
+    help = "Serve Handful in production, with granian behind a proxy."
     requires_system_checks = []  # config/wsgi.py refuses to start if data could be damaged
 
     def add_arguments(self, parser: ArgumentParser) -> None:

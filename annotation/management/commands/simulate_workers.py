@@ -1,4 +1,4 @@
-"""Run simulated annotators on a study's seats for them."""
+"""Let simulated annotators take part in a study."""
 
 import multiprocessing
 from argparse import ArgumentParser
@@ -16,14 +16,14 @@ from annotation.simulation.policies import POLICIES, Knowledge
 
 
 class Command(BaseCommand):
-    help = "Run simulated annotators through the same pages as humans, on separate seats."
+    help = "Let simulated annotators take part in a rehearsal, using the same pages as humans."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="name of an open study")
         parser.add_argument("--policy", default="noisy:0.8", help=" | ".join(POLICIES))
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--url", help="server to use over HTTP, such as http://127.0.0.1:8000")
-        parser.add_argument("--number", type=int, help="number of annotators (all free seats)")
+        parser.add_argument("--url", help="a server to use over HTTP: http://127.0.0.1:8000")
+        parser.add_argument("--number", type=int, help="default: one for each free seat")
         parser.add_argument("--processes", type=int, default=2)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -14,10 +14,10 @@ EVENT = "submission.status.change"
 
 
 class Command(BaseCommand):
-    help = "Subscribe this server to Prolific's submission events, and print the secret to set."
+    help = "Subscribe this server to submissions on Prolific, and print the secret to configure."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("root", help="Handful's URL, such as https://annotate.example.org")
+        parser.add_argument("root", help="URL of this server, such as https://annotate.example.org")
         parser.add_argument(
             "--replace-secret",
             action="store_true",
@@ -31,16 +31,16 @@ class Command(BaseCommand):
         try:
             client = Client(patient=True)
             workspace = client.workspace()
-            # All programs in a workspace share a single secret, so do not replace an existing one.
+            # All programs in a workspace share one secret, so don't replace an existing one.
             secret = "" if options["replace_secret"] else client.secret(workspace)
             if secret:
                 self.stderr.write(
-                    "The workspace's existing secret was kept because other programs may use it."
+                    "The workspace already has a secret, which other programs may use. It was kept."
                 )
             else:
                 secret = client.replace_secret(workspace)
             if client.is_subscribed(workspace, EVENT, target):
-                self.stderr.write(f"Events are already sent to {target}.")
+                self.stderr.write(f"Prolific already sends events to {target}.")
             else:
                 client.subscribe(workspace, EVENT, target)
         except ProlificError as error:
