@@ -1,4 +1,4 @@
-"""Decisions about annotators (analysis, pay, admission), and bonuses, seats and reviews.
+"""What researchers decide about annotators: inclusion, pay, admission, bonuses and reviews.
 
 Each decision has a form and a POST declaration, which the page and the API share.
 """
@@ -62,7 +62,7 @@ class DecisionForm(PageForm):
 class Decide(AnnotatorPost):
     row, path = "participation_decide", "decide/"
     form_class = DecisionForm
-    summary = "Include or exclude, pay or refuse, admit or screen out"
+    summary = "Decide on an annotator's inclusion, pay or admission"
     faults: ClassVar = {exclusion.ExclusionError: "reason"}
 
     def subject(self, request: HttpRequest, data: Mapping[str, Any], **names: Any) -> Participation:
@@ -85,11 +85,11 @@ class ReasonForm(PageForm):
 
 
 class Exclude(AnnotatorPost):
-    """Exclude an annotator from the analysis; /reinstate/ reverses this."""
+    """Exclude an annotator from the analysis. /reinstate/ reverses this."""
 
     row = "participation_decide"
     form_class = ReasonForm
-    summary = "Exclude from the analysis, with a reason"
+    summary = "Exclude an annotator from the analysis"
     faults: ClassVar = {exclusion.ExclusionError: "reason"}
     outcome = False
 
@@ -101,7 +101,7 @@ class Exclude(AnnotatorPost):
 class Reinstate(Exclude):
     """Reverse /exclude/."""
 
-    summary = "Undo an exclusion, with a reason"
+    summary = "Include an annotator in the analysis again"
     outcome = True
 
 
@@ -140,13 +140,13 @@ class ExclusionForm(SelectionForm):
 
 
 class BulkExclude(StudyPost):
-    """Exclude all selected annotators or none of them, or undo that with `again`."""
+    """Exclude the selected annotators or, with `again`, include them again: all or none."""
 
     row, path = "behaviour_exclude", "exclude/"
     below = ("studies/<str:name>/people/", "studies/<str:name>/participations/")
     form_class: ClassVar[Any] = ExclusionForm
     operation_id = "participations_exclude_together"
-    summary = "Exclude several annotators, or include them again (all or none)"
+    summary = "Exclude several annotators from the analysis, or include them again"
     faults: ClassVar = {qualification.CannotDecide: "annotators"}
     shows_message = True
 
@@ -158,12 +158,12 @@ class BulkExclude(StudyPost):
 
 
 class BulkDecide(BulkExclude):
-    """Apply a decision to all selected annotators or to none of them."""
+    """Apply the decision to all selected annotators or, if that is impossible, to none."""
 
     row, path = "people_decide", "decide/"
     form_class = BulkForm
     operation_id = "participations_decide_together"
-    summary = "Admit or screen out several waiting annotators (all or none)"
+    summary = "Admit or screen out several waiting annotators"
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
         qualification.decide_in_bulk(study, data["annotators"], data["outcome"], data["reason"], by)
@@ -172,7 +172,7 @@ class BulkDecide(BulkExclude):
 
 class ShowScore(AnnotatorPost):
     row = "participation_score"
-    summary = "Show an annotator's score before a decision; later decisions are marked"
+    summary = "Show an annotator's score before the decision, which is then marked"
 
     def do(self, annotator: Participation, data: dict[str, Any], by: User) -> None:
         blinding.show(annotator, by)
@@ -197,11 +197,11 @@ class BonusForm(PageForm):
 
 
 class Bonus(AnnotatorPost):
-    """Add a bonus to the ledger."""
+    """Add a bonus for an annotator to the ledger."""
 
     row, path = "participation_bonus", "bonus/"
     form_class = BonusForm
-    summary = "Enter a bonus, with a reason"
+    summary = "Add a bonus for an annotator"
     success = 201
     faults: ClassVar = {ValueError: "amount"}
 
@@ -241,11 +241,11 @@ class WithdrawForm(PageForm):
 
 
 class Withdraw(AnnotatorPost):
-    """Withdraw a participant, as they can do themselves on the study's page."""
+    """Withdraw a participant, who could also do this on the study's page."""
 
     row, path = "participation_withdraw", "withdraw/"
     form_class = WithdrawForm
-    summary = "Withdraw an annotator on request and erase the answers"
+    summary = "Withdraw an annotator who requested it, which erases the answers"
     faults: ClassVar = {ValueError: "reason"}
     conflicts = (ValueError,)
     shows_message = True
@@ -275,11 +275,11 @@ class ReviewForm(PageForm):
 
 
 class Review(AnnotatorPost):
-    """Ask for one submission to be returned, or reject it."""
+    """Ask a participant to return a submission on Prolific, or reject it."""
 
     row, path = "participation_review", "review/"
     form_class = ReviewForm
-    summary = "Request a return on Prolific, or reject there"
+    summary = "Request the return of a submission on Prolific, or reject it"
     faults: ClassVar = {review.ReviewError: "message", ProlificError: "message"}
     conflicts = (review.ReviewError, ProlificError)
     shows_message = True
@@ -294,17 +294,17 @@ class Review(AnnotatorPost):
 
 class PayForm(AnnotatorsForm):
     confirmed = forms.CharField(
-        required=False, widget=forms.HiddenInput, help_text="the sentence of the refusal, to agree"
+        required=False, widget=forms.HiddenInput, help_text="the refusal's sentence, to confirm it"
     )
 
 
 class BulkPay(BulkExclude):
-    """Prepare a payment to all selected annotators or none, once the user confirms the sum."""
+    """Prepare payments to all selected annotators or none, once the sum has been confirmed."""
 
     row, path = "people_pay", "pay/"
     form_class: ClassVar[Any] = PayForm
     operation_id = "participations_pay_together"
-    summary = "Prepare a payment to several annotators (all or none)"
+    summary = "Prepare payments to several annotators"
     faults: ClassVar = {
         qualification.CannotDecide: "annotators", qualification.NotConfirmed: "confirmed",
         ProlificError: "annotators",
@@ -321,12 +321,12 @@ class BulkWithdrawForm(PayForm):
 
 
 class BulkWithdraw(BulkPay):
-    """Withdraw all selected annotators or none, once the user confirms what is erased."""
+    """Withdraw all selected annotators or none, once it is confirmed what will be erased."""
 
     row, path = "people_withdraw", "withdraw/"
     form_class = BulkWithdrawForm
     operation_id = "participations_withdraw_together"
-    summary = "Withdraw several annotators on request (all or none)"
+    summary = "Withdraw several annotators who requested it"
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> list[str]:
         names = data["annotators"]

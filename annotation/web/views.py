@@ -68,17 +68,17 @@ DONE = {"done": serializers.CharField(help_text="what was done, as a sentence")}
 
 
 class Twin(ApiView):
-    # The API counterpart of a page's POST (annotation/web/posts.py), with the same form and step.
-    # `more_fields` describes fields that the form lacks, or describes only for browsers. Exceptions
-    # raised by the step lead to 409 (`conflicts`), or to 422 at the field named by `fault`. A
-    # docstring here would become the description of each view that lacks one.
+    # The API counterpart of a page's POST (annotation/web/posts.py), with the same form and step
+    # function. `more_fields` documents fields that the form lacks, or whose help is for browsers.
+    # Exceptions in `conflicts` result in 409, and others in 422 at the field that `fault` names.
+    # A docstring here would become the description of each view that lacks one.
     step: ClassVar[type[Post[Any]]]
     method = "post"
     more_fields: ClassVar[Mapping[str, serializers.Field]] = {}
     reply: ClassVar[Any] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Document the body and the response. Each subclass gets a separate handler for this."""
+        """Document the body and the response on a handler that each subclass gets for itself."""
         super().__init_subclass__(**kwargs)
         step, name = cls.step, cls.__name__
         fields = dict(cls.more_fields)
@@ -148,7 +148,7 @@ class Twin(ApiView):
 
 
 def twin(step: type[Post[Any]]) -> type[Twin]:
-    """Return the API view for a POST with a form as its body and a sentence as its result."""
+    """Return the API view for a POST whose result is a sentence. The body is that of its form."""
     return type(step.__name__, (Twin,), {"step": step, "__doc__": getdoc(step)})
 
 
@@ -165,7 +165,7 @@ def file_view(page: Callable[..., Any], media_type: str, kind: type, summary: st
 
 @extend_schema(exclude=True)
 class Unknown(APIView):
-    """Unknown URLs under /api/: 404, in the same format as all other errors."""
+    """Responds to unknown URLs under /api/ with 404, in the format of all other errors."""
 
     parser_classes = ApiView.parser_classes
 

@@ -159,7 +159,7 @@ def test_the_kind_of_a_task_can_be_given(tmp_path):
         ({}, ["--kind", "glue-rte=essay"], "unknown answer type 'essay'"),
         ({}, ["--kind", "sick=label"], "sick is not one of the imported tasks"),
         ({}, ["--kind", "label"], "expected VALUE=TEXT"),
-        ({}, ["--seed", "3"], "Set --test too"),
+        ({}, ["--seed", "3"], "Set both, or neither"),
         ({}, ["--test", "0"], "must be at least 1"),
     ],
 )
@@ -173,7 +173,7 @@ def test_an_impossible_import_stores_nothing_and_names_the_place(tmp_path, files
 
 
 def test_a_folder_without_tasks_is_refused(tmp_path):
-    with pytest.raises(CommandError, match="contains no folder of a task"):
+    with pytest.raises(CommandError, match="does not contain the folder of any task"):
         run(str(tmp_path))
 
 

@@ -12,7 +12,7 @@ from analysis.export.answered import NothingAnswered
 from annotation.models import Study
 from annotation.protocol import blinding
 
-# Maps each format to the function that writes it, and to an optional package it requires.
+# Maps each format to the function that writes it and to the optional package that it requires.
 FORMATS = {
     "inspect": (inspect_logs.write, "inspect-ai"),
     "lm-eval": (harness_samples.write, ""),
@@ -20,7 +20,7 @@ FORMATS = {
 
 
 def readable(name: str) -> Study:
-    """Return the study with this name, or raise CommandError while its scores are hidden."""
+    """Return the study with this name. Raises CommandError while its scores are hidden."""
     study = Study.objects.filter(name=name).first()
     if study is None:
         raise CommandError(f"The study {name!r} does not exist.")
@@ -30,14 +30,14 @@ def readable(name: str) -> Study:
 
 
 class Command(BaseCommand):
-    help = "Write a study's CSVs to a new folder; `python DIR/verify.py` recomputes them."
+    help = "Write a study as CSV files to a new folder, with verify.py to recompute its results."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="name of the study")
         parser.add_argument("folder", type=Path, help="a new or empty folder")
         parser.add_argument(
             "--as", dest="form", choices=FORMATS,
-            help="only the answers, in another tool's format",
+            help="write only the answers, in another tool's format",
         )  # fmt: skip
 
     def handle(
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         study = readable(name)
         write, package = FORMATS[form] if form else (None, "")
         if package and find_spec(package.replace("-", "_")) is None:
-            raise CommandError(f"--as {form} needs {package}: pip install {package}")
+            raise CommandError(f"--as {form} requires {package}. Run pip install {package}.")
         try:
             if write:
                 with files.whole_folder(folder) as building, files.snapshot():
@@ -61,4 +61,4 @@ class Command(BaseCommand):
             return
         self.stdout.write(f"To verify them: python {folder / 'verify.py'}")
         digest = files.sha256(folder / files.SUMS)
-        self.stdout.write(f"SHA-256 of {files.SUMS} (store it elsewhere): {digest}")
+        self.stdout.write(f"SHA-256 of {files.SUMS} (store it in another place): {digest}")

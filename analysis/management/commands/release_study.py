@@ -12,26 +12,26 @@ from analysis.management.commands.export_study import readable
 
 
 class Command(BaseCommand):
-    help = "Write everything needed to check and reuse a study to a new folder or ZIP file."
+    help = "Write a release bundle, with everything that others need to check and reuse a study."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="name of the study")
         parser.add_argument("target", type=Path, help="a new or empty folder, or a new FILE.zip")
         parser.add_argument(
             "--browser",
-            help="the Chromium or Chrome that takes screenshots of what annotators saw (default:"
-            " the one on the path)",
+            help="Chromium or Chrome, for screenshots of what annotators saw (default: the one on"
+            " the path)",
         )
         parser.add_argument("--no-pictures", action="store_true", help="take no screenshots")
         parser.add_argument(
             "--round-times",
             choices=[publishing.HOUR, publishing.DAY],
             default="",
-            help="round down annotators' times, so that they cannot be linked to a platform's log;"
-            " verify.py lists what it then cannot recompute",
+            help="round annotators' times down, so that they cannot be matched with a platform's"
+            " log; verify.py lists what it then cannot recompute",
         )
         parser.add_argument(
-            "--sign", type=Path, metavar="KEY", help="sign the sums with this SSH key (ssh-keygen)"
+            "--sign", type=Path, metavar="KEY", help="sign the list of checksums with this SSH key"
         )
 
     def handle(self, *args: Any, name: str, target: Path, **options: Any) -> None:

@@ -19,19 +19,19 @@ from tasks.management.commands.import_clues import owner_of
 
 
 class Command(BaseCommand):
-    help = "Run simulated annotators through all of CLUES, or a part of it, and print their table."
+    help = "Let simulated annotators work through CLUES, or part of it, and print their results."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("path", type=Path, help="the folder that contains SST-2, MNLI, ...")
         parser.add_argument("--tasks", nargs="+", choices=list(CLUES), default=list(CLUES))
         parser.add_argument("--shots", nargs="+", type=int, default=[0, 10, 20, 30])
-        parser.add_argument("--annotators", type=int, default=3, help="of each scenario (3)")
+        parser.add_argument("--annotators", type=int, default=3, help="per scenario (default: 3)")
         parser.add_argument("--policy", default="noisy:0.8:0.1", help="(noisy:0.8:0.1)")
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--name", help="name of the study (default: clues-POLICY)")
         parser.add_argument("--owner", help="user name of the researcher")
-        parser.add_argument("--anchors", type=int, default=0, help="anchor examples of each task")
-        parser.add_argument("--confidence", type=float, default=0, help="share of answers rated")
+        parser.add_argument("--anchors", type=int, default=0, help="anchor examples per task")
+        parser.add_argument("--confidence", type=float, default=0, help="share of answers to rate")
         parser.add_argument("--processes", type=int, default=2)
 
     def handle(self, *args: Any, **options: Any) -> None:

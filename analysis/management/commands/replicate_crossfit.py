@@ -1,4 +1,4 @@
-"""Run a cross-task study from the Few-shot Gym with simulated annotators, from import to ARG."""
+"""Run a cross-task study on Few-shot Gym tasks with simulated annotators, from import to ARG."""
 
 from argparse import ArgumentParser
 from collections import Counter
@@ -21,8 +21,8 @@ from tasks.models import Task
 
 class Command(BaseCommand):
     help = (
-        "Import one partition's tasks from DIR (NAME/NAME_K_SEED_{train,dev,test}.tsv), design a"
-        " cross-task study, fill its seats with simulated annotators and print their ARG."
+        "Import a partition's tasks from a folder (NAME/NAME_K_SEED_{train,dev,test}.tsv), open a"
+        " cross-task study on them, let simulated annotators take part, and print their ARG."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,19 +30,19 @@ class Command(BaseCommand):
         parser.add_argument(
             "--partition", default="train_non_nli_test_nli", choices=sorted(catalogue.partitions())
         )
-        parser.add_argument("--unseen", type=int, default=2, help="number of unseen tasks (2)")
-        parser.add_argument("--upstream", type=int, default=3, help="number of upstream tasks (3)")
+        parser.add_argument("--unseen", type=int, default=2, help="unseen tasks (default: 2)")
+        parser.add_argument("--upstream", type=int, default=3, help="upstream tasks (default: 3)")
         parser.add_argument("--examples", type=int, default=4, help="per upstream task (4)")
         parser.add_argument(
-            "--arms", type=Path, help="a design file with [[arms]], for several upstream arms"
+            "--arms", type=Path, help="a design file whose [[arms]] are several upstream arms"
         )
-        parser.add_argument("--test", type=int, default=40, help="test examples per task (40)")
-        parser.add_argument("--annotators", type=int, default=3, help="per arm of a task (3)")
+        parser.add_argument("--test", type=int, default=40, help="per task (default: 40)")
+        parser.add_argument("--annotators", type=int, default=3, help="per task and arm (3)")
         parser.add_argument(
             "--policy", default="transfer:0.6:0.2", help="transfer:P:GAIN or P:ARM=GAIN,ARM=GAIN"
         )
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--name", default="crossfit", help="study name (crossfit)")
+        parser.add_argument("--name", default="crossfit", help="name of the study")
         parser.add_argument("--owner", help="user name of the researcher")
         parser.add_argument("--processes", type=int, default=2)
 
@@ -70,7 +70,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{monotonic() - started:.0f} s in total")
 
     def _task_names(self, options: dict[str, Any]) -> tuple[list[str], list[str], str]:
-        """Choose the first suitable unseen, upstream and sham tasks. Raises CommandError."""
+        """Choose unseen, upstream and sham tasks that humans can do. Raises CommandError."""
         offered = catalogue.offer(catalogue.partitions()[options["partition"]])
         folder: Path = options["path"]
         if not folder.is_dir():
@@ -82,7 +82,7 @@ class Command(BaseCommand):
         spare = [name for name in candidates if name not in upstream]
         if len(unseen) < options["unseen"] or not spare:
             raise CommandError(
-                f"{folder} has too few {offered.name} tasks that are suitable for humans: unseen"
+                f"{folder} contains too few tasks of {offered.name} that humans can do: unseen"
                 f" {', '.join(unseen) or 'none'}; upstream {', '.join(candidates) or 'none'}."
             )
         # Grammatical minimal pairs require no knowledge from other tasks.
@@ -90,7 +90,7 @@ class Command(BaseCommand):
         return unseen, upstream, sham
 
     def _arm_tasks(self, path: Path | None) -> list[str]:
-        """Return the upstream tasks named by the arms in a design file. Raises CommandError."""
+        """Return the upstream tasks that the arms of a design file name. Raises CommandError."""
         try:
             arms = design_file.read(path).fields.get("arms", []) if path else []
         except design_file.DesignFileError as error:
@@ -98,14 +98,14 @@ class Command(BaseCommand):
         return sorted({task for arm in arms for task in arm.get("tasks", [])})
 
     def _of_most_common_size(self, names: list[str]) -> tuple[list[str], int]:
-        """Return the unseen tasks with the most common K, and K, of which a study has only one."""
+        """Return the unseen tasks with the most common K, and that K. A study has only one K."""
         sizes = {
             task.name: task.training_sizes[0]
             for task in Task.objects.latest_versions().filter(name__in=names)
         }
         (shots, _times), *_tail = Counter(sizes.values()).most_common(1)
         for name in [name for name in names if sizes[name] != shots]:
-            self.stdout.write(f"{name} is left out: its K is {sizes[name]}, not {shots}.")
+            self.stdout.write(f"{name} is left out, because its K is {sizes[name]}, not {shots}.")
         return [name for name in names if sizes[name] == shots], shots
 
     def _print_results(self, study: Study) -> None:

@@ -1,4 +1,4 @@
-"""Export a task as files, for training a model on exactly what annotators saw."""
+"""Export the files of a task, so that a model can be trained on exactly what annotators saw."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -11,7 +11,7 @@ from tasks.models import Task
 
 
 class Command(BaseCommand):
-    help = "Write the task NAME (newest version) to DIR in the published file layout."
+    help = "Write the newest version of the task NAME to DIR, in the layout of published files."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
@@ -25,7 +25,7 @@ class Command(BaseCommand):
         task = versions.order_by("-version").first()
         if task is None:
             names = ", ".join(task.name for task in Task.objects.latest_versions()) or "none yet"
-            raise CommandError(f"The task {name} does not exist; imported: {names}.")
+            raise CommandError(f"The task {name} does not exist. The imported tasks are: {names}.")
         try:
             files = export(task, folder)
         except (ExportError, OSError) as error:
@@ -35,4 +35,4 @@ class Command(BaseCommand):
             self.style.SUCCESS(f"{task}: {len(files)} files, {examples:,} examples in {folder}")
         )
         if task.rechained:
-            self.stdout.write("Files have their published numbers; README.md lists the others.")
+            self.stdout.write("Files keep their published numbers. README.md lists the others.")

@@ -45,13 +45,13 @@ def active_account(name: str | None, advice: str) -> User:
             if name
             else advice
             if users.exists()
-            else "No researcher exists yet. Run python manage.py createsuperuser."
+            else "There are no researchers yet. Run python manage.py createsuperuser."
         )
     return matches.get()
 
 
 def owner_of(name: str | None) -> str | None:
-    """Return the name, or that of a newly created user if there are no users yet."""
+    """Return the name. If it is None and there are no users yet, create one and return its name."""
     if name or User.objects.exists():
         return name
     # The account has no password until one is set with `manage.py changepassword`.
@@ -59,13 +59,13 @@ def owner_of(name: str | None) -> str | None:
 
 
 class Command(BaseCommand):
-    help = "Import CLUES tasks from the published layout (PATH/SST-2/sst_test.jsonl, ...)."
+    help = "Import tasks of CLUES from its published files (PATH/SST-2/sst_test.jsonl, ...)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("path", type=Path, help="the folder that contains SST-2, MNLI, ...")
         parser.add_argument("--task", nargs="+", choices=list(CLUES), default=list(CLUES))
         parser.add_argument(
-            "--rechain", action="store_true", help="renumber training files so that they are nested"
+            "--rechain", action="store_true", help="renumber training files to nest them"
         )
         add_owner(parser)
 
@@ -82,4 +82,4 @@ class Command(BaseCommand):
                 continue
             print_result(self, import_task(card, files, rechain, owner=account(owner)))
         if refused:
-            raise CommandError(f"Not imported: {', '.join(refused)}. Fix them and try again.")
+            raise CommandError(f"Not imported: {', '.join(refused)}. Fix the files and try again.")

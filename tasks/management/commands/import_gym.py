@@ -19,26 +19,26 @@ from tasks.management.commands.make_task import pairs
 
 class Command(BaseCommand):
     help = (
-        "Import the tasks in DIR (NAME/NAME_K_SEED_{train,dev,test}.tsv). The answer type is"
-        " inferred and printed; --kind overrides it. --dry-run only reports irregular lines in the"
-        " files and stores nothing."
+        "Import Few-shot Gym tasks from a folder (NAME/NAME_K_SEED_{train,dev,test}.tsv). The"
+        " command infers and prints the answer type of each task, which --kind overrides. With"
+        " --dry-run, it also reports irregular lines, but stores nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path)
         selection = parser.add_mutually_exclusive_group()
-        selection.add_argument("--tasks", nargs="+", metavar="NAME", help="only these tasks")
+        selection.add_argument("--tasks", nargs="+", metavar="NAME", help="import only these tasks")
         selection.add_argument(
-            "--partition", choices=sorted(catalogue.partitions()), help="only its tasks"
+            "--partition", choices=sorted(catalogue.partitions()), help="import only its tasks"
         )
         parser.add_argument(
-            "--dry-run", action="store_true", help="print everything and store nothing"
+            "--dry-run", action="store_true", help="print what would be imported, and store nothing"
         )
         parser.add_argument(
             "--kind", nargs="+", default=[], metavar="TASK=KIND", help="answer type of a task"
         )
         parser.add_argument("--test", type=int, help="number of test examples per task")
-        parser.add_argument("--seed", type=int, help="seed of this sample (default: random)")
+        parser.add_argument("--seed", type=int, help="seed for sampling them (default: random)")
         add_owner(parser)
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
@@ -63,10 +63,10 @@ class Command(BaseCommand):
         size, seed = options["test"], options["seed"]
         if size is None:
             if seed is not None:
-                raise CommandError("--seed has no effect without --test. Set --test too.")
+                raise CommandError("--seed has no effect without --test. Set both, or neither.")
             return None
         if size < 1 or (seed is not None and not 0 <= seed < 2**63):
-            raise CommandError("--test must be at least 1, and --seed between 0 and 2^63 - 1.")
+            raise CommandError("--test must be at least 1, and --seed from 0 to 2^63 - 1.")
         return Sample(size, secrets.randbelow(2**31) if seed is None else seed)
 
     def _make(
@@ -97,7 +97,7 @@ class Command(BaseCommand):
                 self.stdout.write(note)
             names = [name for name in selected.all if name in present]
         if not names:
-            raise CommandError(f"{folder} contains no folder of a task.")
+            raise CommandError(f"{folder} does not contain the folder of any task.")
         try:
             return [making.read_source(folder / name) for name in names]
         except FormatError as error:

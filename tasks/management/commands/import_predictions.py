@@ -1,4 +1,4 @@
-"""Import a model's predictions from a folder, like the models page does."""
+"""Import a model's predictions from a folder, as the models page does."""
 
 import re
 from argparse import ArgumentParser
@@ -22,32 +22,32 @@ TRAINED = "was it trained on {} data in addition to the training split?"
 
 
 class Command(BaseCommand):
-    help = f"Import MODEL's predictions from the files in DIR, named {NAMED}. All or none"
-    help += " are imported. Also reads lm-evaluation-harness samples (samples_TASK_10_3_DATE.jsonl)"
-    help += " and Inspect logs (.eval) whose task has such a name."
+    help = f"Import the predictions of a model from the files in a folder, named {NAMED}. Samples"
+    help += " of lm-evaluation-harness (samples_TASK_10_3_DATE.jsonl) and Inspect logs (.eval) are"
+    help += " accepted if their task has such a name. If a file is invalid, none is imported."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("model", help="letters, digits, dots, hyphens, underscores")
+        parser.add_argument("model", help="name of the model: letters, digits, . - and _")
         parser.add_argument("folder", type=Path)
         parser.add_argument("--title", default="", help="description")
         parser.add_argument("--link", default="", help="URL of its paper or code")
         parser.add_argument("--parameters", type=int, help="number of parameters")
         for option, choices, help_text in (
-            ("size-class", SizeClass, "leaderboards rank base and large models separately"),
+            ("size-class", SizeClass, "base and large models are ranked separately"),
             ("external-labelled", ExternalData, TRAINED.format("labelled")),
             ("external-unlabelled", ExternalData, TRAINED.format("unlabelled")),
-            ("numbering", Numbering, "what its training split numbers mean"),
+            ("numbering", Numbering, "what the numbers of its training splits refer to"),
             ("seen-test", Seen, "could it have seen the test examples?"),
             ("method", Method, "how it was adapted to the task"),
             ("tuning", Tuning, "how its prompts and settings were chosen"),
         ):
             values = [value for value in choices.values if value]
             parser.add_argument(f"--{option}", choices=values, default="", help=help_text)
-        parser.add_argument("--arm", default="", help="of a cross-task study, such as upstream")
+        parser.add_argument("--arm", default="", help="arm of a cross-task study, such as upstream")
         parser.add_argument("--predicted-on", type=date.fromisoformat, help="YYYY-MM-DD")
         parser.add_argument("--revision", default="", help="model revision, such as a commit")
         parser.add_argument(
-            "--witness", action="store_true", help="only for error overlap; in no table"
+            "--witness", action="store_true", help="use it for error overlap, but in no table"
         )
         parser.add_argument("--by", help="user name of the researcher (default: the only one)")
 
@@ -57,7 +57,7 @@ class Command(BaseCommand):
         if options["arm"] and not re.match(ARM_NAME, options["arm"]):
             raise CommandError("--arm: expected the name of an arm, such as upstream.")
         details = {key: options[key] for key in STATED}
-        by = active_account(options["by"], "Set the uploading researcher with --by USERNAME.")
+        by = active_account(options["by"], "Name the uploading researcher with --by USERNAME.")
         try:
             files = add(model, self._uploads(folder), by, **details)
         except PredictionsError as error:

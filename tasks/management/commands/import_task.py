@@ -1,4 +1,4 @@
-"""Import a researcher's task from JSON Lines files and a card."""
+"""Import a task from JSON Lines files and a card."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -15,12 +15,12 @@ from tasks.models import Image
 
 
 class Command(BaseCommand):
-    help = "Import the task in DIR: task.toml, NAME_train_SHOTS_NUMBER.jsonl, NAME_test.jsonl."
+    help = "Import a task from DIR (task.toml, NAME_train_SHOTS_NUMBER.jsonl, NAME_test.jsonl)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path)
         parser.add_argument(
-            "--rechain", action="store_true", help="renumber training files so that they are nested"
+            "--rechain", action="store_true", help="renumber training files to nest them"
         )
         add_owner(parser)
 
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")
         if not (folder / "task.toml").is_file():
-            raise CommandError(f"{folder} has no card. Add a task.toml file.")
+            raise CommandError(f"{folder} does not contain a card. Add a file task.toml.")
         try:
             card = load_card(folder / "task.toml")
             with images.cleaned(folder) as folder:

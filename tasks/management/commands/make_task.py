@@ -1,4 +1,4 @@
-"""Make a task from a labelled dataset, given its columns, by drawing training and test sets."""
+"""Make a task from a labelled dataset by assigning roles to columns and drawing examples."""
 
 import json
 import secrets
@@ -45,30 +45,30 @@ def pairs(values: list[str], option: str) -> dict[str, str]:
 
 
 class Command(BaseCommand):
-    help = "Create a task from FILE: CSV, TSV, XLSX, JSON, JSON Lines, Parquet, CoNLL, doccano,"
-    help += " Label Studio or lm-evaluation-harness samples."
+    help = "Make a task from a labelled dataset in CSV, TSV, XLSX, JSON, JSON Lines, Parquet or"
+    help += " CoNLL, or from doccano, Label Studio or lm-evaluation-harness."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--name", default="", help="task name (default: the file name)")
         kinds = ", ".join(ANSWERS)
         parser.add_argument("--as", dest="kind", required=True, help=f"answer type: {kinds}")
-        parser.add_argument("--text", nargs="+", default=[], help="column(s) with the text")
-        parser.add_argument("--gold", nargs="+", default=[], help="column(s) with the answer")
+        parser.add_argument("--text", nargs="+", default=[], help="columns with texts")
+        parser.add_argument("--gold", nargs="+", default=[], help="columns with gold answers")
         parser.add_argument("--question", default="", help="column with each row's question")
-        parser.add_argument("--ask", default="", help="question for all rows")
+        parser.add_argument("--ask", default="", help="a single question for all rows")
         parser.add_argument("--id", default="", help="column with ids (default: row numbers)")
         parser.add_argument(
-            "--stratum", default="", help="column with each row's group, for balanced sets"
+            "--stratum", default="", help="column with each row's group, for balancing sets"
         )
         parser.add_argument(
-            "--separator", default="", help="separates several gold answers or options in a cell"
+            "--separator", default="", help="separator between gold answers or options in a cell"
         )
-        parser.add_argument("--options", nargs="+", default=[], help="column(s) with the options")
+        parser.add_argument("--options", nargs="+", default=[], help="columns with options")
         parser.add_argument(
             "--gold-is", choices=GOLD_IS, default=GOLD_IS[0],
-            help="how the gold answer identifies an option: by its text, its position from 0"
-            " (index) or 1 (number), or its letter",
+            help="how gold answers identify an option: by its text, by its position from 0 (index)"
+            " or 1 (number), or by its letter",
         )  # fmt: skip
         parser.add_argument("--labels", nargs="+", default=[], help="label values, in order")
         parser.add_argument("--label", nargs="+", default=[], metavar="VALUE=NAME")
@@ -86,40 +86,40 @@ class Command(BaseCommand):
         group.add_argument("--shots", type=int, nargs="+", default=[10, 20, 30])
         group.add_argument("--splits", type=int, default=5)
         group.add_argument("--test", type=int, default=200, help="number of test examples")
-        group.add_argument("--seed", type=int, help="default: random, printed")
-        group.add_argument("--dry-run", action="store_true", help="report only; store nothing")
+        group.add_argument("--seed", type=int, help="default: random, and printed")
+        group.add_argument("--dry-run", action="store_true", help="print a report, store nothing")
 
     def _add_card(self, parser: ArgumentParser) -> None:
         group = parser.add_argument_group("card")
-        group.add_argument("--card", type=Path, help="a task.toml instead of the options below")
+        group.add_argument("--card", type=Path, help="a card to use instead of the options below")
         for key in TEXTS:
             group.add_argument(f"--{key.replace('_', '-')}")
-        group.add_argument("--segments", nargs="+", help="names of the texts")
+        group.add_argument("--segments", nargs="+", help="titles of the texts")
         group.add_argument("--family", choices=FAMILIES)
         group.add_argument("--gold-rule", choices=GOLD_RULES)
         group.add_argument("--granularity", choices=GRANULARITIES)
         group.add_argument("--max-spans", type=int)
         group.add_argument("--no-answer", action="store_true", help="allow “no answer”")
         group.add_argument(
-            "--typed", action="store_true", default=None, help="spans may be typed too"
+            "--typed", action="store_true", default=None, help="spans may also be typed"
         )
         for key in ("lowest", "highest", "step"):
-            group.add_argument(f"--{key}", type=float, help="for numbers")
-        group.add_argument("--unit", help="for numbers")
-        group.add_argument("--longest", type=int, help="maximum characters of a typed text")
-        group.add_argument("--words", type=int, nargs=2, help="long text's target length: from, to")
-        group.add_argument("--metric", choices=METRICS, help="how it is scored (S1)")
+            group.add_argument(f"--{key}", type=float, help="only for numbers")
+        group.add_argument("--unit", help="only for numbers")
+        group.add_argument("--longest", type=int, help="maximum length of a typed text")
+        group.add_argument("--words", type=int, nargs=2, help="words of a long text: from, to")
+        group.add_argument("--metric", choices=METRICS, help="metric of the task (default: S1)")
 
     def _add_reading(self, parser: ArgumentParser) -> None:
         group = parser.add_argument_group("file format")
         group.add_argument("--format", default="", help=f"one of {', '.join(READERS)}")
         group.add_argument("--encoding", default="", help="such as windows-1252 (default: UTF-8)")
         group.add_argument("--delimiter", default="", help="tab, comma, semicolon, bar or other")
-        group.add_argument("--quoted", action="store_true", help="a TSV with quotation marks")
+        group.add_argument("--quoted", action="store_true", help="fields of a TSV are quoted")
         group.add_argument("--no-header", action="store_true", help="name the columns 1, 2, 3")
-        group.add_argument("--sheet", default="", help="spreadsheet sheet")
+        group.add_argument("--sheet", default="", help="name of the sheet, in XLSX")
         group.add_argument("--records", default="", help="JSON field that contains the examples")
-        group.add_argument("--filter", default="", help="lm-evaluation-harness filter")
+        group.add_argument("--filter", default="", help="filter, for lm-evaluation-harness")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         try:
@@ -149,8 +149,8 @@ class Command(BaseCommand):
         card = load_card(options["card"]) if options["card"] else None
         if card and (card_keys or options["define"] or card.name != options["name"]):
             raise CardError(
-                f"--card: {options['card'].name} is the complete card of {card.name}. Omit the"
-                " other card options, and set --name to the card's name"
+                f"--card: {options['card'].name} is the complete card of {card.name}. Omit all"
+                " other options for the card, and set --name to the name on the card"
             )
         definitions = pairs(options["define"], "--define")
         return TaskSpec(options["name"], columns, plan, reading, card_keys, definitions, card)
@@ -170,26 +170,26 @@ class Command(BaseCommand):
             self.stdout.write("  (to change them, use the options with these names, or --card)")
 
     def _check_model(self, task: Made, model: str, is_zero_shot: bool) -> None:
-        """Raise CommandError if the prompts of the model in the log may have contained examples."""
+        """Raise CommandError if the model's prompts may have contained examples."""
         if not model:
             return
         if not task.predicted:
             raise CommandError("--model: only lm-evaluation-harness samples have predictions.")
         if task.shots or (task.shots is None and not is_zero_shot):
             raise CommandError(
-                f"Nothing was imported: the prompts contained {task.shots} examples that are not in"
-                " this task's training sets. Log samples with --num_fewshot 0, or omit --model."
+                f"Nothing was imported: the prompts contained {task.shots} examples, which are not"
+                " the task's training examples. Log with --num_fewshot 0, or omit --model."
                 if task.shots
-                else "Nothing was imported: results_*.json, which states the number of examples in"
-                " the prompts, is missing. Add --zero-shot if they had none, or omit --model."
+                else "Nothing was imported: results_*.json, which states how many examples the"
+                " prompts had, is missing. Set --zero-shot if there were none, or omit --model."
             )
 
     def _store(self, task: Made, options: dict[str, Any]) -> None:
-        """Store the task with any predictions of the model in the log, or else nothing."""
+        """Store the task and the model's predictions, if any. If that fails, store neither."""
         model, owner = options["model"], account(options["owner"])
         self._check_model(task, model, options["zero_shot"])
         if model and owner is None:
-            raise CommandError("--model needs a researcher. Set --owner.")
+            raise CommandError("--model requires a researcher. Name one with --owner.")
         try:
             with transaction.atomic() if model else nullcontext():
                 result = import_task(task.card, task.files, owner=owner, made_from=task.made_from)

@@ -1,6 +1,6 @@
-"""Run waiting jobs (bootstraps, bundles and imports) that are large or not being polled.
+"""Run waiting jobs, such as large imports and jobs whose page is closed.
 
-Afterwards, run those periodic parts that depend on jobs (tasks/periodic.py), like `tick`.
+Afterwards, run the periodic tasks that depend on jobs (tasks/periodic.py), as `tick` does.
 """
 
 from typing import Any
@@ -12,8 +12,8 @@ from tasks import installation, jobs, periodic
 
 class Command(BaseCommand):
     help = (
-        "Run all waiting jobs, then stop. Other processes' jobs are not affected. If a job's"
-        " process was killed, the job is resumed within half a minute."
+        "Run all waiting jobs, then stop. Jobs that other processes are running are not affected,"
+        " but if such a process was killed, its job is resumed within half a minute."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             problem = ""
         except jobs.JobError as error:
             problem = str(error)
-        # These parts depend on jobs, or wait for the same things. `tick` runs them and all others.
+        # These depend on jobs, or on the same conditions. `tick` runs them and all others.
         for outcome in periodic.tick(periodic.AFTER_JOBS):
             if outcome.state == "failed":
                 problem += f" {outcome.name} failed: {outcome.message}"

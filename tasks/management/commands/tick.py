@@ -1,4 +1,4 @@
-"""Run periodic work. This command is started every minute by cron or a timer."""
+"""Run periodic tasks. A timer, or cron, starts this command every minute."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -11,12 +11,12 @@ from tasks import installation, jobs, periodic
 class Command(BaseCommand):
     help = (
         "Run periodic tasks: free abandoned seats, sync platforms, send webhooks and notices, run"
-        " waiting jobs, clean up. Run it every minute with cron, on any number of machines."
+        " waiting jobs and clean up. Let cron run it every minute, on one machine or several."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "part", nargs="*", help=f"only these parts: {', '.join(periodic.all_parts())}"
+            "part", nargs="*", help=f"run only these parts: {', '.join(periodic.all_parts())}"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -486,7 +486,7 @@ def test_an_exported_task_imports_as_the_same_task(moods, db, tmp_path, capsys):
     for folder, sentence in (("out", "already exists"), ("no/where", "is not a folder")):
         with pytest.raises(CommandError, match=sentence):
             call_command("export_task", "moods", str(tmp_path / folder))
-    with pytest.raises(CommandError, match="The task toys does not exist; imported: moods."):
+    with pytest.raises(CommandError, match="does not exist. The imported tasks are: moods."):
         call_command("export_task", "toys", str(tmp_path / "toys"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["moods.csv", "out"]
 
@@ -576,9 +576,9 @@ def test_harness_samples_become_a_task_with_predictions(tmp_path, ada_owner, cap
 def test_predictions_of_a_prompted_model_are_refused(tmp_path, ada_owner):
     path = logged(tmp_path, SAMPLES, shots=5)
     said = refusal(path, model="pythia", owner="owner", **LOGGED)
-    assert "the prompts contained 5 examples that are not in this task's training sets" in said
+    assert "the prompts contained 5 examples, which are not the task's training examples" in said
     (tmp_path / "results_2026-01-02T03.json").unlink()
-    assert "Add --zero-shot" in refusal(path, model="pythia", owner="owner", **LOGGED)
+    assert "Set --zero-shot" in refusal(path, model="pythia", owner="owner", **LOGGED)
     assert "--owner" in refusal(path, model="pythia", zero_shot=True, **LOGGED)
     assert "letters, digits" in refusal(
         path, model="my model", owner="owner", zero_shot=True, **LOGGED
