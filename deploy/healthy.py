@@ -1,6 +1,6 @@
-"""Health check of the container: exits with 1 if the server does not answer.
+"""Health check for the container. Exits with status 1 if the server does not respond.
 
-The request names a host that ALLOWED_HOSTS allows, as another one is refused.
+The request uses a host name from ALLOWED_HOSTS, because the server rejects any other.
 """
 
 import os
