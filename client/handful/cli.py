@@ -107,7 +107,7 @@ def _add_annotate(added: argparse.ArgumentParser) -> None:
     added.add_argument("--seed", type=int)
     added.add_argument("--base-url", help="URL of the server that runs the model")
     added.add_argument("--log-dir", default="logs", help="folder for Inspect's logs")
-    added.add_argument("--notes", default=".handful", help="folder for resuming a run")
+    added.add_argument("--notes", default=".handful", help="folder for progress files")
     added.set_defaults(run=annotate)
 
 

@@ -1,9 +1,9 @@
-"""Functions that build the conversation with a model and parse its replies (pure).
+"""Pure functions that build the conversation with a model and parse its replies.
 
-The conversation is built from the server's states. Of each answer, it contains only the last line
-("Answer: ..."), so that it can be rebuilt from the server's record after a crash. The parsed answer
-is everything after the last "Answer:" at the start of a line. The server checks that spans occur in
-the text, at word boundaries, and that numbers are in range.
+The conversation is built from the server's states. It contains only the last line ("Answer: ...")
+of each reply, so that it can be rebuilt from the server's record after a crash. The answer is all
+text after the last "Answer:" at the start of a line. Whether spans occur in the text, at word
+boundaries, and whether numbers are in range is checked by the server.
 """
 
 import json
@@ -27,7 +27,7 @@ class Message(TypedDict):
 
 
 def system(state: State) -> str:
-    """Return the system message, which contains the instructions as human annotators read them."""
+    """Return the system message, with the instructions that human annotators read."""
     task = state["task"]
     windows = [
         templates.HELP.substitute(
@@ -220,7 +220,7 @@ def _label(task: Mapping[str, Any], value: Any, given: str) -> str:
 
 
 def _place(value: Any, options: Sequence[str]) -> int:
-    """Return the index of an option, given its 1-based number or its exact text."""
+    """Return the index of an option, which is given by number (from 1) or by its exact text."""
     if isinstance(value, str) and value in options:
         return list(options).index(value)
     try:

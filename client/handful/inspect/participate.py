@@ -1,8 +1,8 @@
-"""A model's participation, from consent to the end, driven by the server's states.
+"""Lets a model take part in a study, from the consent text to the end.
 
-The server decides what comes next. Prompts are rebuilt from its record (GET work/history/), so a
-run can be resumed after a crash without answering anything twice. Requests can safely be repeated:
-a join, answer or Continue that arrives twice counts once.
+The server decides which step comes next. Prompts are rebuilt from its record (GET work/history/),
+so that a run can be resumed after a crash without answering anything twice. Requests can safely be
+repeated, because the server counts a join, answer or Continue that arrives twice only once.
 """
 
 import base64
@@ -25,7 +25,7 @@ from handful.inspect.templates import Declared
 
 
 class Seat:
-    """The API of a server, with the token of a participation or, for joining, of a researcher."""
+    """The API of a server, with the token of a seat or, for joining, of a researcher."""
 
     def __init__(self, server: str, token: str):
         self.connection = Connection(server, token)
@@ -65,7 +65,7 @@ Ask = Callable[[list[Message]], Awaitable[Reply]]
 
 @dataclass
 class Facts:
-    """A run's usage so far, stored in a file so that a resumed run includes all of it."""
+    """What a run has used so far. It is stored in a file, so that a resumed run can add to it."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -104,7 +104,7 @@ class Run:
         self.images: dict[str, str] = {}  # data URLs, by URL
 
     async def to_the_end(self) -> State:
-        """Take part until the server ends it. Return the last state. Raises ApiError."""
+        """Take part until there are no more steps. Return the last state. Raises ApiError."""
         state: State = await self.seat.get("work/")
         record = await self.seat.get("work/history/")
         self.lead, self.history = record["lead"], record["answered"]
@@ -113,7 +113,7 @@ class Run:
         return state
 
     async def finish(self, **report: Any) -> None:
-        """Report the run to the server, which stores only the first report."""
+        """Report on the run to the server, which stores only the first report."""
         facts = asdict(self.facts)
         if facts["cost_usd"] is not None:
             facts["cost_usd"] = f"{facts['cost_usd']:.6f}"
@@ -175,7 +175,7 @@ class Run:
             return refused.state
 
     async def _answer(self, state: State) -> State:
-        """Ask the model until its output is valid, or until the declared retries are used up."""
+        """Ask the model until its output is valid or no declared retries are left."""
         example = state["question"]
         if self.declared.examples == "shown" and example["step"] == "training":
             return await self._store(state, {"gives_up": True})
@@ -204,7 +204,7 @@ class Run:
         return await self._store(state, {"gives_up": True})
 
     async def _rate(self, state: State) -> State:
-        """Ask once how confident the model is. Without a valid reply, skip the question."""
+        """Ask once how confident the model is. If the reply is invalid, skip the question."""
         example, given = state["question"], state["answer"]
         level = ""
         # If training examples were shown with their gold answers, the model has not answered them.

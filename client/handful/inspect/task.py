@@ -1,7 +1,7 @@
 """The Inspect task: `inspect eval handful/participate -T server=... -T study=... --model ...`.
 
-Each sample is one model in one seat (a scenario and a replicate). The researcher's token (scope
-run) comes from HANDFUL_TOKEN or `handful login`. It is never passed as an argument, because Inspect
+Each sample is one model in one seat: one replicate of one scenario. The researcher's token (with
+the run scope) comes from HANDFUL_TOKEN or `handful login`. It is not an argument, because Inspect
 logs arguments.
 """
 
@@ -84,7 +84,7 @@ def participate(
 
 
 def _listed(text: Any) -> list[str]:
-    """Split comma-separated text. Inspect passes a list, or a single value of any type."""
+    """Split comma-separated text. Inspect may pass a list, or a single value of any type."""
     parts = text if isinstance(text, list | tuple) else str(text).split(",")
     return [str(part).strip() for part in parts if str(part).strip()]
 
@@ -155,9 +155,9 @@ class InspectModel:
         self.latest: list[ChatMessage] = []
 
     async def ask(self, conversation: list[Message]) -> Reply:
-        """Return one reply. Inspect retries provider errors, and any other error ends the sample.
+        """Return one reply. Inspect retries provider errors; any other error ends the sample.
 
-        Truncated replies (invalid JSON) are requested again.
+        Truncated replies, which are invalid JSON, are requested again.
         """
         messages = [ROLES[message["role"]](content=_content(message)) for message in conversation]
         for attempt in range(1, ATTEMPTS + 1):

@@ -1,7 +1,7 @@
-"""Prompt templates and declared options, which are identified by a hash.
+"""Prompt templates and declared options, which a hash identifies.
 
-The text inserted is what human annotators see (title, description, instructions, help, questions
-and reveals), as sent by the server.
+The server sends the texts to insert. They are what human annotators see: title, description,
+instructions, help, questions and reveals.
 """
 
 import hashlib
@@ -25,12 +25,12 @@ CHOICES = {"examples": ("answered", "shown"), "context": ("each", "all"), "image
 class Declared:
     """The options declared for a run.
 
-    `examples`: with "answered", the model answers each training example before its reveal, like
-    human annotators; with "shown", its context contains training examples with their gold answers.
-    `context`: with "each", a test example only follows the training step; with "all", it also
-    follows all earlier test examples. `retries`: how often an invalid output is requested again
-    before an empty answer is stored and counted as invalid. `images`: with "alt", the model reads
-    the alternative text of an image; with "sent", it is also given the image.
+    With `examples` "answered", the model answers each training example before its gold is revealed,
+    like human annotators. With "shown", its context contains the examples with their gold. With
+    `context` "each", only the training step precedes a test example. With "all", all earlier test
+    examples do, too. `retries` is how often an invalid output is requested again before an empty
+    answer is stored and counted as invalid. With `images` "alt", the model reads the alternative
+    text of an image. With "sent", it also gets the image.
     """
 
     examples: str = "answered"
