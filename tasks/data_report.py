@@ -1,6 +1,6 @@
-"""A task's data report: what researchers need to know before annotation starts.
+"""The data report of a task, which researchers should read before annotation starts.
 
-It is built during the import and stored with the task. Problems are reported, but not fixed.
+It is built during the import and stored with the task. It reports problems, but does not fix them.
 """
 
 import itertools
@@ -105,9 +105,9 @@ def _is_unreachable(card: Card, record: Record) -> bool:
 
 
 def _odd_labels(card: Card, files: list[SplitFile]) -> list[str]:
-    """Return labels that every question in the data spells differently, as in MNLI.
+    """Return labels that all questions in the data spell differently than the card, as in MNLI.
 
-    A question that names none or only some of the labels is not odd: "Is the review positive?".
+    Questions that name only some labels, or none, are not odd ("Is the review positive?").
     """
     questions = {record.question for file in files for record in file.records} - {""}
     asked = set.intersection(*map(_words, questions)) if questions else set()
@@ -149,10 +149,10 @@ def not_nested(trains: list[SplitFile]) -> list[list[int]]:
 
 
 def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
-    """Return the numbers that would nest the training files: {number: {size: published number}}.
+    """Return numbers under which training files are nested: {number: {size: published number}}.
 
-    Each file of the smallest size starts a chain, which continues with the only larger file that
-    contains it. The result is empty if the published files are nested or if a chain has a gap.
+    Each file of the smallest size starts a chain, to which the only larger file that contains it is
+    added. The result is empty if the published files are already nested or a chain has a gap.
     """
     if not not_nested(trains):
         return {}
@@ -203,7 +203,7 @@ def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:
 
 
 def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
-    """Return the trivial baseline and the highest reachable score on the test file, x 100."""
+    """Return the trivial baseline and the highest possible score on the test file, x 100."""
     golds = [record.gold for record in test.records]
     if card.answered_by == LABEL:
         label, count = Counter(gold[0] for gold in golds).most_common(1)[0]
@@ -226,8 +226,8 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
 def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
     """Return the scores x 100 for guessing among listed candidates, or [] if none are listed.
 
-    The score of a random candidate is the mean over each example's distinct candidates. The most
-    frequent candidate is the one listed most often over all examples, or the first if tied.
+    The score of a random guess is the mean over the distinct candidates of each example. The most
+    frequent candidate is the one that most examples list; the first one wins ties.
     """
     if card.kind.is_one_choice and not card.no_answer:
         shares = [
@@ -328,7 +328,7 @@ def _bounds_text(report: dict[str, Any]) -> list[str]:
 
 
 def origin(made_from: dict[str, Any]) -> str:
-    """Return a sentence about where a task made from a dataset or Few-shot Gym task came from."""
+    """Return a sentence on the origin of a task made from a dataset or from the Few-shot Gym."""
     if made_from["format"] == "gym":
         seeds = ", ".join(map(str, made_from["seeds"]))
         sampling = f", drawn with seed {made_from['seed']}" if made_from["seed"] is not None else ""
@@ -348,6 +348,6 @@ def origin(made_from: dict[str, Any]) -> str:
 
 
 def _list(ids: list[str]) -> str:
-    """List all ids, or only the first ten if there are many. The stored report has all of them."""
+    """List ids, or only the first ten if there are many. The stored report contains all of them."""
     remainder = f" and {len(ids) - 10} more" if len(ids) > 12 else ""
     return ", ".join(ids[:10] if remainder else ids) + remainder

@@ -1,7 +1,7 @@
-"""Datasets that are uploaded in the browser and converted to a task's files.
+"""Datasets uploaded in the browser, which are converted to the files of a task.
 
-A dataset is stored in the folder of the upload (tasks/uploads.py), under names with a leading dot,
-which aren't part of the task. The generated files are checked and imported like any upload.
+A dataset is stored in the folder of its upload (tasks/uploads.py). Its name begins with a dot, so
+that it isn't part of the task. The generated files are checked and imported like any other upload.
 """
 
 import dataclasses
@@ -62,7 +62,7 @@ def inspection(upload: TaskUpload) -> dict[str, Any]:
 
 
 def fields(upload: TaskUpload) -> dict[str, Any]:
-    """Return the latest values in the columns form by field, or {} if it has not been used."""
+    """Return the latest values of the columns form, or {} if it has not been used."""
     place = uploads.folder_of(upload) / FIELDS
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
 

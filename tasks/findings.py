@@ -1,8 +1,8 @@
-"""Statements in a reveal, such as right, too short or missed (docs/protocol.md#the-reveal).
+"""What a reveal says about an answer: right, too short, missed (docs/protocol.md#the-reveal).
 
-There is one finding per difference between an answer and the gold answer, in text order. If an
-answer overlaps a gold text, they share a finding ("'Los' is too short: the answer is Los Angeles"),
-and the gold text is not also listed as missed. The wording is left to pages.
+There is one finding per difference from the gold answer, in text order. If an answer overlaps a
+gold text, there is a single finding for both ("'Los' is too short: the answer is Los Angeles"), and
+the gold text is not listed as missed. The sentences themselves are in templates.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,11 +41,11 @@ BOUNDARIES: tuple[Kind, ...] = ("too_short", "too_long", "shifted", "joined")
 
 @dataclass(frozen=True)
 class Finding:
-    """A statement about an answer.
+    """A statement about one part of an answer, or about gold that was missed.
 
     `given` is the highlighted text or chosen label, or "" for missed gold. `gold` contains the gold
-    answers it refers to. `surplus` contains the superfluous words at either end. `segment` and
-    `start` are the position, or None for labels and for gold that isn't in the text.
+    answers in question, and `surplus` the superfluous words at either end. `segment` and `start`
+    are the position, or None for labels and for gold that isn't in the text.
     """
 
     kind: Kind
@@ -95,10 +95,10 @@ def findings_on(
     gold: Sequence[str],
     other_kinds: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """Return an answer's findings.
+    """Return the findings on an answer.
 
-    `other_kinds` maps gold texts from other questions about the same text to the question type. It
-    contains only texts that may be shown, so it is empty until all these questions are answered.
+    `other_kinds` maps the gold of other questions about the same text to the question type. It is
+    empty until all these questions are answered, because it contains only what may be shown.
     """
     if card.is_highlighted:
         result = findings(answer, comparison, card.source_of(prompt), other_kinds or {})
@@ -116,7 +116,7 @@ def findings_on(
 
 
 def _one_for_the_other(result: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Merge an extra and a missed answer into one mistake if only a single answer is allowed."""
+    """Merge an extra and a missed answer into one mistake if only one answer is allowed."""
     extra = [finding for finding in result if finding.kind == "extra"]
     gold = tuple(text for finding in result if finding.kind == "missed" for text in finding.gold)
     if not extra or not gold:
@@ -169,7 +169,7 @@ def _covers(one: Span, other: Span) -> bool:
 
 
 def _difference(span: Span, place: Span) -> tuple[Kind, tuple[str, ...]]:
-    """Return how a highlight differs from an overlapping answer, and its superfluous words."""
+    """Return how a highlight differs from an answer that it overlaps, and its surplus words."""
     prefix = span.text[: max(0, place.start - span.start)].strip()
     suffix = span.text[len(span.text) - max(0, span.end - place.end) :].strip()
     longer: Kind = "too_long" if _covers(span, place) else "shifted"

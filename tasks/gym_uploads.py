@@ -1,7 +1,7 @@
-"""Few-shot Gym tasks uploaded in the browser: read, shown, confirmed and imported.
+"""Uploads of Few-shot Gym tasks, which are shown and confirmed before they are imported.
 
-The files are in a subfolder of the upload (tasks/uploads.py), grouped by the task in their names.
-They are read by a process with limits, and imported by a job with one chunk per task.
+The files are in a subfolder of the upload (tasks/uploads.py), grouped by the task in their names. A
+process with limits reads them, and a job with one chunk per task imports them.
 """
 
 import dataclasses

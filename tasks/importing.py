@@ -1,7 +1,7 @@
-"""Importing files as a task version. If anything fails, nothing is stored.
+"""Import the files of a task. If anything fails, nothing is stored.
 
-Unchanged content isn't stored again. Changed content becomes a new version alongside the old one,
-so that answers never lose their examples.
+Content that is already stored isn't stored again. Changed content becomes a new version, and the
+old one is kept, because answers refer to its examples.
 """
 
 import time
@@ -47,7 +47,7 @@ class ImportResult:
 
 
 def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list[SplitFile]]:
-    """Read a CLUES task, using this project's card for it. Raises FormatError."""
+    """Read the files of a CLUES task, with the card that Handful includes. Raises FormatError."""
     folder, prefix = CLUES[name]
     card = load_card(CARDS / f"{name.lower()}.toml")
     if not (root / folder).is_dir():
@@ -66,14 +66,14 @@ def import_task(
     owner: User | None = None,
     made_from: dict[str, Any] | None = None,
 ) -> ImportResult:
-    """Store the task, or return the stored task with the same content.
+    """Store the task and return it. If its content is already stored, return the stored task.
 
     Examples are stored in batches, so that annotators on SQLite don't have to wait for all of them.
-    Until the last batch is stored, `Task.objects` excludes the task. A killed import is resumed
-    when the same content is imported again.
+    Until the last batch is stored, `Task.objects` excludes the task. If an import is killed,
+    importing the same content again resumes it.
 
-    `by` is the user who imports the task, or None on the command line, which may import it for an
-    `owner`. Images must already be stored. `made_from` describes the source and sampling
+    `by` is the user who imports the task, or None on the command line, where an `owner` may be
+    given instead. Images must already be stored. `made_from` describes the source and sampling
     (tasks/datasets/making.py). Raises teams.NotInTeam for a new version of another team's task.
     """
     digest = content_hash(card, files)
@@ -91,7 +91,7 @@ def import_task(
     task.images.set(_image_names(files))  # type: ignore[arg-type]  # names are keys
     try:
         for number, piece in enumerate(_pieces(task, files)):
-            # SQLite allows one writer, and a waiting one retries every 0.1 s. Let others write.
+            # SQLite allows only one writer. Others retry every 0.1 s, so give them a chance.
             if number and connection.vendor == "sqlite":
                 time.sleep(0.11)
             with transaction.atomic():
@@ -109,7 +109,7 @@ def import_task(
 
 
 def _begin(task: Task, built: dict[str, Any], by: User | None) -> Task:
-    """Return the row for this content, marked as unfinished."""
+    """Create or find the row for this content, which is marked as unfinished."""
     with transaction.atomic():
         versions = Task.with_unfinished.filter(name=task.name)
         stored = versions.filter(content_hash=task.content_hash).first()
@@ -125,7 +125,7 @@ def _begin(task: Task, built: dict[str, Any], by: User | None) -> Task:
 
 
 def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
-    """Yield the examples that are not stored yet, in batches of about PIECE characters."""
+    """Yield the examples that are not yet stored, in batches of about PIECE characters."""
     piece: list[Example] = []
     size = 0
     for file in files:

@@ -1,7 +1,7 @@
 """Jobs that check the files of an upload and import them as a task (tasks/jobs.py).
 
-Files are imported only if all of them are valid and, except for programs, the user has confirmed.
-The imported files are exactly those that were checked.
+Files are imported only if all of them are valid. In the browser, users also confirm the import. The
+imported files are exactly those that were checked.
 """
 
 from datetime import timedelta
@@ -77,7 +77,7 @@ def with_card(task: Task, card: Card, owner: Any) -> TaskUpload:
 
 
 def _between(upload: TaskUpload) -> list[Any]:
-    """Return the parts of a check between the card and the whole: batches of images, and files."""
+    """Return what a check covers between the card and the whole: batches of images, then files."""
     files = [name for name in names(upload) if name != "task.toml"]
     return [*images.batches(folder_of(upload)), *files]
 
@@ -112,7 +112,7 @@ def _begin(upload: TaskUpload, kind: str, details: dict[str, Any], total: int, o
 def _attach(
     upload: TaskUpload, kind: str, details: dict[str, Any], total: int, owner: Any, **fields: Any
 ) -> None:
-    """Attach a job for the current files, discarding it if another tab has changed them."""
+    """Attach a job for the current files, unless another tab has changed them."""
     files = {"upload": str(upload.pk), "revision": upload.revision}
     with transaction.atomic():
         job = jobs.start(kind, files | details, total=total, owner=owner, **fields)
@@ -136,17 +136,17 @@ def _upload_of(job: Job) -> TaskUpload:
 
 @jobs.job(CHECK, limit=timedelta(minutes=10))
 def _check(job: Job, number: int) -> dict[str, Any]:
-    """Check the card, clean the images, check each file, then all. Return {errors} or results.
+    """Check the card, clean the images, then check each file and the task. Return the results.
 
-    The result for the card is {file, card}, for a file {file, examples}, and for all files {report,
-    hash, rechained_hash, shown}. The hashes show whether the task is already stored, and `shown`
-    contains the examples for the preview. Returns {} after earlier errors.
+    The result is {errors}, or {file, card} for the card, {file, examples} for a file, and {report,
+    hash, rechained_hash, shown} for the task. The hashes show whether the task is already stored,
+    and `shown` contains the examples for the preview. After errors, other results are {}.
     """
     return _checked_part(_upload_of(job), job, number, job.total - 1)
 
 
 def _checked_part(upload: TaskUpload, job: Job, number: int, last: int) -> dict[str, Any]:
-    """Run one part of a check. Part `last` covers the task as a whole."""
+    """Run one part of a check. The part `last` covers the task as a whole."""
     if number == 0:
         return _check_card(upload)
     card = job.result[0].get("card")

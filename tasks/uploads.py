@@ -1,7 +1,7 @@
-"""Imports in the browser, where files are stored, checked and shown before they become a task.
+"""Uploads of task files, which are stored, checked and shown before they are imported.
 
-Files are stored in var/uploads/<upload>/ under their published names. ZIPs are unpacked there,
-ignoring any paths in them. Files are checked and imported by tasks/upload_jobs.py.
+The files of an upload are in var/uploads/<upload>/, under their published names. ZIPs are unpacked
+there, without the paths in them. tasks/upload_jobs.py checks and imports the files.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ BROKEN = (
 
 
 class UploadError(ValueError):
-    """Raised if files can't be accepted, read or imported. Messages give file and reason."""
+    """Raised if files can't be accepted, read or imported. Messages name the file and reason."""
 
     def __init__(self, *problems: str):
         super().__init__(" ".join(problems))
@@ -55,7 +55,7 @@ class UploadError(ValueError):
 
 @contextlib.contextmanager
 def new_upload(owner: Any) -> Iterator[TaskUpload]:
-    """Create an upload and delete it if the block raises an exception. Raises UploadError."""
+    """Create an upload, which is deleted if the block raises an exception. Raises UploadError."""
     upload = TaskUpload.objects.create(owner=owner)
     try:
         with dropped_on_error(upload):
@@ -76,7 +76,7 @@ def dropped_on_error(upload: TaskUpload) -> Iterator[None]:
 
 
 def check(name: str, owner: Any, prefix: str, advice: str, **request: Any) -> dict[str, Any]:
-    """Run one check per account at a time. Raises UploadError (`prefix`, reason, `advice`)."""
+    """Run a check, one at a time per account. Raises UploadError (`prefix`, reason, `advice`)."""
     try:
         with checking.one_of(owner.pk, waits=True):
             return checking.run(name, waits=True, **request)
@@ -87,7 +87,7 @@ def check(name: str, owner: Any, prefix: str, advice: str, **request: Any) -> di
 
 
 def takes_files(max_bytes: int, at_once: int = 100) -> Callable[[View], View]:
-    """Let signed-in users send this many bytes and files. Other views accept only forms."""
+    """Decorator for views to which signed-in users may send this many bytes and files."""
 
     def mark(view: View) -> View:
         # Allow for other fields, and for the boundaries between files.
@@ -127,10 +127,10 @@ def _sizes(upload: TaskUpload) -> dict[str, int]:
 
 
 def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
-    """Add these files, replacing those with the same names. ZIPs are unpacked.
+    """Add files, and unpack ZIPs. Existing files with the same names are replaced.
 
     Rejected files are listed in `upload.refused`, and all others are stored. Earlier checks become
-    invalid. After DiskFull, the file that didn't fit and all later files are missing.
+    invalid. If it raises DiskFull, the file that didn't fit and all later ones are not stored.
     """
     refused: list[str] = []
     stored: set[str] = set()
@@ -212,7 +212,7 @@ def write(place: Path, name: str, content: Iterable[bytes], space: int) -> int:
 
 
 def is_plain(name: str) -> bool:
-    """Return whether a name is not a path, and any file system and the database can store it."""
+    """Return whether a name is not a path, and can be stored in any file system and database."""
     return name.isprintable() and len(name.encode()) <= 200 and not set(name) & set('/\\:*?"<>|')
 
 
@@ -220,7 +220,7 @@ def is_plain(name: str) -> bool:
 
 
 def parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield each file's name and content, with a ZIP replaced by its files. Raises UploadError."""
+    """Yield the name and content of the file or, for a ZIP, of each member. Raises UploadError."""
     name = str(file.name)
     if not name.lower().endswith(".zip"):
         if not is_ignored(name):
@@ -276,7 +276,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[byte
 
 
 def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
-    """Return whether opening the ZIP would read millions of entries. Finds them like zipfile."""
+    """Return whether opening a ZIP would read millions of entries. Locates them as zipfile does."""
     file.seek(0, 2)
     file.seek(max(0, file.tell() - 65_557 - 20))
     end = file.read()

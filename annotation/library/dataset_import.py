@@ -1,7 +1,7 @@
-"""The page that turns a dataset into task files: columns, sampling and card.
+"""The page on which researchers assign a dataset's columns and describe the task to make.
 
-Before this step, task_import has stored the dataset. After it, task_import shows the data report
-and ten examples as annotators will see them, and confirms the import.
+Before this page, task_import has stored the dataset. After it, task_import shows the data report
+and ten examples as annotators will see them, and asks for confirmation.
 """
 
 import re
@@ -34,7 +34,7 @@ GOLDS = ("label", "labels", "gold", "answer", "answers", "answerkey", "target", 
 OPTIONS, IDS = ("options", "choices", "endings"), ("id", "uid", "guid")
 QUESTIONS = ("question", "query")
 FEW, MOST = 20, 100  # maximum of distinct values: in a likely gold column, and for choices
-# How a cell starts that contains several texts; or spans, no spans, or tags for a list of tokens.
+# How cells begin that contain several texts, spans, no spans, or tags for a list of tokens.
 LISTS = re.compile(r'\["(?!O"|[BIESLUM]-).*", "')
 SPANS = re.compile(r'\[[\[{]|\{|\["(O"|[BIESLUM]-)|\[\]')
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
@@ -305,7 +305,7 @@ def _field_of(option: str) -> str:
 
 
 def with_field_labels(message: str) -> str:
-    """Replace the options named in a message of tasks/datasets with the labels of form fields."""
+    """Replace options in a message of tasks/datasets with the labels of the form's fields."""
 
     def label(match: re.Match[str]) -> str:
         name, value = _field_of(match[1]), match[2] or ""

@@ -47,7 +47,7 @@ class GymTasksForm(PageForm):
         super().__init__(*args, initial={"seed": secrets.randbelow(2**31)}, **kwargs)
         self.tasks = tasks
         for task in tasks:
-            # If the type cannot be imported, this is stated by the first choice.
+            # If the inferred type cannot be imported, the first choice says so.
             choices = [(kind, kind) for kind in task["possible"]]
             can_import = task["kind"] in task["possible"]
             if not can_import:

@@ -111,9 +111,9 @@ def task_add(request: ResearcherRequest) -> HttpResponse:
 def _begin(form: AddForm, owner: Any) -> TaskUpload:
     """Store the files as their format requires and return the first upload.
 
-    The format follows from the file names. A single file is always a dataset, because the other
-    formats consist of several files or require a card. Several datasets become several tasks, which
-    are imported one after another. Raises UploadError.
+    The file names determine the format. A single file is always a dataset, because all other
+    formats consist of several files or require a card. If there are several datasets, they are
+    imported one after another, each as a task. Raises UploadError.
     """
     data = form.cleaned_data
     names = [name for name, _content in form.parts()]
@@ -151,7 +151,7 @@ def _begin(form: AddForm, owner: Any) -> TaskUpload:
 @never_cache
 @signed_in("GET")
 def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Show the step that comes next for the upload, or a dataset's columns (`?show=columns`)."""
+    """Show the next step of the import, or a dataset's columns (`?show=columns`)."""
     upload = upload_of(request, pk)
     job = upload.job
     if job and job.kind == uploads.IMPORT and job.is_done:
@@ -203,7 +203,7 @@ def _page(
 @uploads.takes_files(uploads.MAX_BYTES)
 @signed_in("POST")
 def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
-    """Add, replace or remove files, or choose another card. Then check everything again."""
+    """Add, replace or remove files, or choose another card. Everything is then checked again."""
     upload = upload_of(request, pk)
     if not upload_jobs.may_change(upload):
         messages.error(request, "The task is being imported; its files can no longer be changed.")

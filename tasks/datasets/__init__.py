@@ -1,5 +1,5 @@
-"""Converting a labelled dataset to a task: file readers, column roles, and sampling.
+"""Conversion of a labelled dataset to a task: reading files, assigning columns, sampling rows.
 
-Start with making.py. This package is pure: it converts files and options to records and a card,
-without using a database. openpyxl and pyarrow are only imported if a file requires them.
+Start with making.py. This package does not use the database: it converts files and options to
+records and a card. It only imports openpyxl and pyarrow if a file requires them.
 """

@@ -1,7 +1,7 @@
-"""Readers for files that aren't text: XLSX with openpyxl, and Parquet with pyarrow (extra).
+"""Readers for binary files: XLSX (with openpyxl) and Parquet (with pyarrow, an extra).
 
-Only a sheet's values are read, not its formulas. Parquet files written by Hugging Face `datasets`
-may declare integers that encode names (ClassLabel), which are decoded here.
+XLSX sheets must contain values rather than formulas. Parquet files written by Hugging Face's
+`datasets` may encode names as integers (ClassLabel), which are decoded here.
 """
 
 import datetime
@@ -26,14 +26,14 @@ from tasks.datasets.table import (
 )
 from tasks.formats import FormatError, strict_json
 
-LITERALS = r'\[[^]]*\]|"[^"]*"|\\.'  # of a number format: locales, colours, quoted signs
+LITERALS = r'\[[^]]*\]|"[^"]*"|\\.'  # locales, colours and quoted text in a number format
 WIDEST = 4 * MAX_COLUMNS  # cells in a row, including empty ones
 
 
 def read_xlsx(path: Path, *, sheet: str = "") -> Table:
-    """Read rows from this sheet, or from the only sheet. The first row names the columns.
+    """Read the rows of the named sheet, or of the only one. The first row names the columns.
 
-    Raises DatasetError, including for formulas, because not every file stores their results.
+    Raises DatasetError, also for formulas, because files don't always store their results.
     """
     import openpyxl
 
@@ -82,7 +82,7 @@ def _sheet(book: Any, name: str, title: str) -> str:
 
 
 def _cells(book: Any, sheet: str, name: str) -> Iterator[tuple[int, list[Any]]]:
-    # Ignore the declared size of the sheet, because openpyxl would pad every row to that width.
+    # Ignore the declared size of the sheet, or else openpyxl pads every row to that width.
     book[sheet].reset_dimensions()
     for number, row in enumerate(book[sheet].iter_rows(), 1):
         if number > 2 * MAX_ROWS:
@@ -108,7 +108,7 @@ def _value(cell: Any, name: str, number: int) -> Any:
         problem = f"holds {content}: copy the column and paste it as values"
         raise DatasetError(name, problem, f"row {number}", cell.column_letter)
     if isinstance(cell.value, datetime.date | datetime.time | datetime.timedelta):
-        # openpyxl reads days as midnights. A format with hours or seconds shows a time of day.
+        # openpyxl reads dates as midnight. Only a format with hours or seconds is a time of day.
         shows_time = re.search("[hs]", re.sub(LITERALS, "", cell.number_format), re.IGNORECASE)
         return str(cell.value) if shows_time else str(cell.value).removesuffix(" 00:00:00")
     return cell.value
@@ -137,7 +137,7 @@ def read_parquet(path: Path) -> Table:
 
 @contextmanager
 def _arrow_errors(name: str) -> Iterator[Any]:
-    """Yield pyarrow, if it is installed. Convert its errors to DatasetError with the file name."""
+    """Yield pyarrow if it is installed, and convert its errors to DatasetErrors for this file."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -161,7 +161,7 @@ def _check_size(name: str, rows: int, size: int) -> None:
 
 
 def _features(data: Any, file: str) -> dict[str, Any]:
-    """Return the column types that `datasets` wrote to the file's metadata."""
+    """Return the column types that Hugging Face's `datasets` wrote to the file's metadata."""
     info = data.get("info") if isinstance(data, dict) else None
     features = info.get("features") if isinstance(info, dict) else None
     if features is not None and not isinstance(features, dict):
@@ -223,7 +223,7 @@ def _is_written_out(kind: Any) -> bool:
 
 
 def _decode(feature: Any, value: Any, row: Row, column: str) -> Any:
-    """Replace integers in a value with their names, and -1 with None."""
+    """Replace the integers in a value with the names that they encode, and -1 with None."""
     if value is None or not isinstance(feature, dict | list):
         return value
     if isinstance(feature, list):

@@ -1,4 +1,4 @@
-"""Draft a dataset's card from the values given and from defaults, which are reported."""
+"""Draft the card of a task made from a dataset. Defaults fill the gaps, and are reported."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,11 +12,11 @@ from tasks.datasets.mapping import Item, Mapped, question_of
 from tasks.formats import Record
 
 RTL = ("ar", "dv", "fa", "he", "ps", "ur", "yi")  # languages that are written from right to left
-LONGEST_EXAMPLE = 300  # characters of a text quoted in a help window
+LONGEST_EXAMPLE = 300  # characters of an example that a help window quotes
 
 
 def common_question(mapped: Mapped, ask: str) -> str:
-    """Return the question for all rows, if it is neither given nor in a column."""
+    """Return a question for all rows, or "" if it is given or in a column."""
     answer = mapped.columns.answer
     names = [mapped.columns.name_of(label) for label in mapped.columns.labels]
     if ask or mapped.question_types:
@@ -32,11 +32,11 @@ def card_of(
     name: str, mapped: Mapped, trained: Iterable[Item], unused: Iterable[Item],
     card_keys: Mapping[str, Any], definitions: Mapping[str, str],
 ) -> tuple[Card, list[str]]:  # fmt: skip
-    """Return the card, and the keys that were set to their default values.
+    """Return the card, and the names of keys that have default values.
 
-    `trained` contains the items in training files, and `unused` those that are not in any file.
-    Whatever the card says about gold answers comes from these, never from the test set. `card_keys`
-    contains the keys that were given. Raises CardError.
+    `trained` contains the items in training files, and `unused` those in no file. Only these
+    determine what the card says about gold answers, never the test set. `card_keys` contains the
+    keys that were given. Raises CardError.
     """
     columns = mapped.columns
     names = [columns.name_of(label) for label in columns.labels]
@@ -103,7 +103,7 @@ def _default_keys(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]
 
 
 def _other_texts(mapped: Mapped, answer: Kind) -> dict[str, Any]:
-    """Return default texts for a chosen or typed answer, and the limits its gold requires."""
+    """Return default texts for chosen or typed answers, and limits that fit their gold."""
     data: dict[str, Any] = dict(answer.default_texts)
     data["family"] = "generation" if answer.name in LONGEST_TEXTS else "classification"
     if mapped.columns.question or mapped.columns.ask:

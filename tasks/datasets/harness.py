@@ -1,10 +1,10 @@
-"""Samples from EleutherAI's lm-evaluation-harness (--log_samples) as examples and predictions.
+"""Reader for samples that EleutherAI's lm-evaluation-harness logs (--log_samples).
 
-A line is {doc_id, doc, target, arguments, resps, filtered_resps, filter, ...}. `arguments`
-contains requests, such as gen_args_0: {arg_0: prompt, arg_1: continuation or settings}.
-Multiple-choice tasks have several, and filtered_resps lists [log-likelihood, is greedy] for
-each (strings in newer versions). Otherwise, it is the generated text. `target` is the index
-or text of the correct choice. results_*.json in that folder gives the number of shots.
+Each line is {doc_id, doc, target, arguments, resps, filtered_resps, filter, ...}. `arguments`
+contains requests, such as gen_args_0: {arg_0: prompt, arg_1: continuation or settings}. In
+multiple-choice tasks, there is one per choice, and filtered_resps lists [log-likelihood, is greedy]
+for each (as strings in newer versions). In other tasks, it contains the generated text. `target` is
+the index or text of the correct choice. results_*.json in the same folder has the number of shots.
 
 Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py in its repository.
 """
@@ -21,9 +21,9 @@ WANTED = (NUMBER, "doc", TARGET, "arguments", "filtered_resps")
 
 
 def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
-    """Read samples: document fields as doc.NAME, target and prediction as text, and choices.
+    """Read samples as rows with doc.NAME for each field, target, prediction and choices.
 
-    `filter` selects the answers if the log contains several filters. Raises FormatError.
+    If the log contains the answers of several filters, `filter` selects one. Raises FormatError.
     """
     table = texts.read_json_lines(path, encoding=encoding)
     for column in WANTED:
@@ -47,7 +47,7 @@ def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
 
 
 def shots_of(path: Path) -> int | None:
-    """Return the shot count in results_*.json in the same folder, or None if unknown."""
+    """Return the number of shots from results_*.json in the same folder, or None if unknown."""
     stem, _underscore, date = path.stem.removeprefix("samples_").rpartition("_")
     results = path.with_name(f"results_{date}.json")
     if not results.is_file():

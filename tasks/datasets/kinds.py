@@ -1,7 +1,7 @@
-"""Readers for a row's gold answer, which depend on the answer type. draft.py writes the card.
+"""Readers for the gold answer of a row, one for each answer type.
 
-Options can be given as a list in one column, as the cells of several columns, as a delimited cell,
-as a cell such as "(A) at home (B) abroad", or as an object {text, label} as on Hugging Face.
+A row can contain options as a list, in several columns, in one cell with a separator, in a cell
+such as "(A) at home (B) abroad", or as an object {text, label}, which is common on Hugging Face.
 """
 
 import json
@@ -17,14 +17,14 @@ from tasks.datasets import tagged
 from tasks.datasets.table import DatasetError, Row, Table
 from tasks.gym.reader import split_options
 
-# How gold answers identify an option: by text, 0- or 1-based position, or letter.
+# How gold answers identify an option: by text, by position from 0 or 1, or by letter.
 GOLD_IS = ("text", "index", "number", "letter")
 LISTED = 5  # number of options listed in an error
 
 
 @dataclass(frozen=True)
 class Offered:
-    """The options of a row in order, and the letters that its gold answer may use for them."""
+    """The options of a row in order, and the letters by which a gold answer may refer to them."""
 
     texts: tuple[str, ...]
     letters: tuple[str, ...]
@@ -55,7 +55,7 @@ def read_options(row: Row, columns: Sequence[str], separator: str) -> Offered:
 
 
 def _written_out(row: Row, column: str) -> Any:
-    """Return the value, parsing a cell that contains a list or object as JSON."""
+    """Return the value. A cell that contains a list or object is parsed as JSON."""
     value = row.value(column)
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         with suppress(ValueError, RecursionError):
@@ -74,7 +74,7 @@ def _texts(row: Row, column: str, values: Any) -> list[str]:
 
 
 def name_option(row: Row, columns: "Columns", gold: str, options: Offered) -> str:
-    """Return the text of the option that a gold answer identifies. Raises DatasetError."""
+    """Return the text of the option to which a gold answer refers. Raises DatasetError."""
     column, gold_is = columns.gold[0], columns.gold_is
     if gold_is == "text":
         if gold.strip() in options.texts:
@@ -101,7 +101,7 @@ ANSWERS = {kind.argument: kind for kind in KINDS.values()}  # by value of the ar
 
 @dataclass(frozen=True)
 class Columns:
-    """The roles of a dataset's columns, and the values in them."""
+    """The roles of a dataset's columns, and how to interpret their values."""
 
     kind: str
     text: Sequence[str]
@@ -129,7 +129,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class RowGold:
-    """A question about a row, with its gold answer. `kind` is the question type, or ""."""
+    """A question about a row, with its gold answer. `kind` is the question type, if any."""
 
     gold: tuple[str, ...]
     starts: tuple[int, ...] | None = None
@@ -145,7 +145,7 @@ def check_kind(kind: str) -> None:
 
 
 def choice(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
-    """Read a label, one of a few that are the same for all rows."""
+    """Read a label. All rows have the same few labels."""
     if len(columns.gold) != 1:
         raise row.table.error("", "a label is read from one column; set one (--gold)")
     (column,) = columns.gold
@@ -163,7 +163,7 @@ def choice(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
 
 
 def spans(row: Row, columns: Columns, texts: Sequence[str]) -> list[RowGold]:
-    """Read parts of the text, either for each of several labels or in answer to one question."""
+    """Read spans of the text. They answer one question or, if they have labels, one per label."""
     if columns.labels:  # one question per label
         given = labelled(row, columns, texts)
         return [
@@ -211,7 +211,7 @@ def has_labels(table: Table, columns: Columns) -> bool:
 
 
 def options(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
-    """Read some of the row's options or, without these, some of the labels shared by all rows."""
+    """Read the correct options of a row or, if rows have no options, its labels."""
     if columns.options:
         offered = read_options(row, columns.options, columns.separator)
         chosen = [name_option(row, columns, text, offered) for text in _texts_of(row, columns)]
@@ -224,12 +224,12 @@ def options(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
 
 
 def typed(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
-    """Read a number or text. Several values are alternatives."""
+    """Read a number or text. If there are several values, each of them is correct."""
     return [RowGold(tuple(dict.fromkeys(_texts_of(row, columns))))]
 
 
 def _texts_of(row: Row, columns: Columns) -> tuple[str, ...]:
-    """Return the texts in all gold columns. Raises Unlabelled without any, unless allowed."""
+    """Return the texts in all gold columns. Raises Unlabelled if an answer is required."""
     gold, _starts = _answers(row, columns)
     if not gold and not columns.no_answer:
         raise row.unlabelled(columns.gold[0])
@@ -243,7 +243,7 @@ def _check_label(row: Row, columns: Columns, label: str) -> None:
 
 
 def _answers(row: Row, columns: Columns) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
-    """Return the texts in all gold columns. SQuAD's {text, answer_start} also gives offsets."""
+    """Return the texts in all gold columns, and offsets if these are {text, answer_start}."""
     gold: list[str] = []
     has_lists = columns.answer.has_options or columns.answer.name == SPANS
     for column in columns.gold:

@@ -1,6 +1,6 @@
-"""Convert a dataset to a task: read, map and sample its rows, and write the files.
+"""Convert a dataset to a task: read its rows, interpret and sample them, and write files.
 
-The files are then read back, so they pass the same checks as handwritten files.
+The files are then read back, so that they pass the same checks as any other task.
 """
 
 import hashlib
@@ -32,16 +32,16 @@ Cell = tuple[str, str]  # stratum and label
 
 # Sampling --------------------------------------------------------------------------------------
 
-# Training and test sets are disjoint, stratified by label, and determined by a single seed. If
-# there are strata, each set has the same number of items from each. Training sets are nested. Items
-# are ordered by the SHA-256 of the seed, the set and the item's key, so that the same texts and
-# seed lead to the same sets on every machine, in every Python version, and whatever the order of
-# rows. A random generator would not guarantee this.
+# Training and test sets are disjoint and stratified by label. Training sets are nested. If there
+# are strata, each set has the same number of items from each. Items are ordered by the SHA-256 of
+# the seed, the set and the item's key. Unlike a random generator, this guarantees that the same
+# texts and seed result in the same sets on every machine and Python version, whatever the order of
+# rows.
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Sample sizes (nested training sets, number of splits, test items), and the seed."""
+    """The sizes of the nested training sets, the number of splits, the test size and the seed."""
 
     shots: Sequence[int]
     splits: int
@@ -63,7 +63,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Indexes of items in the test set, in each training set by (size, number), and unused."""
+    """The indexes of items in the test set, in each training set (size, number), and in neither."""
 
     test: list[int]
     trains: dict[tuple[int, int], list[int]]
@@ -74,9 +74,9 @@ def draw(items: Sequence[Drawable], plan: Plan, file: str = "") -> Drawn:
     """Draw the sets from items, each of which is (unique key, label, stratum).
 
     The test set and the training splits are disjoint. Within a split, smaller sets are subsets of
-    larger ones. In each set, strata have the same number of items until they run out; the seed
-    decides which ones get one more. Within a stratum, label proportions match those of all its
-    items as closely as whole numbers allow. Raises DatasetError if there are too few items.
+    larger ones. Each set contains the same number of items from every stratum that has enough; the
+    seed decides which strata get one more. Within a stratum, the proportions of labels match those
+    of all its items as closely as possible. Raises DatasetError if there are too few items.
     """
     sizes = sorted(plan.shots)
     needed = plan.test + plan.splits * sizes[-1]
@@ -105,10 +105,10 @@ def draw(items: Sequence[Drawable], plan: Plan, file: str = "") -> Drawn:
 def _take(
     remaining: dict[Cell, list[int]], weights: dict[Cell, int], number: int, salt: str
 ) -> list[int]:
-    """Remove `number` items, each from a smallest stratum and its label furthest below its share.
+    """Remove and return `number` items, balanced across strata, and across labels within each.
 
-    This is Webster's method (Sainte-Laguë) within strata. Every prefix of the list is as balanced
-    as the whole, so nested sets are, too. Exhausted cells are skipped.
+    Each comes from the stratum with the fewest items so far, and from the label that is furthest
+    below its share (Webster's method). As every prefix is balanced, nested sets are, too.
     """
     places: list[int] = []
     cells, strata = Counter[Cell](), Counter[str]()
@@ -138,7 +138,7 @@ def _shuffled(places: Sequence[int], items: Sequence[Drawable], salt: str) -> li
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """All options that determine which task is made from a file."""
+    """All options that determine which task is made from a dataset."""
 
     name: str
     columns: Columns
@@ -153,9 +153,9 @@ class TaskSpec:
 class Made:
     """A task that hasn't been stored yet.
 
-    `defaults` are the keys of the card that have default values, and `made_from` is the recipe for
-    making the task again from its file. `predicted` maps the id of each test example to the answer
-    of the model in the log. `shots` is the shot count of its prompts, or None if unknown.
+    `defaults` are the keys of the card that have default values. `made_from` contains all that is
+    needed to make the task again from its file. For a model's log, `predicted` maps the id of each
+    test example to its answer, and `shots` is the number of examples in its prompts, if known.
     """
 
     card: Card
@@ -174,7 +174,7 @@ def name_of(path: Path) -> str:
 
 
 def make(path: Path, spec: TaskSpec) -> Made:
-    """Make the complete task. Raises FormatError or CardError."""
+    """Make the card and all files. Raises FormatError or CardError."""
     if not NAME.fullmatch(spec.name):
         raise CardError(
             f"invalid name {spec.name[:60]!r} (--name); expected 1 to 60 letters, digits, dots,"
@@ -214,7 +214,7 @@ def first_example(path: Path, spec: TaskSpec) -> tuple[Card, Record]:
 
 
 def _with_question(mapped: Mapped) -> Mapped:
-    """Add a question to every record, based on its row or label or shared by all records."""
+    """Add a question to every record: its own, that of its label, or one for all records."""
     columns = mapped.columns
     ask = "" if columns.question else draft.common_question(mapped, columns.ask)
     if not ask:
@@ -256,14 +256,14 @@ def _checked(
 
 
 def as_imported(card: Card, files: list[SplitFile]) -> list[SplitFile]:
-    """Write the files and read them back. Raises FormatError."""
+    """Write the files and read them back, as an import does. Raises FormatError."""
     with tempfile.TemporaryDirectory(prefix="handful-") as folder:
         write_folder(Path(folder), card, files)
         return read_folder(Path(folder), card)
 
 
 def digest(path: Path, pattern: str = "*") -> str:
-    """Return the SHA-256 of a file, or of the file names and contents in a folder."""
+    """Return the SHA-256 of a file, or of the names and contents of the files in a folder."""
     total = hashlib.sha256()
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -294,7 +294,7 @@ CARD_FILE = "task.toml"
 
 
 def write_folder(folder: Path, card: Card, files: Sequence[SplitFile]) -> None:
-    """Write the card and all files to an existing folder that contains none of them yet."""
+    """Write the card and all files to an existing folder, which must not contain them yet."""
     (folder / CARD_FILE).write_text(toml(card.as_dict()), encoding="utf-8")
     for file in files:
         with (folder / file.filename).open("x", encoding="utf-8", newline="\n") as lines:
@@ -322,7 +322,7 @@ def line(record: Record) -> dict[str, Any]:
 
 
 def toml(card: Mapping[str, Any]) -> str:
-    """Format a card as task.toml, with keys before tables (labels, question types, help)."""
+    """Format a card as task.toml. TOML requires tables (labels, help, ...) to follow other keys."""
     keys, tables = [], []
     for key, value in card.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -334,7 +334,7 @@ def toml(card: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    """Format a TOML value. JSON strings are basic strings, except for U+007F to U+009F."""
+    """Format a TOML value. JSON's strings are valid TOML, except for U+007F to U+009F."""
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     text = json.dumps(value, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""Convert rows to items (the units of sampling) with texts, questions and gold answers.
+"""Convert rows to items, which are sampled and have texts, questions and gold answers.
 
-An item is one text with one question, or one text with a question per label (names of people, names
-of places). Each item is in at most one file, so no text can occur in two of them.
+An item is a text with one question, or with one question for each label (names of people, names of
+places). Each item is drawn for at most one file, so no text can occur in two files.
 """
 
 import hashlib
@@ -18,16 +18,16 @@ from tasks.datasets.table import Row, Table, Unlabelled
 from tasks.formats import LONGEST_STRATUM, Record, canonical
 
 MAX_LABELS = 100
-LISTED = 9  # how many row numbers to list in a note
-WHOLE = re.compile(r"\A(-?\d+)\.0\Z")  # a whole number as written by some programs
+LISTED = 9  # maximum number of row numbers in a note
+WHOLE = re.compile(r"\A(-?\d+)\.0\Z")  # a whole number, as some programs write it
 
 
 @dataclass(frozen=True)
 class Item:
-    """A unit of sampling with its records, its row number, and a model's prediction for it.
+    """A text to sample, with its records, its row number, and a model's prediction if any.
 
-    `key` is the same for equal texts and questions, ignoring case, whitespace and Unicode forms.
-    `label` is "" for other answer types, and `stratum` is "" if no column contains it.
+    Items whose texts and questions differ only in case, whitespace or Unicode form have the same
+    `key`. `label` is "" if answers are not labels, and `stratum` is "" without a column for it.
     """
 
     number: int
@@ -40,7 +40,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Mapped:
-    """All items, without repeated texts, and `columns` with all labels that were found."""
+    """All items, without repeated texts. `columns` contains all labels that were found."""
 
     columns: Columns
     items: list[Item]
@@ -53,7 +53,7 @@ def question_of(kind: str) -> str:
 
 
 def map_rows(table: Table, columns: Columns) -> Mapped:
-    """Interpret the rows. Raises DatasetError with the row and column."""
+    """Convert the rows to items. Raises DatasetError with the row and column."""
     kinds.check_kind(columns.kind)
     for column in (
         *columns.text, *columns.gold, *columns.options, columns.question, columns.id,
@@ -87,7 +87,7 @@ def map_rows(table: Table, columns: Columns) -> Mapped:
 
 
 def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
-    """If no labels are given, add those in the rows, sorted alphabetically to hide frequencies."""
+    """If no labels are given, add those in the rows, in alphabetical order to hide frequencies."""
     answer = columns.answer
     if columns.options and not answer.has_options:
         problem = f"such answers (--as {columns.kind}) have no options"
@@ -118,7 +118,7 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
 
 
 def _rows_of_values(table: Table, columns: Columns, is_labelled: bool) -> dict[str, Row]:
-    """Map each label to the first row that has it."""
+    """Map each label to the first row with this label."""
     first: dict[str, Row] = {}
     plain = replace(columns, labels=(), names={})
     for row in table.rows:
@@ -212,7 +212,7 @@ def _folded(text: str) -> str:
 
 
 def _distinct_items(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
-    """Return distinct texts from their first rows, dropping texts whose rows disagree on gold."""
+    """Keep the first row of each text, or none if rows with the same text have different gold."""
     distinct, copies, doubtful = [], [], []
     for group in grouped((item.key, item) for item in items).values():
         golds = {

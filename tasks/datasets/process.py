@@ -1,6 +1,6 @@
-"""The process that reads an uploaded dataset, which is started by tasks/checking.py.
+"""The process in which uploaded datasets are read. tasks/checking.py starts it.
 
-It is like tasks/check_process.py, but has site-packages for openpyxl and pyarrow.
+Unlike tasks/check_process.py, it can import site-packages, namely openpyxl and pyarrow.
 """
 
 import json
@@ -20,16 +20,16 @@ from tasks.gym import making
 from tasks.gym.findings import shared_inputs
 from tasks.gym.reader import PARTS
 
-SHOWN, LONGEST = 5, 80  # values shown per column, and their maximum length
+SHOWN, LONGEST = 5, 80  # number of values shown for a column, and their maximum length
 WHOLE = ({"answer_start"}, {"label"})  # fields beside the texts in SQuAD's answers, and in options
-COUNTED = 10_000  # rows in which distinct values are counted
+COUNTED = 10_000  # distinct values are counted in these rows
 
 
 def columns(path: str, reading: dict[str, Any]) -> dict[str, Any]:
     """Return {columns: [[name, values, count]], rows, counted, notes}. Raises FormatError.
 
-    `values` come from the first rows, and `count` is the number of distinct values. The fields of
-    objects in the first row are also listed as columns (doc.text).
+    `values` are from the first rows, and `count` is the number of distinct values. If the first row
+    contains an object, its fields are listed as columns too (doc.text).
     """
     table = read(Path(path), Reading(**reading))
     entries = [[name, *_values(table, name)] for name in _names(table)]
@@ -65,7 +65,7 @@ def _values(table: Table, name: str) -> tuple[list[str], int]:
 def make_files(path: str, folder: str, spec: dict[str, Any]) -> dict[str, Any]:
     """Write the task to an empty folder. Return {made_from, defaults, notes, hash, check}.
 
-    `spec` is making.TaskSpec as JSON. `check` holds the results of checking these files one by one
+    `spec` is a making.TaskSpec in JSON. `check` contains the result of checking each file
     (tasks/upload_jobs.py). Raises FormatError and CardError.
     """
     try:
@@ -90,7 +90,7 @@ def example(path: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _spec_of(name: str, columns: Any, plan: Any, reading: Any, **details: Any) -> TaskSpec:
-    """Build a TaskSpec from its JSON. Raises FormatError."""
+    """Build a TaskSpec from JSON. Raises FormatError."""
     check_kind(columns["kind"])
     return TaskSpec(name, Columns(**columns), Plan(**plan), Reading(**reading), **details)
 
@@ -106,11 +106,11 @@ def _check(folder: Path, task: Made) -> list[dict[str, Any]]:
 
 
 def gym(folder: str, only: list[str] | None) -> dict[str, Any]:
-    """Return {tasks, shared}, where each Few-shot Gym folder has its task or {error}.
+    """Return {tasks, shared} for folders of the Few-shot Gym. A task that fails is {error}.
 
-    `only` selects tasks by name, and None selects all. The keys of a task are: name, ontology,
-    metric, k, seeds, sizes, kind, typed, why, possible (kinds), texts (names), told (sentences),
-    digest, shown (texts, options and gold for three examples).
+    `only` contains the names of the tasks to read, or is None for all. A task has the keys name,
+    ontology, metric, k, seeds, sizes, kind, typed, why, possible (answer types), texts (names),
+    told (sentences), digest, and shown (texts, options and gold of three examples).
     """
     tasks, gym_tasks = [], []
     for path in sorted(Path(folder).iterdir()):
@@ -157,7 +157,7 @@ def _description(source: making.Source) -> dict[str, Any]:
 
 
 def gym_make(folder: str, kinds: dict[str, str], sample: dict[str, int] | None) -> dict[str, Any]:
-    """Return {errors} with reasons why tasks can't be made with these answer types."""
+    """Return {errors}, which explain why tasks cannot be made with these answer types."""
     selection = making.Sample(**sample) if sample else None
     errors = []
     for name, kind in kinds.items():

@@ -1,4 +1,4 @@
-"""Select the reader for a file, based on its name or on a given format."""
+"""Choose the reader for a file by the file's name or by the given format."""
 
 import inspect
 from collections.abc import Callable
@@ -30,7 +30,7 @@ ENDINGS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file. "" and False are defaults. All fields but `format` go to the readers."""
+    """How to read a file. All fields except `format` are passed to the reader if they are set."""
 
     format: str = ""
     encoding: str = ""
@@ -43,7 +43,7 @@ class Reading:
 
 
 def format_of(path: Path, name: str = "") -> str:
-    """Return the name of the format, which is a key of READERS. Raises DatasetError."""
+    """Return the format of the file, which is a key of READERS. Raises DatasetError."""
     if name:
         if name not in READERS:
             problem = f"unknown format {name!r}; expected one of {', '.join(READERS)}"
@@ -62,7 +62,7 @@ def format_of(path: Path, name: str = "") -> str:
 
 
 def read(path: Path, reading: Reading) -> Table:
-    """Read the rows of a file. Raises FormatError, including for unsupported options."""
+    """Read the rows of a file. Raises FormatError, also for options that its reader lacks."""
     if path.is_dir():
         raise DatasetError(
             path.name, "expected a file; save a Hugging Face dataset with to_parquet()"

@@ -1,7 +1,7 @@
-"""The tables that all readers return: named columns, and rows with their position in the file.
+"""The table that every reader returns, with named columns and rows that know their position.
 
-Values are the same as in the file: None, text, a number, a list or an object. How they are
-converted depends on the role of the column (mapping.py).
+Values are read as they are: None, text, a number, a list or an object. mapping.py converts them
+according to the role of their column.
 """
 
 import math
@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 from tasks.formats import FormatError
 
-MAX_BYTES = 200_000_000  # of a file, both compressed and uncompressed
+MAX_BYTES = 200_000_000  # maximum size of a file, both compressed and uncompressed
 MAX_ROWS = 500_000
 MAX_COLUMNS = 500
 MAX_TEXT = 100_000  # characters in one text
 MAX_DEPTH = 20  # levels of nested lists and objects
-NAMED = 30  # columns listed in an error
+NAMED = 30  # maximum number of columns listed in an error
 
 
 class DatasetError(FormatError):
-    """Raised if a dataset can't be read. Gives the file, line or row, column, and what to do."""
+    """Raised if a dataset can't be read. The message says where the problem is and what to do."""
 
     def __init__(self, file: str, problem: str, place: str = "", field: str = ""):
         location = ", ".join(part for part in (file, place, field and f"column {field}") if part)
@@ -29,12 +29,12 @@ class DatasetError(FormatError):
 
 
 class Unlabelled(DatasetError):
-    """Raised for a row without a gold answer. An option skips such rows."""
+    """Raised for a row without a gold answer. Such rows can be skipped (--skip-unlabelled)."""
 
 
 @dataclass
 class Table:
-    """The rows of a file. `unit` is what row numbers count. `unread` maps columns to reasons."""
+    """The rows of a file. Row numbers count `unit`s. `unread` maps unusable columns to reasons."""
 
     file: str
     unit: str
@@ -64,7 +64,7 @@ class Table:
 
 
 class Row(NamedTuple):
-    """A row of a table, with its number as shown in an editor."""
+    """A row of a table, with the number that an editor shows for it."""
 
     number: int
     values: dict[str, Any]
@@ -82,7 +82,7 @@ class Row(NamedTuple):
         return Unlabelled(self.table.file, problem, self.place, column)
 
     def value(self, column: str) -> Any:
-        """Return a value. `doc.text` is `text` in the object `doc`. Raises DatasetError."""
+        """Return a value. `doc.text` is the field text of the object doc. Raises DatasetError."""
         if column in self.table.columns:
             return self.values.get(column)
         value: Any = self.values
@@ -93,7 +93,7 @@ class Row(NamedTuple):
         return value
 
     def text(self, column: str, value: Any = None) -> str:
-        """Return text or a number as text. Raises DatasetError for other or unstorable values."""
+        """Return a text or number as text. Raises DatasetError if it is neither, or unstorable."""
         value = self.value(column) if value is None else value
         if isinstance(value, bool):
             return "true" if value else "false"
@@ -129,7 +129,7 @@ def check_name(file: str, name: str, place: str) -> None:
 
 
 def header(file: str, names: Sequence[Any], place: str) -> list[str]:
-    """Return the unique column names. Raises DatasetError."""
+    """Return the column names. Raises DatasetError unless they are unique and not blank."""
     if len(names) > MAX_COLUMNS:
         raise DatasetError(file, f"{len(names):,} columns; at most {MAX_COLUMNS}", place)
     columns: list[str] = []
@@ -149,7 +149,7 @@ def header(file: str, names: Sequence[Any], place: str) -> list[str]:
 
 
 def from_objects(file: str, unit: str, objects: Iterable[tuple[int, dict[str, Any]]]) -> Table:
-    """Build a table from objects, with columns in order of appearance. Raises DatasetError."""
+    """Build a table from objects. Columns are in order of appearance. Raises DatasetError."""
     table = Table(file, unit, [])
     columns: dict[str, None] = {}
     for number, values in objects:

@@ -1,9 +1,9 @@
-"""Labelled spans, such as names, in CoNLL files and in exports from annotation tools.
+"""Readers for labelled spans, such as names, in CoNLL files and exports of annotation tools.
 
-A span becomes {start, end, label, text} with offsets in code points. Supported exports are
+A span becomes {start, end, label, text}, with offsets in code points. The supported exports are
 doccano's JSON Lines (github.com/doccano/doccano) and Label Studio's JSON
-(labelstud.io/guide/task_format). Label Studio's full export has {data, annotations: [{result,
-was_cancelled, ground_truth}]}. Its short export (JSON_MIN) is read like any other JSON.
+(labelstud.io/guide/task_format). Label Studio's full export contains {data, annotations: [{result,
+was_cancelled, ground_truth}]}. Its short export (JSON_MIN) is read like any other JSON file.
 """
 
 import re
@@ -33,8 +33,8 @@ class Labelled(NamedTuple):
 def read_conll(path: Path, *, encoding: str = "") -> Table:
     """Read the sentences of a CoNLL file as {text, entities}.
 
-    Each line contains one token and ends with its tag in IOB1, BIO or BIOES (BILOU). A blank line
-    ends a sentence. -DOCSTART- lines and comments (#) are skipped. Raises DatasetError.
+    Each line contains a token and, in the last column, its tag in IOB1, BIO or BIOES (BILOU). Blank
+    lines separate sentences. Comments (#) and -DOCSTART- lines are skipped. Raises DatasetError.
     """
     return from_objects(path.name, "line", _sentences(path, decoded(path, encoding)))
 
@@ -73,7 +73,7 @@ def _sentences(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _is_comment(line: str, fields: Sequence[str], width: int) -> bool:
-    """Return whether a line with # is a comment. It is a token if it has all columns and a tag."""
+    """Return whether a line is a comment, and not a token that begins with #."""
     is_token = len(fields) == (width or max(2, len(fields))) and TAG.fullmatch(fields[-1])
     return line.startswith("#") and not is_token
 
@@ -88,9 +88,9 @@ def _sentence(tokens: Sequence[str], tags: Sequence[str]) -> dict[str, Any]:
 
 
 def tagged_spans(tokens: Sequence[str], tags: Sequence[str]) -> list[Labelled]:
-    """Return the spans of a sentence, whose text consists of its tokens joined by spaces.
+    """Return the labelled spans of a sentence, which consists of its tokens joined by spaces.
 
-    Tags start as in IOB1, BIO or BIOES. As in conlleval, I- after O or another label starts a span.
+    Tags can be IOB1, BIO or BIOES. As in conlleval, I- after O or another label starts a span.
     """
     spans: list[Labelled] = []
     at, open_label = 0, ""
@@ -113,7 +113,7 @@ def is_tagged(text: Any, gold: Any) -> bool:
 
 
 def are_spans(gold: Any) -> bool:
-    """Return whether the value is a list of labelled spans ([start, end, label] or objects)."""
+    """Return whether a value is a list of labelled spans, as objects or [start, end, label]."""
     return (
         isinstance(gold, list)
         and bool(gold)
@@ -159,7 +159,7 @@ def _parts(item: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _from_utf16(span: Labelled, text: str) -> Labelled:
-    """Convert offsets from UTF-16 code units, which browsers use, to code points."""
+    """Convert the offsets from UTF-16 code units, which browsers use, to code points."""
     data = text.encode("utf-16-le", "surrogatepass")
     start, end = (
         len(data[: 2 * place].decode("utf-16-le", "ignore")) for place in (span.start, span.end)
@@ -171,9 +171,9 @@ def _from_utf16(span: Labelled, text: str) -> Labelled:
 
 
 def read_doccano(path: Path, *, encoding: str = "") -> Table:
-    """Read {text, label}, where labels belong to the text or are [start, end, label] spans.
+    """Read {text, label}, where `label` contains labels of the text or [start, end, label] spans.
 
-    The field is label, labels or entities, depending on the version. Raises FormatError.
+    Depending on doccano's version, it is called label, labels or entities. Raises FormatError.
     """
     table = texts.read_json_lines(path, encoding=encoding)
     keys = [key for key in ("label", "labels", "entities") if key in table.columns]
@@ -190,10 +190,10 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
 
 
 def read_label_studio(path: Path, *, encoding: str = "", records: str = "") -> Table:
-    """Read the fields in `data`, and the annotations under the names of their controls.
+    """Read the fields of `data`, and the annotations as columns named after their controls.
 
-    Regions become labelled spans. Choices become a string, or a list if there are several. Raises
-    FormatError.
+    Regions become labelled spans. A choice becomes a string, and several choices become a list.
+    Raises FormatError.
     """
     table = texts.read_json(path, encoding=encoding, records=records)
     if not any("data" in row.values for row in table.rows):

@@ -1,6 +1,6 @@
-"""Readers for CSV, TSV, JSON and JSON Lines. For unusual files, errors name the option to use.
+"""Readers for CSV, TSV, JSON and JSON Lines. If a file needs an option, the error names it.
 
-In a CSV file, quotation marks enclose fields (RFC 4180). In a TSV file, they are ordinary text
+In CSV files, quotation marks enclose fields (RFC 4180). In TSV files, they are ordinary characters
 (IANA text/tab-separated-values) unless `quoted` is set.
 """
 
@@ -27,7 +27,7 @@ WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 
 
 def decoded(path: Path, encoding: str = "") -> str:
-    """Decode using the given encoding, the byte order mark's, or UTF-8. Raises DatasetError."""
+    """Decode a file as the given encoding, else by its byte order mark, else as UTF-8."""
     data = path.read_bytes()
     marked = next((name for mark, name in MARKS.items() if data.startswith(mark)), "")
     name = encoding or marked or "utf-8"
@@ -49,9 +49,9 @@ def read_delimited(
     path: Path, *, usual: str, encoding: str = "", delimiter: str = "", quoted: bool = False,
     no_header: bool = False,
 ) -> Table:  # fmt: skip
-    """Read rows under the header or, with `no_header`, under 1, 2, 3. Raises DatasetError.
+    """Read rows. With `no_header`, the columns are named 1, 2, 3. Raises DatasetError.
 
-    `usual` is the separator of the format. Quotation marks always enclose fields in a CSV.
+    `usual` is the format's separator. In a CSV file, quotation marks always enclose fields.
     """
     name, quoted = path.name, quoted or usual == ","
     delimiter = WORDS.get(delimiter, delimiter) or usual
@@ -89,7 +89,7 @@ def read_delimited(
 
 
 def _lines(text: str, delimiter: str, quoted: bool, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line, and the fields, of each record that is not blank."""
+    """Yield each record that is not blank, as the number of its first line and its fields."""
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=delimiter,
@@ -150,7 +150,7 @@ def _objects_of_lines(path: Path, encoding: str) -> Iterator[tuple[int, dict[str
 
 
 def read_json(path: Path, *, encoding: str = "", records: str = "") -> Table:
-    """Read the objects in a list, or in the list `records` of an object. Raises FormatError."""
+    """Read a list of objects, or the field `records` that contains it. Raises FormatError."""
     data = document(path, encoding)
     if records:
         if not isinstance(data, dict) or records not in data:

@@ -23,8 +23,8 @@ class Published:
 class Partition:
     """The names of training (upstream), development and held-out tasks.
 
-    In four of the published partitions, the held-out tasks are under "dev" and "test" is empty.
-    Table 1 prints them as test tasks, so they are held out here. `leaked` tasks are in two lists.
+    In four published partitions, "test" is empty and the held-out tasks are in "dev". They are held
+    out here, because Table 1 prints them as test tasks. `leaked` tasks are in two of the lists.
     """
 
     name: str
@@ -86,7 +86,7 @@ def why_not(name: str) -> str:
 
 
 def offer(partition: Partition) -> Partition:
-    """Return a partition's tasks that a study may choose: suitable, and not in two lists."""
+    """Return the tasks of a partition that a study may use: suitable ones, in only one list."""
     upstream, held_out, dev = (
         tuple(name for name in names if name not in {*UNFIT, *partition.leaked})
         for names in (partition.upstream, partition.held_out, partition.dev)
@@ -100,7 +100,7 @@ def is_pilot(partition: str, unseen: Collection[str]) -> bool:
 
 
 def left_out(partition: str, unseen: Collection[str], upstream: Collection[str]) -> str:
-    """Return sentences about those tasks of a partition that a study excludes."""
+    """Return sentences on which of the partition's tasks a study leaves out, and why."""
     published, role, pilot = partitions()[partition], "held-out", ""
     names = published.held_out
     if is_pilot(partition, unseen):

@@ -1,4 +1,4 @@
-"""The data report on a Gym task, which lists irregularities in its files by file and line."""
+"""Findings on a Gym task: irregular lines, listed by file and number."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -65,14 +65,14 @@ def _counted(number: int, singular: str, plural: str) -> str:
 
 
 def _places(lines: Iterable[Line]) -> str:
-    """List distinct places as file and line, or only the first few if there are many."""
+    """List distinct places as file and line. If there are many, list only the first few."""
     places = list(dict.fromkeys(f"{line.file}:{line.number}" for line in lines))
     remainder = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
     return ", ".join(places[:SHOWN]) + remainder
 
 
 def _lines_once(task: GymTask) -> list[Line]:
-    """Return all training and development lines, and one test file if all of them are equal."""
+    """Return all lines. If the test files of all seeds are equal, include only one of them."""
     tests = [task.lines[seed, "test"] for seed in task.seeds]
     are_equal = len({tuple((line.input, line.golds) for line in test) for test in tests}) == 1
     return [*task.all_lines("train", "dev"), *(tests[0] if are_equal else task.all_lines("test"))]

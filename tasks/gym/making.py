@@ -121,7 +121,7 @@ def is_typed(name: str, lines: Sequence[Line]) -> bool:
 
 @dataclass(frozen=True)
 class Source:
-    """A task as read, with published facts, the structure of its inputs, and the answer type."""
+    """A task that was read, with published facts, the shape of its inputs, and its answer type."""
 
     task: GymTask
     published: Published
@@ -159,7 +159,7 @@ class Sample:
 
 
 def read_source(folder: Path) -> Source:
-    """Read a folder. Raises FormatError, including if the Gym has no task with that name."""
+    """Read the folder of a task. Raises FormatError, also if it isn't one of the Gym's tasks."""
     published = catalogue.tasks().get(folder.name)
     if published is None:
         raise FormatError(folder.name, "is not one of the Gym's 160 tasks")
@@ -245,7 +245,7 @@ def _made_from(source: Source, test_size: int, available: int, card: Card) -> di
 
 
 def record_of(line: Line, source: Source) -> Record:
-    """Build the example from a line. Its id gives the place (glue-rte_16_13_train:5)."""
+    """Build an example from a line. Its id is the line's place, as in glue-rte_16_13_train:5."""
     shape, kind = source.shape, source.kind
     texts, question = shape.texts(line.input), ""
     if source.asks:
@@ -311,7 +311,7 @@ def _segments(names: Sequence[str]) -> list[str]:
 
 
 def _more_texts(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
-    """Return the texts that depend on a task's lines, in addition to the kind's default texts."""
+    """Return the card's texts that depend on the task's lines. Others are defaults of the type."""
     golds = [gold for line in lines for gold in line.golds]
     if kind.name == LABEL:
         names = sorted(set(golds))

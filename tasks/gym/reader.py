@@ -1,12 +1,11 @@
 """Readers for the Gym's files `NAME/NAME_K_SEED_{train,dev,test}.tsv`.
 
-Lines are read as in the Gym: stripped and then split at tabs, with the input first and one gold
-answer in each other column. Anything lost by this is reported, but not repaired (`Line.problem`).
+Lines are read as in the Gym: they are stripped and split at tabs. The first column is the input,
+and each other column is a gold answer. What is lost by this is only reported (`Line.problem`).
 
-The Gym writes an example as one line. Texts are joined by " [SEP] " and may be preceded by names
-("premise: "). Questions have the form "question: ... context: ...", and options "(A) ... (B) ...".
-A part is recognised only if all lines have it, so that the start of a text is not mistaken for a
-name.
+The input of an example is one line, in which " [SEP] " separates texts. Names ("premise: ") may
+precede them. Questions have the form "question: ... context: ...", and options "(A) ... (B) ...".
+To avoid mistaking the start of a text for a name, a part is recognised only if all lines have it.
 """
 
 import re
@@ -28,7 +27,7 @@ BLANK_TAKEN = "begins with a space, which the Gym's reading rule removes"
 
 @dataclass(frozen=True)
 class Line:
-    """An example with its place, input and gold, and what was lost in reading ("" if nothing)."""
+    """An example with its place, input and gold. `problem` says what was lost in reading it."""
 
     file: str
     number: int
@@ -49,7 +48,7 @@ class Line:
 
 @dataclass(frozen=True)
 class GymTask:
-    """The files of a task: K, and the lines by (seed, part), with seeds in ascending order."""
+    """The files of a task, as K and lines by (seed, part). Seeds are in ascending order."""
 
     name: str
     k: int
@@ -60,7 +59,7 @@ class GymTask:
         return sorted({seed for seed, _part in self.lines})
 
     def all_lines(self, *parts: str) -> Iterator[Line]:
-        """Yield all lines of these parts (by default, of all parts), one seed after another."""
+        """Yield all lines of these parts, one seed after another. The default is all parts."""
         for (_seed, part), lines in self.lines.items():
             if part in (parts or PARTS):
                 yield from lines
@@ -178,7 +177,7 @@ class Shape:
 
 
 def split_options(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text before "(A) ...", and the options, which require at least (A) and (B).
+    """Split a text into what precedes "(A) ...", and the options, of which there must be two.
 
     >>> split_options("Where? (A) at home (B) abroad")
     ('Where?', ('at home', 'abroad'))
@@ -196,7 +195,7 @@ def split_options(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _run(marks: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Return the marks A, B, C ... in order. Any other marks are part of a text."""
+    """Return the marks A, B, C and so on in this order. Other marks are part of a text."""
     run: list[re.Match[str]] = []
     for mark in marks:
         if mark[1] == chr(ord("A") + len(run)):
