@@ -1,7 +1,7 @@
 """System checks of an installation's settings and files (`manage.py check --deploy`).
 
 The checks in running_checks.py use the database and the network, and run only with the option
-`--database default`. Checks of guards, keys and the owner of var/ are in the modules of these.
+`--database default`. Guards, keys and the owner of var/ are checked in their own modules.
 """
 
 import json

@@ -204,7 +204,7 @@ def mail() -> Iterator[CheckMessage]:
         yield Warning(message, hint="Set SITE_URL.", id="config.W030")
     if waiting := Notice.objects.filter(mail=Notice.MailState.WAITING, attempts__gt=0).count():
         message = f"{waiting} emails could not be sent and will be retried."
-        yield Warning(message, hint="The log of tick has the reasons.", id="config.W031")
+        yield Warning(message, hint="See the log of tick for the reasons.", id="config.W031")
 
 
 @running_check

@@ -176,7 +176,7 @@ class Answers(RowsView):
 _EXAMPLE, _PARTICIPATION = "answer.turn.example", "answer.turn.participation"
 SPANS = [
     Column("task", meaning="name of the task", get=f"{_EXAMPLE}.split.task.name"),
-    Column("task_version", meaning="version", get=f"{_EXAMPLE}.split.task.version", kind=int),
+    Column("task_version", meaning="its version", get=f"{_EXAMPLE}.split.task.version", kind=int),
     Column("shots", meaning="number of shots", get=f"{_PARTICIPATION}.scenario.shots", kind=int),
     Column("split", meaning="training split", get=f"{_PARTICIPATION}.scenario.split_number",
            kind=int),

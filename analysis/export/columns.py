@@ -64,7 +64,7 @@ ANSWERS = (
     OfTurn("task_version", SCENARIO["task_version"], "example__split__task__version",
         "version of the task"),
     OfTurn("shots", SCENARIO["shots"], "participation__scenario__shots", "number of shots"),
-    OfTurn("split", SCENARIO["split"], "participation__scenario__split_number", "split"),
+    OfTurn("split", SCENARIO["split"], "participation__scenario__split_number", "split number"),
     OfTurn("step", "anchor (unrevealed, before all others; scored apart), training, screening"
         " (unrevealed, replaces the training step; used only for screening), annotation or check"
         " (attention check; excluded from S1)",

@@ -208,7 +208,7 @@ class FigureData(ApiView):
         """
 
         kind = serializers.ChoiceField(Kind.choices)
-        why_not = serializers.CharField(help_text="why there is no figure, if there is none")
+        why_not = serializers.CharField(help_text="why there is no figure; empty if there is one")
         numbers = Rows()
         data = Rows()
 

@@ -98,8 +98,8 @@ class Join(InStudyLanguage):
 def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arrival:
     """Return the arrival for an open or personal link. Raises Http404 for unknown links.
 
-    The link of a platform requires an ID there, which programs do not have. It raises
-    answering.PeopleUsePages or, if the design allows programs, Unfit.
+    A platform's link requires an ID on that platform, which programs do not have. For such links,
+    it raises answering.PeopleUsePages or, if the design allows programs, Unfit.
     """
     adapter = adapter_at(code)
     if adapter is not None and not isinstance(adapter, OpenLink):

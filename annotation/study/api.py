@@ -82,7 +82,7 @@ class Problems(serializers.Serializer):
 
     valid = serializers.BooleanField()
     problems = serializers.DictField(child=Texts())
-    missing = Texts(help_text="settings without which it cannot be opened")
+    missing = Texts(help_text="settings to complete before it can be opened")
     doubts = Texts(help_text="warnings about the promised minutes")
 
 
@@ -104,7 +104,7 @@ class StudyShape(serializers.Serializer):
             "design": DesignShape(required=False, help_text="for members who can read designs"),
             "link": serializers.CharField(help_text="URL for annotators"),
             "actions": Texts(help_text="status changes that are possible now"),
-            "missing": Texts(help_text="settings without which a draft cannot be opened"),
+            "missing": Texts(help_text="settings to complete before a draft can be opened"),
         }
 
 

@@ -78,7 +78,7 @@ class Twin(ApiView):
     reply: ClassVar[Any] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Document the body and the response on a handler that each subclass gets for itself."""
+        """Document the body and response. Each subclass gets a handler, so that they can differ."""
         super().__init_subclass__(**kwargs)
         step, name = cls.step, cls.__name__
         fields = dict(cls.more_fields)
@@ -148,7 +148,7 @@ class Twin(ApiView):
 
 
 def twin(step: type[Post[Any]]) -> type[Twin]:
-    """Return the API view for a POST whose result is a sentence. The body is that of its form."""
+    """Return the API view for a POST whose body is its form and whose result is a sentence."""
     return type(step.__name__, (Twin,), {"step": step, "__doc__": getdoc(step)})
 
 

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--name", help="name of the study (default: clues-POLICY)")
         parser.add_argument("--owner", help="user name of the researcher")
         parser.add_argument("--anchors", type=int, default=0, help="anchor examples per task")
-        parser.add_argument("--confidence", type=float, default=0, help="share of answers to rate")
+        parser.add_argument("--confidence", type=float, default=0, help="share of rated answers")
         parser.add_argument("--processes", type=int, default=2)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -58,5 +58,5 @@ def test_every_partition_runs_with_the_real_tasks_it_has(ada, db, partition):
 
 
 def test_a_folder_with_too_few_tasks_of_a_partition_is_refused(db, tmp_path):
-    with pytest.raises(CommandError, match="too few train_non_nli_test_nli tasks"):
+    with pytest.raises(CommandError, match="too few tasks of train_non_nli_test_nli"):
         call_command("replicate_crossfit", str(tmp_path))

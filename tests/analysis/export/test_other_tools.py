@@ -132,7 +132,7 @@ def test_nothing_is_written_before_the_first_answer(researcher, tmp_path):
     importlib.util.find_spec("inspect_ai") is not None, reason="says what happens without it"
 )
 def test_without_inspect_both_ways_say_what_to_install(study, tmp_path):
-    with pytest.raises(CommandError, match="--as inspect needs inspect-ai: pip install inspect-ai"):
+    with pytest.raises(CommandError, match="inspect requires inspect-ai. Run pip"):
         export(study, tmp_path / "out", "inspect")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "toy-places_0.eval").write_bytes(b"PK")
