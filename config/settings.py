@@ -313,8 +313,8 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 
-# See docs/highlighter.md#content-security-policy. No inline code; Pico's icons are data: images. Chromium
-# also checks where a submitted form is redirected.
+# See docs/highlighter.md#content-security-policy. No inline code; Pico's icons are data: images.
+# Chromium also checks where a submitted form is redirected.
 FORM_ACTION = " ".join(["'self'", *OIDC_ORIGINS])
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"

@@ -228,7 +228,7 @@ def _seated(record: StudyRecord) -> Iterator[SimpleNamespace]:
 
 
 KIND = "report"
-VERSION = 8  # increase this whenever the output of a part changes
+VERSION = 9  # increase this whenever the output of a part changes
 
 PARTS: dict[str, Callable[[StudyRecord], Iterable[Block]]] = {
     "uncertainty": uncertainty,

@@ -3,7 +3,7 @@
 By default, one Prolific study contains all scenarios. Arrivals are assigned to a scenario here, so
 reward and times are the same for all, and the public name mentions neither tasks nor shots. If the
 design lets participants choose, each scenario has its own Prolific study. Each can be done in one
-session or in parts (docs/prolific.md#what-prolific-makes-possible). In one session, the code "not
+session or in parts (docs/prolific.md#prolifics-constraints). In one session, the code "not
 qualified" pays a smaller fixed reward. In parts, the training step is one study, whose code
 "completed" adds people to a participant group. The annotation step is then one or more studies that
 only this group may enter. Each part lasts less than a day.

@@ -1,6 +1,6 @@
 """Requests by researchers about a submission: to have it returned, or to reject it.
 
-This module enforces Prolific's rules (docs/prolific.md#what-prolific-makes-possible). Neither low accuracy
+This module enforces Prolific's rules (docs/prolific.md#prolifics-constraints). Neither low accuracy
 nor a screen-out justifies a rejection. Valid reasons are failed attention checks (one in studies of
 less than five minutes, otherwise two), work that is far faster than that of others, no work at all,
 and clearly low effort. Rejected work isn't paid. Whether the analysis includes it is a separate

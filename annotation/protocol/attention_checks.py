@@ -2,7 +2,7 @@
 
 They are read from a separate file in the published format, which is attached to a task version.
 Each check states its correct answer in its text (or in its question, if that cannot be copied), so
-it tests attention rather than knowledge (docs/prolific.md#what-prolific-makes-possible).
+it tests attention rather than knowledge (docs/prolific.md#prolifics-constraints).
 """
 
 import random

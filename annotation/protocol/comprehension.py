@@ -1,7 +1,7 @@
 """Comprehension questions about the instructions, before the first example.
 
 Workers who run out of attempts are not rejected: they are paid for their time and screened
-out (docs/prolific.md#what-prolific-makes-possible).
+out (docs/prolific.md#prolifics-constraints).
 
 The researcher writes the questions as text: each question is followed by its options, one per
 line, with an asterisk before the correct option. Blank lines separate questions.

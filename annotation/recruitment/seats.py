@@ -8,7 +8,7 @@ and kind. The lock here turns a race for the last seat into a clear "full" rathe
 
 A study can be done in parts, because Prolific limits a submission to less than a day and has no
 qualifications. The training (or screening) step is then one study on Prolific, and the annotation
-step is one or more others (docs/prolific.md#what-prolific-makes-possible). `Participation.part` is 0 for
+step is one or more others (docs/prolific.md#prolifics-constraints). `Participation.part` is 0 for
 workers who came by a link, whose work has no parts.
 """
 

@@ -366,7 +366,7 @@ def test_messages_in_the_table_of_refused_answers_exist():
     source = " ".join(
         text(path) for path in [ROOT / "tasks/spans.py", *(ROOT / "tasks/answers").glob("*.py")]
     )
-    section = text(ROOT / "docs/answers.md").split("## What is refused")[1].split("\n## ")[0]
+    section = text(ROOT / "docs/answers.md").split("## Rejected answers")[1].split("\n## ")[0]
     rows = [line.split("|")[-2] for line in section.splitlines() if line.startswith("| ")][1:]
     said = [part for row in rows for part in re.findall(r"[^.()\[\]:]+(?:\.\d[^.]*)*\.", row)]
     assert len(said) > 10
