@@ -8,7 +8,7 @@ Texts must match exactly, including case and whitespace. Duplicates count once. 
 that of the benchmark's own scorer if every spelling of "no answer" is the empty set.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 GOLD_RULES = ("set", "any_of")
@@ -29,7 +29,8 @@ def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
     >>> s1(["a", "b"], ["b", "c", "d"])
     0.4
     """
-    _refuse_bare(predicted, gold)
+    if isinstance(predicted, str | bytes) or isinstance(gold, str | bytes):
+        raise TypeError("S1 compares collections of texts; a bare string is not one")
     answer, right = set(predicted), set(gold)
     if not answer or not right:
         return float(answer == right)
@@ -40,7 +41,7 @@ def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Score:
+def score(predicted: Collection[str], gold: Sequence[str], gold_rule: str) -> Score:
     """Return the score of an answer under its task's gold rule.
 
     With `set`, all gold answers form one set. With `any_of`, they are alternatives, and the result
@@ -48,10 +49,9 @@ def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Scor
     Raises ValueError for other rules, and TypeError for a single string.
     """
     check_rule(gold_rule)
-    _refuse_bare(predicted, gold)
-    predicted = set(predicted)
+    of_set = s1(predicted, gold)
     if gold_rule == "set" or not gold:
-        return Score(s1(predicted, gold), None)
+        return Score(of_set, None)
     scores = [s1(predicted, [alternative]) for alternative in gold]
     best = max(scores)
     return Score(best, scores.index(best))
@@ -61,8 +61,3 @@ def check_rule(gold_rule: str) -> None:
     """Raise ValueError for an unknown gold rule."""
     if gold_rule not in GOLD_RULES:
         raise ValueError(f"gold rule must be set or any_of, not {gold_rule!r}")
-
-
-def _refuse_bare(*collections: Iterable[str]) -> None:
-    if any(isinstance(texts, str | bytes) for texts in collections):
-        raise TypeError("S1 compares collections of texts; a bare string is not one")
