@@ -80,7 +80,7 @@ class Spans(Kind):
             no_answer = marked_none or (no_answer and card.typed)
         if card.typed:
             values = _typed_too(typed, spans, source)
-        else:
+        elif typed:
             spans = read_typed(typed, no_answer, source, spans)
         return checked(spans, no_answer, card.max_spans, card.no_answer, values)
 
