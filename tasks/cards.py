@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -201,11 +202,11 @@ class Card:
     test_of: int | None = field(default=None, metadata=_key(check_count))
     test_seed: int | None = field(default=None, metadata=_key(check_seed))
 
-    @property
+    @cached_property
     def answered_by(self) -> str:
         return self.answer or (LABEL if self.labels else SPANS)
 
-    @property
+    @cached_property
     def kind(self) -> Kind:
         return KINDS[self.answered_by]
 

@@ -7,6 +7,7 @@ researchers (docs/protocol.md#invariants).
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -88,13 +89,13 @@ class Reveal:
     def s1_percent(self) -> str:
         return f"{100 * self.comparison.s1:.1f}"
 
-    @property
+    @cached_property
     def score(self) -> int:
         """Return S1 x 100, rounded, where 0 and 100 are reserved for exact values."""
         percent = 100 * self.comparison.s1
         return int(percent) if percent in (0, 100) else min(99, max(1, round(percent)))
 
-    @property
+    @cached_property
     def verdict(self) -> str:
         """Return "right", "partly" or "wrong" depending on the score, or "compare".
 
@@ -108,7 +109,7 @@ class Reveal:
     def filling(self) -> str:
         return next(iter([*self.comparison.right, *self.comparison.missed]), "")
 
-    @property
+    @cached_property
     def answers(self) -> list[list[tuple[str, bool]]]:
         """Return, for each correct answer, a list of (part, whether the annotator gave it).
 

@@ -61,6 +61,7 @@ class Place:
     trying: bool = False
 
     @classmethod
+    @lru_cache(maxsize=4096)
     def at(
         cls, step: str, position: int, anchor: int, upstream: int, training: int, screening: int,
         test: int,
@@ -89,19 +90,19 @@ class Place:
     def title(self) -> str:
         return gettext("%(step)s, %(number)s of %(total)s") % (vars(self) | {"step": self.name})
 
-    @property
+    @cached_property
     def is_before_test(self) -> bool:
         return self.step in ("anchor", "training", "screening")
 
-    @property
+    @cached_property
     def begins_test(self) -> bool:
         return self.step == "annotation" and self.number == 1 and self.training_total > 0
 
-    @property
+    @cached_property
     def before_test(self) -> int:
         return self.anchor_total + self.training_total + self.screening_total
 
-    @property
+    @cached_property
     def answered(self) -> int:
         offsets = {
             "annotation": self.before_test,
@@ -254,7 +255,7 @@ class TurnPage:
     back_url: str = ""  # for previews of an import
     bar: object | None = None  # navigation in previews of a study
 
-    @property
+    @cached_property
     def state(self) -> str:
         if self.review or self.rated:
             return "review" if self.review else "confidence"
@@ -290,9 +291,8 @@ class TurnPage:
         """Return the cached turn with this form for htmx, or "" for a draft or an empty form."""
         if not form or self.draft or self.bar or not self.token:
             return SafeString()
-        kind = self.question.kind
-        match = kind.match if kind else KEY
-        turn = _turn(self.card, match, self.place, self.cutoff_seconds, get_language())
+        question = self.example.question if self.card.question_types else KEY
+        turn = _turn(self.card, question, self.place, self.cutoff_seconds, get_language())
         fixed = tuple((name, getattr(self.progress, name)) for name in FIXED)
         times = {TIMES[name]: text for name, text in self.progress.texts.items()}
         time = _filled(_time(fixed, get_language()), times)
