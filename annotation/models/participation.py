@@ -298,6 +298,8 @@ class Participation(Row):
 
     def shown_card(self, card: Card) -> Card:
         """Return a card as this annotator sees it, with labels in their individual order."""
+        if self.scenario.is_plain:
+            return card
         card = self.scenario.shown_card(card)
         names = [label.name for label in card.labels]
         order = choice_order(self.scenario.design, self.pseudonym, names)
@@ -305,6 +307,8 @@ class Participation(Row):
 
     def shown_example(self, example: Example) -> Example:
         """Return an example as this annotator sees it, with options in their individual order."""
+        if self.scenario.is_plain:
+            return example
         example = self.scenario.shown_example(example)
         order = choice_order(self.scenario.design, self.pseudonym, example.options)
         if not order:

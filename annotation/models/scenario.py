@@ -100,6 +100,11 @@ class Scenario(models.Model):
     def hides_context(self) -> bool:
         return self.arm == Arm.QUESTION
 
+    @cached_property
+    def is_plain(self) -> bool:
+        """Return whether all annotators see cards and examples exactly as stored."""
+        return not self.hides_context and not self.design.shuffles_options
+
     def shown_card(self, card: Card) -> Card:
         if not self.hides_context:
             return card
@@ -141,6 +146,9 @@ def frozen_scenario(pk: int) -> Scenario:
     """
     scenario = Scenario.objects.select_related("task", "study").get(pk=pk)
     scenario.design = scenario._state.fields_cache.pop("study")
+    # Each step uses a copy, which inherits these values.
+    for name in ("estimated_minutes", "idle_cutoff", "is_plain", "promise", "shows_help_examples"):
+        getattr(scenario, name)
     return scenario
 
 
