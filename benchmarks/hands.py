@@ -178,7 +178,7 @@ def measure_hands(page: Any, token: str, kind: str) -> None:
                 way.after()
 
             hand.finish(answer)
-            given = Answer.objects.filter(turn__participation__token=token).latest("pk").as_given()
+            given = Answer.objects.filter(turn__participation__token=token).latest("pk").as_given
             exact += ([given.label] if given.label else given.texts) == way.stored
         figure = f"{seconds:.1f} s, {exact} of {ROUNDS} exact"
         show(way.name, figure, f"{way.most} s", seconds <= way.most + 1e-9 and exact == ROUNDS)

@@ -153,7 +153,7 @@ class ExamplePage:
         return sorted([*visible, *aliases], key=lambda lane: lane.shots)
 
     def _lane(self, answer: Answer) -> Lane:
-        given, example = answer.as_given(), self.example
+        given, example = answer.as_given, self.example
         comparison = compare_answer(self.card, example, given, example.gold)
         parts = [
             Part(mark.verdict, mark.text, self._begins[mark.segment] + mark.start, len(mark.text))

@@ -168,7 +168,7 @@ class Answers(RowsView):
             is_undecided = participation.pk in self.undecided
             is_open = not blinding.hides_training(participation, is_undecided)
             is_open = is_open and row.step in (*JUDGED_STEPS, *REVEALED)
-        record |= {"hidden": not is_open, "answer": row.given and list(row.given.as_given().texts)}
+        record |= {"hidden": not is_open, "answer": row.given and list(row.given.as_given.texts)}
         return record if is_open else record | {"gold": None, "s1": None}
 
 

@@ -63,7 +63,7 @@ def _sample(scenario: Scenario, row: Answer) -> dict[str, Any]:
     doc = making.line(record_of(example))
     seen_example, card = scenario.shown_example(example), scenario.task.card
     prompt = "\n\n".join([*seen_example.context, card.wording(seen_example.question)])
-    target, completion = as_completion(example.gold), as_completion(row.as_given().texts)
+    target, completion = as_completion(example.gold), as_completion(row.as_given.texts)
     return {
         "doc_id": example.position,
         "doc": doc,

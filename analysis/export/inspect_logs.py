@@ -81,7 +81,7 @@ def _sample(scenario: Scenario, model: str, row: Answer) -> Any:
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
     from inspect_ai.scorer import Score
 
-    card, texts = scenario.task.card, row.as_given().texts
+    card, texts = scenario.task.card, row.as_given.texts
     example = scenario.shown_example(row.turn.example)
     prompt = "\n\n".join([*example.context, card.wording(example.question)])
     completion = as_completion(texts)
@@ -97,7 +97,7 @@ def _sample(scenario: Scenario, model: str, row: Answer) -> Any:
         scores={"s1": Score(value=row.s1, answer=completion)},
         metadata={
             "predicted": texts,
-            "spans": [span._asdict() for span in row.as_given().spans],
+            "spans": [span._asdict() for span in row.as_given.spans],
             "gold_rule": card.gold_rule,
             "hash": example.content_hash,
             "position": row.turn.position,

@@ -4,6 +4,8 @@ import itertools
 import random
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cached_property
+from operator import attrgetter
 
 from django.db import connection, connections, models
 from django.db.models import F, Q
@@ -144,10 +146,9 @@ class Turn(Row):
             seconds, last = timedelta(), self.shown_at
         else:
             seconds, last = timedelta(seconds=activity.seconds), activity.last_at
-        submitted_at = self.given.submitted_at if self.given else None
         marks = [last, moment]
-        if submitted_at is not None and last < submitted_at:
-            marks.insert(1, submitted_at)
+        if (given := self.given) and last < given.submitted_at:
+            marks.insert(1, given.submitted_at)
         gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
         return sum((min(max(gap, timedelta()), cutoff) for gap in gaps), seconds)
 
@@ -298,6 +299,7 @@ class Answer(models.Model):
             ),
         ]
 
+    @cached_property
     def as_given(self) -> GivenAnswer:
         spans = tuple(
             Span(span.segment, span.start, span.end, span.text) for span in self.spans.all()
@@ -329,7 +331,7 @@ def insert_together(rows: list[models.Model]) -> None:
     The database assigns a primary key only to the last row. All other rows either already have a
     key or do not need one.
     """
-    groups = [(meta, list(group)) for meta, group in itertools.groupby(rows, lambda row: row._meta)]
+    groups = [(meta, list(group)) for meta, group in itertools.groupby(rows, attrgetter("_meta"))]
     if connection.vendor == "sqlite":
         for meta, group in groups:
             meta.default_manager.bulk_create(group)

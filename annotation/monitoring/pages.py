@@ -278,7 +278,7 @@ def _answer_row(turn: Turn, is_hidden: bool) -> dict[str, Any]:
     }
     if turn.given is None:
         return row
-    given = turn.given.as_given()
+    given = turn.given.as_given
     row |= {"answer": ", ".join(given.texts) or "no answer", "seconds": turn.given.active_seconds}
     if not is_hidden:
         comparison = compare_answer(card, example, given, example.gold)

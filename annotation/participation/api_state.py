@@ -66,7 +66,7 @@ def record_of(participation: Participation) -> dict[str, Any]:
     turns = turns.select_related("example", "answer", "confidence")
     answered: list[dict[str, Any]] = []
     for turn in turns.prefetch_related("answer__spans"):
-        card, given = turn.card, turn.answer.as_given()
+        card, given = turn.card, turn.answer.as_given
         total = len(participation.order_of(turn.step))
         place = Place(turn.shown_step, turn.position + 1, total)
         page = TurnPage(

@@ -254,7 +254,7 @@ def turn_page(participation: Participation, turn: Turn, **extra: Any) -> TurnPag
     scenario = participation.scenario
     turn.participation = participation
     card, revealed, review, tally = turn.card, None, [], []
-    rated = turn.answer.as_given() if turn.awaits_confidence else None
+    rated = turn.answer.as_given if turn.awaits_confidence else None
     if turn.is_revealed and turn.given is not None and rated is None:
         review = training_review.shown_after(participation, turn)
         if not review:
@@ -286,7 +286,7 @@ def turn_page(participation: Participation, turn: Turn, **extra: Any) -> TurnPag
 
 
 def _revealed(turn: Turn) -> Reveal:
-    given, comparison = turn.answer.as_given(), training_step.reveal(turn)
+    given, comparison = turn.answer.as_given, training_step.reveal(turn)
     kinds = training_step.other_kinds(turn)
     return reveal_page(turn.card, turn.shown_example, given, comparison, kinds)
 

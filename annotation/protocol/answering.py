@@ -122,7 +122,7 @@ def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
         given = _read(turn, fields)
     except AnswerError:
         given = None
-    if given != turn.answer.as_given():
+    if given != turn.answer.as_given:
         raise Conflict(Conflict.ALREADY_REVEALED if turn.is_revealed else Conflict.ALREADY_RECORDED)
 
 
@@ -145,6 +145,7 @@ def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
     )
     if draft := getattr(turn, "draft", None):
         draft.delete()
+    turn.answer.as_given = given
     spans = [AnswerSpan(answer=turn.answer, **span._asdict()) for span in given.spans]
     waits = turn.is_revealed or turn.awaits_confidence
     following = None if waits else annotation_step.following(turn)

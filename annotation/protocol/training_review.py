@@ -66,7 +66,7 @@ def commonest(participation: Participation) -> list[Mistake]:
 def _mistakes(turn: Turn, card: Card) -> Iterator[Finding]:
     if turn.answer.s1 == 1:
         return
-    example, given = turn.example, turn.answer.as_given()
+    example, given = turn.example, turn.answer.as_given
     comparison = compare_answer(card, example, given, example.gold)
     findings = findings_on(card, example, given, comparison, example.gold)
     yield from (finding for finding in findings if finding.is_mistake)

@@ -201,9 +201,7 @@ def reveal(turn: Turn) -> Comparison:
     """
     if not turn.is_revealed or turn.given is None or turn.awaits_confidence:
         raise ValueError("only an answered turn of a training step is revealed")
-    card = turn.card
-    example = turn.example
-    return compare_answer(card, example, turn.answer.as_given(), example.gold)
+    return compare_answer(turn.card, turn.example, turn.answer.as_given, turn.example.gold)
 
 
 def tally(participation: Participation, step: str = Step.TRAINING) -> list[bool]:

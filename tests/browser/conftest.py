@@ -291,7 +291,7 @@ class Desk:
     @property
     def stored(self) -> list[str]:
         """Return the texts of the participation's only stored answer."""
-        return Answer.objects.get(turn__participation=self.seat).as_given().texts
+        return Answer.objects.get(turn__participation=self.seat).as_given.texts
 
     def go_on(self) -> None:
         """Submit and wait for the next example: after a reveal, or in the annotation step."""

@@ -235,7 +235,7 @@ def test_without_javascript_a_typed_answer_is_stored(plain, put):
     plain.locator("[name=no_answer]").check()
     send(plain)
     expect(plain.locator("[data-state=reveal] form")).to_contain_text("Not right")
-    assert [answer.as_given().texts for answer in Answer.objects.order_by("pk")] == [["Lago"], []]
+    assert [answer.as_given.texts for answer in Answer.objects.order_by("pk")] == [["Lago"], []]
 
 
 def test_without_javascript_a_label_is_stored(plain, put):

@@ -43,7 +43,7 @@ def seated(researcher) -> Callable[..., Participation]:
 
 def given(seat: Participation) -> list[str]:
     """Return the texts of the only stored answer."""
-    return Answer.objects.get(turn__participation=seat).as_given().texts
+    return Answer.objects.get(turn__participation=seat).as_given.texts
 
 
 def choice(page: Page, text: str) -> Locator:

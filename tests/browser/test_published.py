@@ -83,7 +83,7 @@ def test_forty_published_gold_sets_are_stored_as_highlighted(page, put_published
     assert len(answers) == 40
     for answer in answers:
         gold = answer.turn.example.gold
-        assert set(answer.as_given().texts) == set(gold[:1] if rule == "any_of" else gold)
+        assert set(answer.as_given.texts) == set(gold[:1] if rule == "any_of" else gold)
         assert answer.s1 == 1
 
 

@@ -126,7 +126,7 @@ class Seat:
 
     @property
     def stored(self) -> list[str]:
-        return Answer.objects.get(turn__participation=self.seat).as_given().texts
+        return Answer.objects.get(turn__participation=self.seat).as_given.texts
 
 
 @pytest.fixture

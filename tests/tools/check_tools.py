@@ -70,7 +70,7 @@ def test_inspect_opens_every_log(study, tmp_path):
         assert len(samples) == len(rows)
         for row in rows:
             sample = samples[row.turn.example.source_id]
-            assert sample.metadata["predicted"] == row.as_given().texts
+            assert sample.metadata["predicted"] == row.as_given.texts
             assert sample.scores["s1"].value == row.s1
             assert sample.target == row.turn.example.gold
         mean = log.results.scores[0].metrics["mean"].value
@@ -84,7 +84,7 @@ def test_an_exported_log_imports_with_the_same_scores(study, tmp_path):
         if participation.pseudonym not in log.name:
             log.unlink()
     call_command("import_predictions", "echo", str(folder), by="ada", stdout=StringIO())
-    assert stored() == {row.turn.example.source_id: (row.as_given().texts, row.s1) for row in rows}
+    assert stored() == {row.turn.example.source_id: (row.as_given.texts, row.s1) for row in rows}
 
 
 def test_an_inspect_run_imports_as_predictions(study, tmp_path):

@@ -80,7 +80,7 @@ def test_exported_samples_can_be_imported_with_the_same_score(study, tmp_path):
         participation.scenario.shots, participation.scenario.split_number,
     )  # fmt: skip
     stored = {p.example_id: (p.predicted, p.s1) for p in Prediction.objects.all()}
-    assert stored == {row.turn.example.pk: (row.as_given().texts, row.s1) for row in rows}
+    assert stored == {row.turn.example.pk: (row.as_given.texts, row.s1) for row in rows}
 
 
 def test_samples_without_ids_are_refused_with_what_to_do(study, tmp_path):
@@ -102,7 +102,7 @@ def test_every_kind_of_answer_is_written_in_every_format(researcher, tmp_path, k
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     ((participation, rows),) = people(study)
-    wanted = {row.turn.example.source_id: row.as_given().texts for row in rows}
+    wanted = {row.turn.example.source_id: row.as_given.texts for row in rows}
     samples = export(study, tmp_path / "lm", "lm-eval")
     own = samples / f"person_{participation.pseudonym}"
     call_command("import_predictions", "echo", str(own), by="ada", stdout=StringIO())

@@ -152,7 +152,7 @@ def test_signs_of_a_study_equal_those_of_each_participation(researcher, monkeypa
                     words=activity_summary.word_count(
                         [*turn.example.context, turn.example.question]
                     ),
-                    answer="\n".join(turn.answer.as_given().texts),
+                    answer="\n".join(turn.answer.as_given.texts),
                     active_seconds=turn.answer.active_seconds,
                     s1=turn.answer.s1,
                 )

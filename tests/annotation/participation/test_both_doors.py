@@ -138,7 +138,7 @@ def test_every_kind_of_answer_is_stored_once_and_revealed(door, researcher, kind
     assert other.status_code == 409
     assert door.shows(other, turn.pk)
     stored = Answer.objects.get()
-    assert stored.as_given().texts == factories.wrong_texts(turn.example)
+    assert stored.as_given.texts == factories.wrong_texts(turn.example)
     assert stored.s1 < 1
 
 
@@ -160,7 +160,7 @@ def test_the_annotation_step_reveals_nothing_and_takes_no_change(door, seat):
     assert late.status_code == 409
     assert door.shows(late, following.pk)
     assert not door.has_reveal(late)
-    assert Answer.objects.get(turn=turn).as_given().texts == ["home"]
+    assert Answer.objects.get(turn=turn).as_given.texts == ["home"]
 
 
 def test_continue_skips_no_example(door, seat):

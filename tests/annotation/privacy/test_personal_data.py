@@ -62,7 +62,7 @@ def test_an_annotator_downloads_what_was_shown_and_answered(study):
     answered = [row for row in told["examples"] if row["answer"]]
     assert len(answered) == 3
     for row, turn in zip(answered, turns, strict=False):
-        given = turn.answer.as_given()
+        given = turn.answer.as_given
         assert [span["text"] for span in row["answer"]["highlights"]] == [*given.texts]
         assert row["answer"]["no_answer"] == given.no_answer
     assert told["consent_text"] == seat.consent_text.text

@@ -70,7 +70,7 @@ def test_an_answer_is_stored_once_and_revealed(client, seat):
     (answer,) = Answer.objects.all()
     assert answer.s1 < 1
     texts = factories.wrong_texts(answer.turn.example)
-    assert answer.as_given().texts == texts
+    assert answer.as_given.texts == texts
     for text in [*texts, *answer.turn.example.gold[:1]]:
         assert text in html.fromstring(reply.content).text_content()
     again = send(client, seat, wrong(seat), HTTP_HX_REQUEST="true")
@@ -145,13 +145,13 @@ def test_a_participation_ends_and_researchers_see_the_answers(client, seat, rese
     shown = re.sub(r"\s+", " ", html.fromstring(client.get(address).content).text_content())
     answers = Answer.objects.select_related("turn__example").prefetch_related("spans")
     for answer in answers:
-        for text in answer.as_given().texts:
+        for text in answer.as_given.texts:
             assert text in shown
     tested = answers.filter(turn__step=Step.ANNOTATION).first()
     page = client.get(reverse("example", args=[seat.study.name, tested.turn.example_id]))
     assert page.status_code == 200
     shown = html.fromstring(page.content).text_content()
-    assert all(text in shown for text in tested.as_given().texts)
+    assert all(text in shown for text in tested.as_given.texts)
 
 
 @pytest.mark.long

@@ -138,11 +138,11 @@ def test_a_repeated_equal_answer_stores_no_second_row(client, seat):
 def test_a_second_answer_does_not_change_the_first(client, seat):
     turn = seat.latest_turn()
     submit(client, seat, turn, turn.example.gold, **HTMX)
-    before = Answer.objects.get().as_given()
+    before = Answer.objects.get().as_given
     reply = submit(client, seat, turn, ["home"], **HTMX)
     assert reply.status_code == 409
     assert "first answer counts" in reply.content.decode()
-    assert Answer.objects.get().as_given() == before
+    assert Answer.objects.get().as_given == before
 
 
 def test_in_the_annotation_step_a_second_answer_gets_no_reveal(client, seat):

@@ -122,7 +122,7 @@ def test_copiers_give_the_models_answers_to_every_kind(researcher, kind):
     assert study.participations.filter(status="completed").count() == 2
     for answer in Answer.objects.filter(turn__step="annotation").select_related("turn__example"):
         (copied,) = answer.turn.example.predictions.all()
-        assert list(answer.as_given().texts) == copied.predicted
+        assert list(answer.as_given.texts) == copied.predicted
         assert answer.s1 == copied.s1
 
 
