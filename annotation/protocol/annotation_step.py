@@ -6,28 +6,22 @@ stops at the end of a part, and continues when the worker comes back for the nex
 
 from datetime import datetime
 
-from annotation.models import JUDGED_STEPS, Confidence, Participation, Status, Step, Turn
+from annotation.models import JUDGED_STEPS, Participation, Status, Step, Turn
 from annotation.pay import budget, ledger
 from annotation.protocol import activity_summary
 from annotation.recruitment import seats
 from tasks.clock import database_now
 
 
-def following(answered: Turn, rated: Confidence | None = None) -> Turn | None:
-    """Return the unsaved next turn, or None after the last example or at the end of a part.
-
-    It is shown in the response to the answer or, if confidence was asked for, to `rated`.
-    """
-    participation, given, position = answered.participation, answered.answer, answered.position + 1
+def following(answered: Turn, channel: str, shown_at: datetime) -> Turn | None:
+    """Return the unsaved next turn, or None after the last example or at the end of a part."""
+    participation, position = answered.participation, answered.position + 1
     step = Step.ANNOTATION if answered.step == Step.CHECK else answered.step
     is_last = position == len(participation.order_of(step))
     in_a_part = participation.part and step == Step.ANNOTATION
     if is_last or (in_a_part and seats.ends_before(participation, position)):
         return None
-    channel = rated.channel if rated else given.channel
-    return participation.show(
-        step, position, channel, previous=answered, shown_at=answered.left_at, save=False
-    )
+    return participation.show(step, position, channel, answered, shown_at=shown_at, save=False)
 
 
 def after_anchors(participation: Participation, turn: Turn, channel: str) -> Turn | None:

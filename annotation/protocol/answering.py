@@ -77,9 +77,8 @@ def submit(
     with transaction.atomic():
         participation = Participation.objects.lock(token)
         check_channel(channel, participation.kind, participation.scenario.design)
-        current = participation.latest_turn()
-        turn = current if current is not None and current.pk == turn_id else None
-        if turn is None:
+        turn = current = participation.latest_turn()
+        if turn is None or turn.pk != turn_id:
             turn = participation.turns.select_related("example", "answer").get(pk=turn_id)
         if turn.given is not None:
             _same_or_conflict(turn, fields)
@@ -88,9 +87,9 @@ def submit(
             may_resume = participation.status in MAY_RESUME
             raise Conflict(Conflict.GIVEN_UP if may_resume else Conflict.ENDED)
         following = store_answer(turn, _read(turn, fields), channel)
-        store_reports(turn, fields)
-        if turn.is_revealed or turn.awaits_confidence:
-            return participation, turn
+        if not REPORTED.keys().isdisjoint(fields):
+            given = {"seconds": turn.answer.active_seconds, "last_at": turn.answer.submitted_at}
+            Activity.objects.update_or_create(turn=turn, defaults=given | _reported(turn, fields))
         if following is None and turn.step == Step.ANCHOR:
             following = annotation_step.after_anchors(participation, turn, channel)
         elif following is None and turn.step == Step.SCREENING:
@@ -127,7 +126,7 @@ def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
 
 
 def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
-    """Store an answer and, unless it is revealed, the next turn. The caller must hold the lock."""
+    """Store an answer and the next turn, and return the turn to show. The caller holds the lock."""
     result = score(given.texts, turn.example.gold, turn.card.gold_rule)
     # Clocks may be set back, but an answer is never submitted before its turn was shown.
     now = max(database_now(), turn.shown_at)
@@ -147,8 +146,10 @@ def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
         draft.delete()
     turn.answer.as_given = given
     spans = [AnswerSpan(answer=turn.answer, **span._asdict()) for span in given.spans]
-    waits = turn.is_revealed or turn.awaits_confidence
-    following = None if waits else annotation_step.following(turn)
+    if turn.is_revealed or turn.awaits_confidence:
+        insert_together([turn.answer, *spans])
+        return turn
+    following = annotation_step.following(turn, channel, now)
     insert_together([turn.answer, *spans, *([following] if following else [])])
     return following
 
@@ -245,13 +246,6 @@ def _current(token: str, turn_id: int) -> Turn | None:
     turn = participation.latest_turn()
     is_current = turn is not None and turn.pk == turn_id
     return turn if is_current and participation.status == Status.WORKING else None
-
-
-def store_reports(turn: Turn, fields: Mapping[str, str]) -> None:
-    """Store any reports sent by the page with the answer that was just stored."""
-    if not REPORTED.keys().isdisjoint(fields):
-        given = {"seconds": turn.answer.active_seconds, "last_at": turn.answer.submitted_at}
-        Activity.objects.update_or_create(turn=turn, defaults=given | _reported(turn, fields))
 
 
 def _reported(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:

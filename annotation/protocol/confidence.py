@@ -60,7 +60,7 @@ def give(
         )
         if turn.is_revealed:
             return participation, turn
-        following = annotation_step.following(turn, turn.confidence)
+        following = annotation_step.following(turn, channel, now)
         if following is None:
             annotation_step.end(participation, turn)
         else:
