@@ -152,10 +152,6 @@ class Turn(Row):
         gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
         return sum((min(max(gap, timedelta()), cutoff) for gap in gaps), seconds)
 
-    def worked_until(self, moment: datetime, cutoff: timedelta) -> timedelta:
-        """Return the participation's active time until `moment`, excluding absences."""
-        return self.worked_before + self.active_until(moment, cutoff)
-
 
 class Activity(models.Model):
     """The activity signals for one example, summed as they arrive. The only mutable row of a turn.

@@ -345,7 +345,8 @@ class Participation(Row):
             shown_at=now,
             channel=channel,
             worked_before=(
-                previous.worked_until(left_at or now, self.scenario.idle_cutoff)
+                previous.worked_before
+                + previous.active_until(left_at or now, self.scenario.idle_cutoff)
                 if previous
                 else self.worked_before_first(now)
             ),

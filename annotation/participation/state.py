@@ -323,7 +323,7 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
 
 def _progress(participation: Participation, turn: Turn, place: Place) -> Progress:
     scenario = participation.scenario
-    worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
+    worked = turn.worked_before + turn.active_until(timezone.now(), scenario.idle_cutoff)
     # The time spent on the current example counts only after it has been answered.
     on_examples = worked if turn.given else turn.worked_before
     answered = place.answered + (turn.given is not None)

@@ -96,7 +96,8 @@ def active_time_to(participation: Participation, last: Turn | None) -> timedelta
     marks = [last.left_at]
     marks += [last.activity.last_at] if getattr(last, "activity", None) else []
     cutoff = timedelta(seconds=participation.study.idle_cutoff_seconds)
-    return last.worked_until(_stopped_at(participation, last) or max(marks), cutoff)
+    until = _stopped_at(participation, last) or max(marks)
+    return last.worked_before + last.active_until(until, cutoff)
 
 
 def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
