@@ -57,9 +57,10 @@ RECENT = timedelta(minutes=5)
 
 
 def confirmed(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Ask for the password or code. Accounts with neither, as after single sign-on, set one first.
+    """Ask for the password or code.
 
-    allauth would let accounts with neither pass.
+    Users who have neither, for example because they signed up through single sign-on, must set a
+    password first. allauth alone would let them through.
     """
     guarded = reauthentication_required(view)
 

@@ -102,7 +102,7 @@ def find(kind: str, parameters: dict[str, Any], seed: int = 0) -> Job | None:
 def start(
     kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed: int = 0, **fields: Any
 ) -> Job:
-    """Return the job for exactly this work, or create it, waiting unless `fields` say otherwise."""
+    """Return the job for this exact work, or create one in state waiting or that in `fields`."""
     values = {"kind": kind, "parameters": parameters, "seed": seed, "total": total, "owner": owner}
     key = key_of(kind, parameters, seed)
     return Job.objects.get_or_create(key=key, defaults=values | fields)[0]

@@ -45,7 +45,7 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
 
 
 def per_browser(record: StudyRecord) -> str:
-    """Return a sentence if exclusivity was only enforced per browser, otherwise ""."""
+    """Return a caveat if exclusivity was only enforced per browser, otherwise ""."""
     number = dict(record.platforms).get(OpenLink.label)
     if not number:
         return ""

@@ -24,7 +24,7 @@ def formatted(value: object, specification: str) -> str:
 
 @register.inclusion_tag("monitoring/_card_result.html")
 def result_so_far(study: Study, kind: str = "") -> dict[str, Any]:
-    """Return the card with the shot curve of one kind and of models, and a table of its values."""
+    """Return a card with the shot curves of annotators of one kind and of models, with values."""
     if blinding.are_covered(study):
         return {"study": study, "until_closed": blinding.UNTIL_CLOSED}
     result = so_far.for_study(study, kind)

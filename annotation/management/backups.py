@@ -133,7 +133,7 @@ def dump(path: Path) -> None:
 
 
 def _run(program: str, *options: str) -> None:
-    """Run a PostgreSQL program on our database, without showing the password to other users."""
+    """Run a PostgreSQL client without exposing the database password to other users."""
     parameters = connection.get_connection_params()
     place = {name: parameters[name] for name in PLACE if parameters.get(name)}
     secret = {"PGPASSWORD": parameters["password"]} if parameters.get("password") else {}

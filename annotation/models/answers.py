@@ -125,9 +125,9 @@ class Turn(Row):
         return self.given.submitted_at if self.given else self.shown_at
 
     def prime_empty_relations(self) -> None:
-        """Cache which of the turn's relations are empty, which saves queries.
+        """Cache which of the turn's relations are empty, to save queries.
 
-        In a new turn, all of them are. For other turns, Participation.latest_turn found out.
+        For a new turn, all are. For existing turns, Participation.latest_turn has set `has_…`.
         """
         for name in ("answer", "activity", "draft", "confidence"):
             if not vars(self).get(f"has_{name}"):

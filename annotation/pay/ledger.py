@@ -63,9 +63,9 @@ def for_completing(study: Study, minutes: int) -> int:
 
 
 def cap(study: Study) -> int | None:
-    """Return the most that a participation can earn, excluding bonuses, in cents, or None.
+    """Return the maximum earnings for one task, excluding bonuses, in cents; None if unlimited.
 
-    This includes time worked and waited, top-ups and the base reward. None means unlimited.
+    They include pay for working and waiting time, top-ups and the base reward.
     """
     if not study.hourly_rate:
         by_time = 0

@@ -299,7 +299,7 @@ def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
 
 
 def sum_in_words(draft: ProlificStudy) -> str:
-    """Format the rewards for all places of a draft, without Prolific's fees."""
+    """Format the total reward for all of a draft's places, excluding Prolific's fees."""
     return f"{ledger.in_currency(draft.places * draft.reward_cents)} {draft.study.currency}"
 
 

@@ -47,7 +47,7 @@ def import_checks(task: Task, path: Path) -> Split:
 
 
 def import_upload(task: Task, filename: str, content: bytes, by: User) -> Split:
-    """Attach an uploaded file of checks. Raises FormatError and checking.Busy."""
+    """Attach the checks in an uploaded file. Raises FormatError or checking.Busy."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / filename
         path.write_bytes(content)

@@ -307,7 +307,7 @@ def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def suggested_hours(study: Study, tasks: Sequence[Task]) -> Decimal:
-    """Return three times the longest estimate, in hours with one decimal place."""
+    """Return three times the longest estimate, in hours, rounded to one decimal place."""
     try:
         longest = minutes.longest(study, tasks)
     except ValidationError:  # reported at its own field

@@ -54,7 +54,7 @@ class Kind:
     """An answer type and the reason for choosing it.
 
     `name` is label, option, options, spans, number, short text or long text. `typed` means that
-    answers may also be typed, because some gold is not in the text.
+    answers may also be typed, because some gold answers don't appear in the text.
     """
 
     name: str
