@@ -14,9 +14,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analysis.export.columns import COLUMNS
-from analysis.scores import findings, findings_columns, means, tested
+from analysis.scores import findings, findings_columns, frames, means, tested
 from analysis.stats import uncertainty
-from annotation.models import Kind, Study
+from annotation.models import Kind, Step, Study
 from tasks import jobs
 from tasks.models import Job
 from tests import factories
@@ -69,6 +69,17 @@ def test_spans_are_read_by_one_query_without_a_join(study):
     assert len(of_spans) == 1
     assert "JOIN" not in of_spans[0]
     assert of_spans[0].count("SELECT") == 1
+
+
+def test_a_million_answers_are_not_sorted_like_a_list_of_studies(study):
+    """Ordering by a foreign key sorts by the default order of its model, with a join for each."""
+    with CaptureQueriesContext(connection) as asked:
+        answers = frames.answers_in_order(study, Kind.PERSON, Step.ANNOTATION)
+    (read,) = [query["sql"] for query in asked if 'FROM "annotation_answer"' in query["sql"]]
+    assert "created_at" not in read
+    in_order = [pk for pk in study.participations.values_list("pk", flat=True) for _ in range(6)]
+    assert answers["participation"].tolist() == in_order
+    assert answers["position"].tolist() == list(range(6)) * 4
 
 
 @pytest.mark.long
