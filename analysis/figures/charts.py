@@ -315,10 +315,11 @@ def _lines(
     base = alt.Chart(frame)
     legend = alt.Legend(title="Shots", values=_shots(frame))
     colour = alt.Color("shots:N", scale=alt.Scale(domain=list(shots)), legend=legend)
-    # A line through a single point is invisible, whereas the mean always has a mark.
+    # A line through a single point is invisible, whereas the mean always has a mark. The stroke is
+    # transparent, because a transparent mark takes a layer of the whole picture for each annotator.
     annotators = (
         base.transform_filter(alt.datum.what == "annotator")
-        .mark_line(strokeWidth=1, opacity=0.4)
+        .mark_line(strokeWidth=1, strokeOpacity=0.4)
         .encode(x=x, y=y, detail="annotator:N", color=colour)
     )
     means = base.transform_filter(alt.datum.what == "mean")
