@@ -152,20 +152,15 @@ def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Simp
     for example, texts in groups:
         means = [by_shots.get((example, k)) for k in shots]
         pairwise = agreement.pairwise_s1(list(texts))
-        rows.append(
-            SimpleNamespace(
-                example=example,
-                source_id=names[example],
-                mean=100 * overall.at[example, "mean"],
-                n=int(overall.at[example, "size"]),
-                by_shots=[None if mean is None else 100 * mean for mean in means],
-                pairwise_s1=math.nan if pairwise is None else 100 * pairwise,
-                right=float(100 * right[example]),
-                right_models=100 * right_models.get(example, math.nan),
-                item_rest=item_rests.get(example, math.nan),
-                respondents=respondents,
-            )
-        )
+        row = SimpleNamespace(
+            example=example, source_id=names[example], mean=100 * overall.at[example, "mean"],
+            n=int(overall.at[example, "size"]), right=float(100 * right[example]),
+            by_shots=[None if mean is None else 100 * mean for mean in means],
+            pairwise_s1=math.nan if pairwise is None else 100 * pairwise,
+            right_models=100 * right_models.get(example, math.nan),
+            item_rest=item_rests.get(example, math.nan), respondents=respondents,
+        )  # fmt: skip
+        rows.append(row)
     return sorted(rows, key=lambda row: _order(row.mean / 100, row.example))
 
 

@@ -283,16 +283,9 @@ def _figure(study: Study, kind: str, name: str, steps: set[Step]) -> Figure:
     }
     group = "people" if kind == Kind.PERSON else f"{kind} annotators (not people)"
     group = "models" if name == SIZES else group
+    description, load = f"{title} ({group}). {caption}", partial(data, study, kind, name)
     return Figure(
-        name=name,
-        title=title,
-        caption=caption,
-        description=f"{title} ({group}). {caption}",
-        why_not=why_not,
-        load=partial(data, study, kind, name),
-        make=chart_of[name],
-        all_columns=COLUMNS[name],
-        mark=programs,
+        name, title, caption, description, why_not, load, chart_of[name], COLUMNS[name], programs
     )
 
 
@@ -311,17 +304,13 @@ def _caption(study: Study, kind: str, name: str) -> str:
     # The template calls only the functions that this caption needs.
     values = {
         "metrics": partial(test_sets.in_words, tasks),
-        "has_line": has_line,
-        "assumed": assumed,
+        "has_line": has_line, "assumed": assumed,
         "has_uploads": compared_files.files(study).exists,
         "has_published": lambda: any(map(published.name_of, tasks)),
         "in_file_order": study.training_order == Study.Order.FILE_ORDER,
-        "of_people": BOTH,
-        "of_annotators": PEOPLE,
-        "of_splits": OVER_SPLITS,
-        "of_gains": QUESTION,
-        "block_size": learning.BLOCK,
-    }
+        "of_people": BOTH, "of_annotators": PEOPLE, "of_splits": OVER_SPLITS,
+        "of_gains": QUESTION, "block_size": learning.BLOCK,
+    }  # fmt: skip
     return rendered("figures", values, only=name)[name]
 
 

@@ -124,23 +124,16 @@ def compare_page(request: ResearcherRequest) -> HttpResponse:
     readable = Study.objects.visible_to(request.user, "read").order_by("title", "name")
     context: dict[str, Any] = {
         "readable": [(study, study.name in names) for study in readable],
-        "job": job,
-        "job_study": study,
-        "kind": kind,
-        "kinds": Kind.choices,
-        "most": MAX_STUDIES,
-        "comparison": comparison,
+        "job": job, "job_study": study, "kind": kind, "kinds": Kind.choices, "most": MAX_STUDIES,
+        "comparison": comparison, "widths": paper_widths.INCHES, "query": _query(request.GET),
         "pictures": list(figure_data.PICTURES) if figure_data.can_draw() else [],
-        "widths": paper_widths.INCHES,
-        "query": _query(request.GET),
-    }
+    }  # fmt: skip
     if comparison:
         columns = comparison.design_columns
         context |= {
-            "figure": comparison.figure,
-            "design_columns": on_page(columns),
+            "figure": comparison.figure, "design_columns": on_page(columns),
             "design_cells": cells(columns, comparison.differing),
-        }
+        }  # fmt: skip
     return render(request, "figures/compare.html", context)
 
 

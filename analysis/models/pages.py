@@ -235,15 +235,11 @@ def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
     main = [column for column in of_all if column.name not in SENSITIVITY]
     further = [*of_all[:3], *(column for column in of_all if column.name in SENSITIVITY)]
     context |= {
-        "who": model_tables.KIND_NAMES[Kind(kind)],
-        "differences": pairings,
-        "difference_columns": on_page(main),
-        "difference_cells": cells(main, pairings),
-        "sensitivity_columns": on_page(further),
-        "sensitivity_cells": cells(further, pairings),
-        "left_out": differences.LEFT_OUT,
-        "late": differences.late(pairings),
-    }
+        "who": model_tables.KIND_NAMES[Kind(kind)], "differences": pairings,
+        "difference_columns": on_page(main), "difference_cells": cells(main, pairings),
+        "sensitivity_columns": on_page(further), "sensitivity_cells": cells(further, pairings),
+        "left_out": differences.LEFT_OUT, "late": differences.late(pairings),
+    }  # fmt: skip
     if pairings:
         pairing = _pairing(request, pairings)
         pairs = differences.pairs(study, kind, pairing)[:SHOWN]
@@ -314,9 +310,6 @@ def _board(board: Board, number: int) -> dict[str, Any]:
         for title, entries in board.groups
     ]
     return {
-        "shown": board,
-        "columns": columns,
-        "groups": groups,
-        "width": len(columns) + 1,
+        "shown": board, "columns": columns, "groups": groups, "width": len(columns) + 1,
         "anchor": f"leaderboard-{number}",
-    }
+    }  # fmt: skip

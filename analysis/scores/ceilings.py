@@ -42,18 +42,12 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> Iterator[SimpleNamespace]:
         leave_one_out = float(100 * np.mean(majority_means)) if majority_means else math.nan
         why_not = "" if scores else NO_MAJORITY if len(means) >= FEWEST else TOO_FEW
         yield SimpleNamespace(
-            task=task,
-            shots=shots,
-            n=len(means),
-            leave_one_out=leave_one_out,
-            no_leave_one_out=why_not,
-            compared=sum(map(len, scores.values())),
-            answers=len(part),
-            best=float(means.max()),
+            task=task, shots=shots, n=len(means), leave_one_out=leave_one_out,
+            no_leave_one_out=why_not, compared=sum(map(len, scores.values())), answers=len(part),
+            best=float(means.max()), worst=float(means.min()),
             best_annotator=str(means.index[means >= means.max() - ROUNDING][0]),
-            worst=float(means.min()),
             worst_annotator=str(means.index[means <= means.min() + ROUNDING][0]),
-        )
+        )  # fmt: skip
 
 
 def _leave_one_out_scores(part: pd.DataFrame) -> dict[str, list[float]]:

@@ -267,17 +267,14 @@ def long_rows(table: PerformanceTable) -> Iterator[SimpleNamespace]:
     for shots in table.shots:
         for task, limits in zip(table.tasks, table.bounds, strict=True):
             is_any_of = task.card.gold_rule == "any_of"
+            cell = task.name, shots
             yield SimpleNamespace(
-                kind=table.kind,
-                task=task,
-                cell=table.cells[task.name, shots],
-                bounds=limits,
-                late_seats=late.get((task.name, shots), 0),
-                by_program=programs.get((task.name, shots), 0),
+                kind=table.kind, task=task, cell=table.cells[cell], bounds=limits,
+                late_seats=late.get(cell, 0), by_program=programs.get(cell, 0),
                 recipe=recipe(task.card.gold_rule, metric=task.card.metric),
                 set_recipe=recipe("set") if is_any_of else "",
                 note=set_note(task, limits.set_ceiling) if is_any_of else "",
-            )
+            )  # fmt: skip
 
 
 def all_rows(study: Study) -> list[SimpleNamespace]:

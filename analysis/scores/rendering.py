@@ -145,15 +145,11 @@ def notes(
         declined = sum(table.study.scenarios.values_list("declined", flat=True))
         left_out = [*([f"{declined} declined"] if declined else []), *left_out]
     values = {
-        "table": table,
-        "one": "model run" if table.kind == Kind.MODEL else "annotator",
-        "is_s1": table.metrics == S1,
-        "recipes": "; ".join(table.recipes),
-        "with_intervals": with_intervals,
-        "of_both": BOTH,
-        "assumes": ASSUMES,
+        "table": table, "one": "model run" if table.kind == Kind.MODEL else "annotator",
+        "is_s1": table.metrics == S1, "recipes": "; ".join(table.recipes),
+        "with_intervals": with_intervals, "of_both": BOTH, "assumes": ASSUMES,
         "left_out": "; ".join(left_out),
-    }
+    }  # fmt: skip
     blocks = rendered("performance", values)
     return [
         *texts(blocks, "before_"),
