@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
-from analysis.scores import findings, marks, markup, means
+from analysis.scores import findings, marks, markup
 from analysis.scores.columns import ASSUMES, RECIPE, TASK, assuming, between
 from analysis.scores.markup import PaperTable, explained, markdown, rendered, texts
 from analysis.scores.performance import PerformanceTable
@@ -99,11 +99,7 @@ def intervals(table: PerformanceTable) -> Intervals:
     """Return each cell's default 95% interval as text, or {} with excluded annotators included."""
     if table.with_excluded:
         return {}
-    rows = (
-        row
-        for task in table.tasks
-        for row in means.means(findings.answered(table.study, table.kind, task))
-    )
+    _scores, rows = findings.curve(table.study, table.kind, "shots")
     return {
         (row.task, row.shots): assuming(between((row.low, row.high, row.no_interval)), row.n)
         for row in rows
