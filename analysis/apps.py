@@ -13,4 +13,5 @@ class AnalysisConfig(AppConfig):
         jobs.MODULES["report"] = "analysis.documents.results"
         jobs.MODULES["bootstrap"] = jobs.MODULES["curves"] = "analysis.scores.findings"
         jobs.MODULES["examples"] = "analysis.examples.difficulty"
+        jobs.MODULES["overlap"] = "analysis.scores.overlap"
         jobs.MODULES["sensitivity"] = "analysis.scores.sensitivity"

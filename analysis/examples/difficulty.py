@@ -76,18 +76,14 @@ def _by_shots(shots: Sequence[int], name: str, meaning: str) -> list[Column]:
 KIND = "examples"
 
 
-def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
-    """Return the job that computes `hardest` and `doubts`, in the same way as `curves_job`."""
-    if findings.is_small(study, kind):
-        return None
-    made_of = _parameters(study, kind)
-    return findings.job_for(KIND, study, made_of, len(findings.tasks_of(made_of)) + 1, owner)
-
-
 def _parameters(study: Study, kind: str) -> dict[str, Any]:
     runs = PredictionFile.objects.filter(task__in=study.tasks.all(), witness=False)
     files = list(runs.order_by("pk").values_list("pk", flat=True))
     return findings.parameters(study, kind) | {"files": files}
+
+
+# The job that computes `hardest` and, in its last chunk, `doubts`.
+job_of = partial(findings.job_by_task, KIND, _parameters, further=1)
 
 
 @jobs.job(KIND)

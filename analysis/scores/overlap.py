@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np
+from analysis.scores import findings
 from analysis.scores.columns import Table, between, percent
-from analysis.scores.findings import remembered
 from analysis.scores.test_sets import TestFile, given_texts
 from analysis.stats import error_overlap
 from analysis.stats.agreement import plurality
@@ -22,9 +23,10 @@ from analysis.stats.error_overlap import UNKNOWN
 from analysis.stats.significance import holm
 from annotation.models import Kind, Participation, Status, Study
 from annotation.study import compared_files
+from tasks import jobs
 from tasks.cards import place
 from tasks.columns import NOTHING, Column
-from tasks.models import Prediction
+from tasks.models import Job, Prediction
 from tasks.models.predictions import Seen
 
 OFTEN, AS_EXPECTED = "more often than expected", "as expected"
@@ -45,6 +47,49 @@ def table(
     `agrees` says whether the errors agree more often than expected. If `annotator` or `task` is
     given, only the rows for that cell or task are returned.
     """
+    job = job_of(study, kind)
+    if job is None or not job.is_done:
+        return _rows(study, kind, annotator, task)
+    stored = (values for part in job.result for values in part)
+    rows = [findings.row_of(v | {"overlap": findings.row_of(v["overlap"])}) for v in stored]
+    rows.sort(key=lambda row: (place(row.task), row.shots))
+    cell = annotator and (annotator.scenario.task.name, annotator.scenario.shots)
+    return [r for r in rows if task in ("", r.task) and cell in (None, (r.task, r.shots))]
+
+
+KIND = "overlap"
+
+
+def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
+    """Return the job that computes the table, or None without models or with few answers."""
+    if kind == Kind.MODEL or not compared_files.has_models(study):
+        return None
+    return findings.job_by_task(KIND, parameters, study, kind, owner)
+
+
+def parameters(study: Study, kind: str) -> dict[str, Any]:
+    """Return whatever can change about completed participations and the models' answers."""
+    completed = study.participations.filter(status=Status.COMPLETED).in_cells().order_by("pk")
+    models = completed.filter(kind=Kind.MODEL).values_list("pk", "worker__model__name")
+    files = compared_files.for_overlap(study).order_by("pk")
+    return findings.parameters(study, kind, completed.filter(kind=kind)) | {
+        "models": list(map(list, models)),
+        "files": list(map(list, files.values_list("pk", "model__name", "seen_test"))),
+    }
+
+
+@jobs.job(KIND, limit=timedelta(minutes=30))  # permutation tests with hundreds of annotators
+def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
+    study, kind = findings.study_of(job), job.parameters["kind"]
+    rows = _rows(study, kind, task=findings.tasks_of(job.parameters)[number])
+    findings.check_inputs(job, parameters(study, kind))
+    stored = findings.stored_row
+    return [stored(row) | {"overlap": stored(row.overlap)} for row in rows]
+
+
+def _rows(
+    study: Study, kind: str, annotator: Participation | None = None, task: str = ""
+) -> list[SimpleNamespace]:
     models = {} if kind == Kind.MODEL else _models(study)
     cells: dict[tuple[str, int], dict[int, str]] = defaultdict(dict)
     people = study.participations.filter(kind=kind, status=Status.COMPLETED).in_cells()
@@ -125,7 +170,7 @@ def _cell_rows(
     people = np.maximum([codes(given) for given in sets], 0)  # all other answers are correct
     wrong = np.array([codes(of) for of in models.values()])
     key = ["overlap", study.seed, len(people), people.tobytes(), wrong.tobytes()]
-    results = remembered(key, lambda: error_overlap.overlaps(people, wrong, study.seed))
+    results = findings.remembered(key, lambda: error_overlap.overlaps(people, wrong, study.seed))
     for (model, source), overlaps in zip(models, results, strict=True):
         corrected = holm([overlap.p for overlap in overlaps])
         for (pk, name), overlap, p in zip(names.items(), overlaps, corrected, strict=True):

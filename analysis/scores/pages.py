@@ -146,10 +146,11 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
 
 
 # Maps a kind of work to its main page and its job.
-WORK = {
+WORK: dict[str, tuple[str, Any]] = {
     "": ("analysis", findings.job_of),
     findings.CURVES: ("figures", findings.curves_job),
     rules.KIND: ("sensitivity", rules.job_of),
+    overlap.KIND: ("overlap", overlap.job_of),
 }
 
 
@@ -170,13 +171,15 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = study_and_kind(request, name)
     pseudonym, people = request.GET.get("annotator"), study.participations
     annotator = get_object_or_404(people, pseudonym=pseudonym) if pseudonym else None
-    rows = overlap.table(study, kind, annotator)
+    job = None if annotator else findings.waiting(overlap.job_of(study, kind))
+    rows = [] if job else overlap.table(study, kind, annotator)
     if annotator:  # when shown on the annotator's page
         of_annotator = [row for row in rows if row.participation == annotator.pk]
         cells = table_columns.cells(overlap.BRIEF, of_annotator)
         part = {"anchor": "overlap", "label": overlap.OVERLAP.title, "columns": overlap.BRIEF}
         return render(request, "web/_cells.html", part | {"cells": cells})
     context |= {
+        "job": job,
         "table": overlap.OVERLAP.page(study, kind, rows),
         "agreeing": len({row.participation for row in rows if row.agrees}),
         "annotators": len({row.participation for row in rows if not row.overlap.why_not}),

@@ -20,9 +20,8 @@ from analysis.scores.means import lowest_of
 from analysis.scores.test_sets import with_scores
 from analysis.stats import two_way
 from analysis.stats.learning import by_cell
-from annotation.models import ExitAnswers, Kind, Status, Study
+from annotation.models import ExitAnswers, Status, Study
 from annotation.monitoring import flags
-from annotation.study import compared_files
 from tasks import cards, jobs
 from tasks.columns import NOTHING, Column
 from tasks.models import Example, Job
@@ -203,32 +202,21 @@ def available_rows(
 KIND = "sensitivity"
 
 
-def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
-    """Return the job that computes the table, like `findings.job_of`, or None for few answers.
-
-    Its inputs include everything about annotators who completed, and about models, that can change.
-    """
-    if findings.is_small(study, kind):
-        return None
-    made_of = parameters(study, kind)
-    return findings.job_for(KIND, study, made_of, len(findings.tasks_of(made_of)), owner)
-
-
 def parameters(study: Study, kind: str) -> dict[str, Any]:
-    completed = study.participations.filter(status=Status.COMPLETED).in_cells().order_by("pk")
-    people, models = completed.filter(kind=kind), completed.filter(kind=Kind.MODEL)
-    files = compared_files.for_overlap(study).order_by("pk")
+    """Return whatever can change about completed participations and the models' answers."""
+    people = study.participations.filter(status=Status.COMPLETED, kind=kind).in_cells()
     raised = {pk: reasons for pk, (_summary, reasons) in flags.for_study(study).items()}
     facts = ("pk", "in_analysis", "exit_answers__seen_before", "exit_answers__ai_used")
     programs = set(marks.by_program(study).values_list("pk", flat=True))
-    return findings.parameters(study, kind, people) | {
+    return overlap.parameters(study, kind) | {
         "facts": [
             [pk, *values, bool(raised.get(pk)), "checks" in raised.get(pk, {}), pk in programs]
-            for pk, *values in people.values_list(*facts)
-        ],
-        "models": [list(row) for row in models.values_list("pk", "worker__model__name")],
-        "files": [list(row) for row in files.values_list("pk", "model__name", "seen_test")],
+            for pk, *values in people.order_by("pk").values_list(*facts)
+        ]
     }
+
+
+job_of = partial(findings.job_by_task, KIND, parameters)
 
 
 @jobs.job(KIND, limit=timedelta(minutes=30))  # permutation tests with hundreds of annotators

@@ -24,7 +24,7 @@ OUTCOMES: dict[str, Callable[[Job], Any]] = {
     "simulate": lambda job: {"answers": [part["answers"] for part in job.result]},
 }
 # Kinds of jobs with study results, whose next chunk only readers may run.
-READERS = {"bootstrap", "curves", "examples", "release", "report", "sensitivity"}
+READERS = {"bootstrap", "curves", "examples", "overlap", "release", "report", "sensitivity"}
 
 
 class JobShape(serializers.Serializer):

@@ -23,13 +23,14 @@ pytestmark = pytest.mark.long
 
 WORK = {
     "figures": "curves", "leaderboard": "curves", "sensitivity": "sensitivity",
-    "examples": "examples", "gold_audit": "examples",
+    "examples": "examples", "gold_audit": "examples", "overlap": "overlap",
 }  # fmt: skip
 FILES = [
     *(("figure_file", name, ext) for name in ("shots", "models", "learning", "drift")
       for ext in ("csv", "json")),
     *(("figure_numbers", name) for name in ("shots", "models", "learning", "drift")),
     ("leaderboard_file",), ("sensitivity_file",), ("examples_file",), ("gold_audit_file",),
+    ("overlap_file",),
 ]  # fmt: skip
 OF_ALL_KINDS = [("human_performance_file", ext) for ext in ("md", "tex")]
 
@@ -115,6 +116,7 @@ def test_only_the_jobs_read_answers(ada, study, large, monkeypatch):
         finished(ada, study, name)
     monkeypatch.setattr(findings.frames, "answers_in_order", None)  # any call fails
     monkeypatch.setattr("analysis.scores.sensitivity.given", None)
+    monkeypatch.setattr("analysis.scores.overlap.given_texts", None)
     monkeypatch.setattr(findings, "answers_of", None)
     monkeypatch.setattr("analysis.examples.gold_audit._answered", None)
     assert len(files(ada, study)) == len(FILES)
@@ -189,8 +191,9 @@ CHANGES = [excluded, withdrawn, completed, included]
 
 @pytest.mark.parametrize(
     ("name", "change"),
-    [(name, change) for name in WORK for change in CHANGES]
-    + [("sensitivity", answered), ("examples", predicted)],
+    [(name, change) for name in WORK if name != "overlap" for change in CHANGES]
+    + [("sensitivity", answered), ("examples", predicted)]
+    + [("overlap", change) for change in (withdrawn, completed, predicted)],
 )
 def test_every_input_of_a_page_starts_another_job(ada, study, large, name, change):
     finished(ada, study, name)
@@ -205,6 +208,13 @@ def test_every_input_of_a_page_starts_another_job(ada, study, large, name, chang
     findings.SMALL = 10_000  # the fixture restores it
     assert page(ada, study, name) == after
     assert made != before
+
+
+def test_an_exclusion_changes_no_error_overlap(ada, study, large):
+    """Excluded annotators have rows too, and the permutation tests take minutes."""
+    before = finished(ada, study, "overlap")
+    included(study)
+    assert page(ada, study, "overlap") == before
 
 
 @pytest.mark.parametrize("name", ["sensitivity", "figures"])
