@@ -288,10 +288,13 @@ class Participation(Row):
 
         Workers who go on to another of the study's tasks do not return through the platform first.
         """
-        row = self.submissions.order_by("-pk").first()
         # Anyone can arrive with this worker's ID, so without a participation, it is unconfirmed.
-        taken = self.worker.submissions.filter(study=self.study_id, participation__isnull=False)
-        return row or taken.order_by("-pk").first()
+        rows = self.submissions.all() or [
+            row
+            for row in self.worker.submissions.all()
+            if row.study_id == self.study_id and row.participation_id
+        ]
+        return max(rows, key=lambda row: row.pk, default=None)
 
     def order_of(self, step: str) -> list[int]:
         return getattr(self, f"{Step(step)}_order", self.annotation_order)

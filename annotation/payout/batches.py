@@ -27,6 +27,7 @@ from tasks.columns import grouped
 
 Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
+SUBMISSIONS = ("submissions", "worker__submissions")  # for Participation.latest_submission
 MAX_BONUSES = 200  # maximum number of people per batch, as recommended by Prolific
 
 
@@ -38,7 +39,8 @@ def unpaid(study: Study) -> QuerySet[LedgerEntry]:
     """Return human annotators' ledger entries that aren't in a batch yet, oldest first."""
     entries = LedgerEntry.objects.filter(participation__study=study, payment__isnull=True)
     entries = entries.filter(participation__kind="person").order_by("pk")
-    return entries.select_related("participation__worker", "submission__prolific_study")
+    entries = entries.select_related("participation__worker", "submission__prolific_study")
+    return entries.prefetch_related(*(f"participation__{name}" for name in SUBMISSIONS))
 
 
 def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:

@@ -17,7 +17,7 @@ from django.db import transaction
 from annotation.models import PaymentBatch, PersonalLink, Submission
 from annotation.pay import ledger
 from annotation.payout import batches
-from annotation.payout.batches import Method, PaymentError, State
+from annotation.payout.batches import SUBMISSIONS, Method, PaymentError, State
 from annotation.prolific.accounts import client_of
 from annotation.prolific.adapter import ProlificAdapter
 from annotation.prolific.client import Client
@@ -338,6 +338,7 @@ def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
         identities.worker_key(PersonalLinkAdapter.platform, link.code): link.name for link in links
     }
     payments = batch.payments.select_related("entry__participation__worker").order_by("pk")
+    payments = payments.prefetch_related(*(f"entry__participation__{n}" for n in SUBMISSIONS))
     for payment in payments:
         entry, worker = payment.entry, payment.entry.participation.worker
         latest = entry.participation.latest_submission()

@@ -25,7 +25,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.pay import ledger
-from annotation.payout import batches
+from annotation.payout import batches, payments
 from annotation.privacy import withdrawal
 from annotation.prolific import drafts
 from annotation.protocol import answering, qualification, training_step
@@ -483,6 +483,29 @@ def test_pay_page_query_count_is_constant_in_batches(
     with django_assert_num_queries(len(three)):
         page = ada.get(address).content.decode()
     assert page.count("CSV of batch") == 12
+
+
+def test_amounts_due_are_read_in_a_fixed_number_of_queries(
+    ada, researcher, django_assert_num_queries
+):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=6)
+    address = reverse("api_pay", args=[study.name])
+
+    def earn(number: int) -> None:
+        for _person in range(number):
+            factories.work_through(factories.seat(study.scenarios.get()))
+
+    earn(2)
+    ada.get(address)
+    with CaptureQueriesContext(connection) as two:
+        ada.get(address)
+    earn(4)
+    with django_assert_num_queries(len(two)):
+        assert len(ada.get(address).json()["due"]) == 6
+    (batch,) = batches.prepare(study, researcher)
+    with CaptureQueriesContext(connection) as six:
+        assert payments.batch_csv(batch).count("\n") == 7
+    assert len(six) < 6
 
 
 @pytest.mark.long
