@@ -81,6 +81,14 @@ def test_people_have_n_spread_and_an_interval(study):
     assert people.scores[0].text == "–"  # no annotator was trained on two examples
 
 
+def test_a_board_without_scores_at_the_largest_size_names_no_best(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(shots=(2, 4)), shots=[2])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    page = ada.get(reverse("leaderboard", args=[study.name]), follow=True).content.decode()
+    (summary,) = fromstring(page).xpath("//main//details[@open]/summary[h3]")
+    assert " ".join(summary.text_content().split()) == "toy-places scored by S1"
+
+
 def test_page_csv_and_json_say_the_same(ada, study):
     page = ada.get(reverse("leaderboard", args=[study.name]), follow=True).content.decode()
     for words in ("Large models", "5 of 5 splits", "partial: 0 of 5 splits"):

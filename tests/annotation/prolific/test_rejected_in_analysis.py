@@ -76,7 +76,6 @@ def test_documents_distinguish_rejections_before_completion(ada, fake, study, pu
     assert "A rejection on the platform affects only pay" not in text
     assert "A rejection on the platform after completion affects only pay" in text
     assert "Rejected after completion: 1, of which included in the analysis: 1." in text
-    assert "Participations ended by a rejection on the platform: 1." in text
     assert "Rejected on the platform before completion: 1." in text
 
 
