@@ -74,7 +74,7 @@ def _number(task_id: str = "", **_kwargs: object) -> None:
 
 @app.task(name="handful.chunk")
 def run_chunk(job: int, number: int) -> None:
-    """Run the chunk unless it has already been done, then enqueue the next chunks."""
+    """Run the chunk unless it has already been done, then enqueue the next one."""
     from tasks import jobs
     from tasks.models import Job
 

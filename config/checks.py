@@ -112,7 +112,7 @@ def disk_has_room(**_options: Any) -> Iterator[CheckMessage]:
         space = f"{free / 1e9:.1f} GB are free in {place}"
         if free < health.LEAST_SPACE:
             yield Error(
-                f"Only {space}, so uploads are refused.",
+                f"Only {space}, too little for the largest upload.",
                 hint="Delete old backups or logs, or enlarge the disk.",
                 id="config.E012",
             )

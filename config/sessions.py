@@ -55,7 +55,7 @@ def researcher_time_zone(
 def _renew(request: HttpRequest) -> None:
     """Extend the session and apply a time zone that was chosen in another browser."""
     now = int(time.time())
-    # API clients with Basic authentication have a user but no session.
+    # API clients with a token have a user but no session.
     if SESSION_KEY not in request.session:
         return
     if now - request.session.get("renewed_at", 0) >= RENEWED_AFTER:

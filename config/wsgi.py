@@ -15,7 +15,7 @@ from annotation import guards, key_check  # noqa: E402
 from config import users  # noqa: E402
 from tasks import installation  # noqa: E402
 
-# Reject tables from before the first release, and a data folder that belongs to another database,
+# Reject tables from before 0.2.0, and a data folder that belongs to another database,
 # before any data is read or any file is deleted.
 installation.require()
 # Keys that do not match the database would silently corrupt data.

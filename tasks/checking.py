@@ -40,7 +40,7 @@ class TooComplex(Exception):
 
 
 class Busy(Exception):
-    """Raised if this server process is already checking an upload. Users should retry shortly."""
+    """Raised if this process or account is already checking an upload. Users should retry."""
 
 
 @contextmanager

@@ -288,7 +288,7 @@ def _strata_text(counts: dict[str, int]) -> str:
 def warnings(report: dict[str, Any]) -> list[str]:
     sentences = []
     for key, warning in (
-        ("unreachable", "gold answers that cannot be highlighted (they lower the maximum score)"),
+        ("unreachable", "gold answers that cannot be highlighted (this can lower the ceiling)"),
         ("duplicates", "the same content as an earlier example in the file"),
         ("overlap_with_test", "also in the test file (leakage)"),
         ("reused_ids", "ids that the test file uses for another text"),

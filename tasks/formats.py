@@ -245,7 +245,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, text) for each non-blank line. Raises FormatError for overlong lines."""
+    """Yield (number, text) for each non-blank line. Raises FormatError for unreadable lines."""
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1

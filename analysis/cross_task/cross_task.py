@@ -134,7 +134,7 @@ GAINS = [
     Column("shots", "Shots", "number of shots of the unseen task", show=count),
     Column("new_arm", "Arm", "arm whose gain is reported"),
     Column("base_arm", "Against", "arm with which it is compared (the base)"),
-    Column("meaning", "Interpretation", "what the gain measures: transfer, practice, or both"),
+    Column("meaning", "Interpretation", "what the gain measures, such as transfer or practice"),
     Column("new_people", "n", "participants in the arm", show=count),
     Column("base_people", "n against", "participants in the base arm", show=count),
     Column("new", "Mean", "mean over participants in the arm, or over a model's runs", SCORE),

@@ -140,7 +140,7 @@ def _stage(name: str, meaning: str) -> Column:
     return Column(name, name.capitalize(), meaning, get=lambda row: getattr(row[1], name))
 
 
-ZERO_SHOTS = " (at zero shots: saw the first example)"
+ZERO_SHOTS = " (at zero shots without a screening set: saw the first example)"
 # Columns for pairs of a scenario and its Funnel.
 FUNNEL = [
     Column("scenario", "Scenario", get=itemgetter(0)),

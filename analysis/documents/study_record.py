@@ -110,7 +110,7 @@ class StudyRecord:
         """Count the distinct participants who arrived, who consented, and who are in the analysis.
 
         A participant who takes part in several tasks is counted only once.
-        Declines are counted individually, because no rows are stored for them.
+        Declines are counted individually, because no participations are stored for them.
         """
         reached = {"arrived": Q(), "consented": Q(consented_at__isnull=False), "analysed": ANALYSED}
         counts = {name: Count("worker", distinct=True, filter=q) for name, q in reached.items()}

@@ -57,7 +57,7 @@ class Lane:
     def why_apart(self) -> str:
         seat = self.participation
         if seat.status == Status.COMPLETED:
-            return "excluded from the analysis"
+            return "not in these numbers" if seat.in_analysis else "excluded from the analysis"
         return str(Status(seat.status).label)
 
 

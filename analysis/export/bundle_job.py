@@ -2,8 +2,8 @@
 
 The first part reads all data from the database in a single snapshot, so that the files are
 consistent even if annotators continue to answer. If Playwright and Chromium are installed, the next
-part prints the report. The remaining parts write the Parquet files, verify.py and the ZIP. Each
-part can safely be repeated, because files left behind by a stopped process are ignored.
+part prints the report. The remaining parts write the Parquet files, run verify.py and write
+the ZIP. Each part can safely be repeated, because files of a stopped process are ignored.
 """
 
 import hashlib

@@ -2,7 +2,7 @@
 
 It contains the export (CSVs, manifest, verify.py), R code for a mixed model, Parquet files,
 metadata, instructions and cards, the pages that annotators saw, the preregistration, the report,
-and the output of verify.py. Data that link pseudonyms to people are never read.
+and the output of verify.py. Platform ids are only read to remove them from texts.
 """
 
 import json

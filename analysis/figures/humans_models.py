@@ -134,8 +134,8 @@ def _over_splits(score: Score) -> tuple[float, float]:
 def top_series(rows: Sequence[SeriesRow]) -> list[SeriesRow]:
     """Return the rows to draw, which are those of the first MAX_SERIES series.
 
-    Annotators come first, then uploaded models, published humans and published models. Within each
-    group, the best series come first.
+    Annotators and seated models are first, then uploaded models, published humans and published
+    models. Within each group, the best series come first.
     """
     names = ranked(rows)[:MAX_SERIES]
     return sorted((row for row in rows if row.who in names), key=lambda row: names.index(row.who))
@@ -199,7 +199,7 @@ FIGURE_COLUMNS: dict[str, list[Column]] = {
         Column("low_95", meaning=f"lower end of the {_INTERVAL}", unit=SCORE, get="low"),
         Column("high_95", meaning=f"upper end of the {_INTERVAL}", unit=SCORE, get="high"),
         Column("question", meaning="what low_95 and high_95 generalise to", get=lambda _row: BOTH),
-        Column("baseline", "Baseline", "score x 100 of the trivial baseline", SCORE),
+        Column("baseline", "Baseline", "highest score x 100 attainable without reading", SCORE),
         Column("no_interval", meaning="reason for a missing interval over annotators"),
     ],
     "models": COLUMNS,

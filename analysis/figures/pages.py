@@ -197,7 +197,7 @@ class FigureData(ApiView):
     class DataOfFigure(serializers.Serializer):
         """`data` holds the figure's rows, and `numbers` holds its table's rows.
 
-        S1 and slopes are on a scale from 0 to 1. Column names give the units for times.
+        Scores, gains, SDs and slopes are on a scale from 0 to 1.
         """
 
         kind = serializers.ChoiceField(Kind.choices)
@@ -210,7 +210,8 @@ class FigureData(ApiView):
         parameters=[OpenApiParameter("figure", str, "path", enum=[*figure_data.COLUMNS])],
         summary="The data of a figure, for each kind of annotators",
         description="shots: the shot curve; models: humans and models; learning: over the training"
-        " step; drift: over the annotation step; calibration: S1 by stated confidence.",
+        " step; drift: over the annotation step; calibration: S1 by stated confidence; sizes: SD"
+        " by model size; gains: gains of a cross-task study.",
     )
     def get(self, request: Request, name: str, figure: str) -> Response:
         study = scores_of(request, name)

@@ -219,7 +219,7 @@ class Leaderboard(ApiView):
         kind = serializers.ChoiceField(Kind.choices)
         entries = Rows()
         left_out = serializers.ListField(
-            child=serializers.CharField(), help_text="models with missing splits, and which ones"
+            child=serializers.CharField(), help_text="models with missing splits, and their number"
         )
 
     @extend_schema(responses=BoardsOfKind(many=True), summary="The leaderboard of a study")

@@ -64,13 +64,13 @@ class PlannerForm(forms.Form):
     )
     half_width = _number(
         "Target interval: ± points", 3.0, 0.5, 50,
-        "Half-width of the 95 % confidence interval, in points of S1 x 100.",
+        "Half-width of the 95 % confidence interval, in points of the score x 100.",
     )  # fmt: skip
     annotators = _number("Annotators per scenario", 3, 2, 1000, "For one task and number of shots.")
     examples = _number("Test examples", 200, 2, 100_000, "Every annotator answers all of them.")
     difference = _number(
         "Difference to detect: points", 5.0, 0.1, 100,
-        "Between two numbers of shots, in points of S1 x 100.",
+        "Between two numbers of shots, in points of the score x 100.",
     )  # fmt: skip
     comparisons = _number(
         "Comparisons", 1, 1, 1000,

@@ -220,8 +220,8 @@ KNOWN_COLUMNS = [
     Column("task", "Task"),
     Column("shots", "Shots"),
     Column("n", "n", "number of annotators behind these values", show=count),
-    Column("mean", "Mean", "mean over annotators of their mean S1, x 100", "S1 x 100"),
-    Column("sd", "SD", "SD over annotators of their mean S1, in points (ddof 1; for the paper as"
+    Column("mean", "Mean", "mean over annotators of their score x 100", "points"),
+    Column("sd", "SD", "SD over annotators of that score, in points (ddof 1; for the paper as"
            " printed, which does not define the ±)", "points"),
     Column("", "SD, 95 %", "95 % confidence interval of the SD from n annotators (chi-squared)",
            "points", between, attrgetter("sd_low", "sd_high")),

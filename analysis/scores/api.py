@@ -46,7 +46,7 @@ class KindOfTable(ApiView):
     parameters = frozenset({"kind"})
 
     def kinds(self, request: Request, study: Study) -> Sequence[str]:
-        """Return the requested kinds, or raise ValidationError if one of them has no results."""
+        """Return the requested kinds, or raise ValidationError for one that did not take part."""
         kinds = performance.kinds(study)
         kind = request.query_params.get("kind")
         if kind is None:
@@ -101,7 +101,7 @@ def field_of(column: Column) -> serializers.Field:
 
 
 class Rows(serializers.ListField):
-    """The rows of a table. `columns` names its columns."""
+    """The rows of a table, as dictionaries by column name."""
 
     child = serializers.DictField()
 
@@ -120,8 +120,8 @@ class Findings(ApiView):
     class Tables(serializers.Serializer):
         """The same rows as in the CSV file of each table. The page explains the columns.
 
-        Scores and differences are on a scale from 0 to 1. Means, intervals and contrasts use the
-        metric on the task's card; all other scores are S1. Alphas range from -1 to 1.
+        Scores and differences are on a scale from 0 to 1. Agreement, aggregates, ceilings, anchor
+        scores, confidence and plateaus use S1, and all others the metric on the task's card.
         """
 
         class Pending(serializers.Serializer):

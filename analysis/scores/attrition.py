@@ -33,8 +33,8 @@ def columns(compared: Sequence[Column], base: str, new: str, differs: str) -> li
                " same completion rate", "0 to 1"),
         Column("difference", "Difference", f"difference in mean score ({differs}), in points"
                " of the score x 100, over annotators in the analysis", "points", signed_points),
-        Column("trimmed", "Trimmed", "share of scores trimmed from the arm with more completions; a"
-               " partly trimmed score keeps the rest of its weight", "0 to 1", percent),
+        Column("trimmed", "Trimmed", "share of scores trimmed from the arm with the higher rate of"
+               " completion; a score can be trimmed in part", "0 to 1", percent),
         Column("", "Lee bounds", "difference after trimming that share of the highest or of the"
                " lowest scores", "points", signed_between, lambda row: (row.lee_low, row.lee_high)),
         Column("lee_low", meaning="Lee's lower bound of the difference", unit="points"),

@@ -214,7 +214,7 @@ def parameters(
 
 
 def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
-    """Return the job that computes these tables, or None if no annotator has completed.
+    """Return the job that computes these tables, or None if no annotator is in the analysis.
 
     If `owner` is given, a missing job is started. Otherwise, it is returned without being saved.
     """

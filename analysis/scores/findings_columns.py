@@ -105,10 +105,10 @@ COLUMNS: dict[str, list[Column]] = {
         *tested.EQUIVALENCE_COLUMNS,
         Column("welch_p", "p Welch", "sensitivity analysis: two-sided Welch's t test over"
                f" annotators (no smallest p); {PEOPLE}", "0 to 1"),
-        Column("permutation_p", "p exact", "sensitivity analysis: two-sided exact permutation test"
-               f" over annotators; {PEOPLE}", "0 to 1"),
-        Column("smallest_p", "Smallest p", "the smallest p that the permutation test can attain"
-               " with this number of annotators", "0 to 1", get="floor"),
+        Column("permutation_p", "p exact", "sensitivity analysis: two-sided permutation test over"
+               f" annotators, exact up to 100,000 splits; {PEOPLE}", "0 to 1"),
+        Column("smallest_p", "Smallest p", "the smallest p that the exact permutation test can"
+               " attain with this number of annotators", "0 to 1", get="floor"),
         *tested.ERROR_COLUMNS,
     ],
 }  # fmt: skip

@@ -214,7 +214,7 @@ def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def cell_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of annotators who did no other task first, as `in_cells` does."""
+    """Return the rows of annotators with contexts and no upstream step, as `in_cells` does."""
     return frame[frame["arm"].isin(CELL_ARMS)]
 
 

@@ -56,7 +56,7 @@ def _mean(
     """Return a mean x 100 with its default interval, which covers other annotators and examples.
 
     `t_low` and `t_high` apply to other annotators on the same examples. The SDs belong to the
-    mean's sources of variance. Values are NaN if unknown or if `no_interval` gives a reason.
+    mean's sources of variance. Interval ends are NaN if `no_interval` gives a reason.
     """
     row_means = two_way.row_means(matrix)
     estimate = two_way.mean_estimate(matrix, contexts)

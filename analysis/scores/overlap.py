@@ -1,8 +1,8 @@
 """Annotators who make the same errors as a model, with one row per annotator and model.
 
-The models are those whose predictions are compared with the study and those that took a seat. They
-have not seen the gold answers to the test examples: files uploaded as having seen them are
-excluded. A row only suggests a review and never has an automatic effect.
+The models are those whose predictions are compared with the study and those that took a seat. Files
+uploaded as having seen the test set are excluded, but not those that may have seen it. A row only
+suggests a review and never has an automatic effect.
 """
 
 from __future__ import annotations

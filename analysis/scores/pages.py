@@ -41,7 +41,7 @@ def results_of(study: Study) -> dict[str, Any]:
 
 
 def chosen_kind(request: HttpRequest, kinds: list[str]) -> str:
-    """Return the kind in the URL, or the first by default. Raises Http404 without any results."""
+    """Return the kind in the URL, or the first by default. Raises Http404 for other kinds."""
     kind = request.GET.get("kind", kinds[0])
     if kind not in kinds:
         raise Http404
@@ -96,7 +96,7 @@ def human_performance(request: ResearcherRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
-    """Download the same tables as one file. Kinds follow one another and are never mixed."""
+    """Download all kinds' tables as one file. Kinds follow one another and are never mixed."""
     study = scores_of(request, name)
     filename = f"{study.name}-human-performance"
     if ext == "csv":

@@ -1,4 +1,4 @@
-"""The human-performance table (CLUES, Table 4) and the training table (appendix A.3).
+"""The human-performance table (CLUES, Table 4).
 
 Each cell covers only one kind of annotators. The human table contains only human annotators.
 Simulated annotators and models have separate tables under their own headings.
@@ -258,8 +258,8 @@ def all_tables(study: Study) -> list[PerformanceTable]:
 def long_rows(table: PerformanceTable) -> Iterator[SimpleNamespace]:
     """Yield one row per shot count and task, for files and the API.
 
-    `set_recipe` is the recipe for the score with all gold answers as one set, and `note` compares
-    the row with the paper. Both are "" if the gold answers form one set anyway.
+    `set_recipe` is the recipe for the score with all gold answers as one set, and `note` explains
+    the two scales. Both are "" if the gold answers form one set anyway.
     """
     is_of_people = table.kind == Kind.PERSON
     late = marks.late_seats(table.study) if is_of_people else {}

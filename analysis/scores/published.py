@@ -92,9 +92,9 @@ class Bounds:
 
     `set_ceiling` is the highest score reachable with the allowed number of strings if all gold
     answers are treated as one set. It is NaN for tasks whose gold answers form one set anyway.
-    `baseline` is NaN if the task does not accept an empty answer. `floors` (name, score x 100) are
-    for blind choices: a random label or option under any metric, or listed candidates under S1. If
-    `is_highlighted` is set, the ceiling is the highest score reachable by highlighting.
+    `baseline` is NaN if the task has neither labels nor "no answer". `floors` (name, score x 100)
+    are for blind choices: a random label or option under any metric, or listed candidates under S1.
+    If `is_highlighted` is set, the ceiling is the highest score reachable by highlighting.
     """
 
     baseline_name: str

@@ -274,7 +274,7 @@ def _row(
 def task_tables(rows: list[SimpleNamespace]) -> list[SimpleNamespace]:
     """Return rules x shots for each task. Cells contain their text and whether the rule changed it.
 
-    `groups` pairs each row of cells with its rules, whose names differ only in their minimums.
+    `groups` pairs each distinct row of cells with its rules, merging their minimums.
     """
     cells = {(row.task, row.rule, row.shots): row.text for row in rows}
     tables = []

@@ -133,7 +133,7 @@ def item_rest(scores: np.ndarray) -> list[float]:
 
 # Aggregating several answers: the answer of the group rather than of its members (pure). CLUES
 # scores individuals, whereas Nangia and Bowman 2019 and SuperGLUE score the majority of five. These
-# are different quantities, so they never appear in the same table.
+# are different quantities, so tables have a column for each.
 
 AnyAnswer = TypeVar("AnyAnswer", bound=Hashable)
 ROUNDS = 1000  # maximum number of rounds of expectation and maximisation

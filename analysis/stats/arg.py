@@ -66,7 +66,7 @@ class TaskGain:
 class Arg:
     """The ARG and the difference over all tasks. ARG requires a ratio for every task.
 
-    Intervals are (low, high), or NaN if `why_no_interval` gives a reason. `method` names the method
+    `interval` is (low, high), or NaN if `why_no_interval` gives a reason. `method` names the method
     behind the interval for `arg`, and `p` is below .05 if that interval excludes 0. `bootstrap`
     requires at least ten annotators in each arm of each task.
     """

@@ -16,7 +16,7 @@ from analysis.heavy import np
 from analysis.stats.distributions import t_quantile, t_tail
 from analysis.stats.uncertainty import ROUNDING, TAIL, sd
 
-EXACT_UP_TO = 100_000  # splits or sign flips; beyond this, use a seeded sample of this size
+EXACT_UP_TO = 100_000  # splits; beyond this, a seeded sample of this size is used
 EXACT_FLIPS = 16  # pairs; 2 to this power is still below EXACT_UP_TO
 SAMPLED_FLIPS = EXACT_UP_TO // 10
 DRAWN_AT_ONCE = 1 << 20  # bits, each of which takes eight bytes while being drawn
@@ -195,8 +195,8 @@ def _without_lowest(scores: Sequence[float], share: float, sign: int = 1) -> flo
 class Adjusted:
     """A difference between two groups at the same value of a covariate (ANCOVA with one slope).
 
-    All numbers are NaN if `why_not` gives a reason. `slope` is the change in score per unit of the
-    covariate, and `r` is their correlation, both within groups.
+    If `why_not` gives a reason, the interval and p are NaN. `slope` is the change in score per unit
+    of the covariate, and `r` is their correlation, both within groups.
     """
 
     difference: float = math.nan

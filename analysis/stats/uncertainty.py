@@ -29,7 +29,7 @@ TIE = "annotators tie"
 
 @dataclass(frozen=True)
 class Interval:
-    """The two ends of a confidence interval, and the SD of the values (NaN if unknown)."""
+    """The two ends of a confidence interval, and the standard error (NaN if unknown)."""
 
     low: float
     high: float

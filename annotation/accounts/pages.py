@@ -44,7 +44,7 @@ class AccountForm(UserCreationForm):
         labels = {"username": "Name", "email": "Email (optional)"}
         help_texts = {
             "username": "Used to sign in. Visible to the teams of your studies.",
-            "email": "Used to reset a forgotten password.",
+            "email": "Used for notices and to reset a forgotten password.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -85,7 +85,7 @@ class AddressForm(forms.Form):
     email = forms.EmailField(
         label="Email", required=False, max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
-        help_text="Used to reset a forgotten password.",
+        help_text="Used for notices and to reset a forgotten password.",
     )  # fmt: skip
 
     def clean_email(self) -> str:

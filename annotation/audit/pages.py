@@ -18,7 +18,7 @@ from annotation.web.fields import PageForm, optional_text
 from annotation.web.paging import RowsView
 from tasks.csv_files import cell, csv_download, no_formula
 
-# Maps filters to lookups. `until` is the last day (UTC) to be included.
+# Maps filters to lookups. Days are in the reader's time zone; `until` is the last one.
 LOOKUPS = {
     "topic": "topic", "who": "by__username", "since": "at__date__gte", "until": "at__date__lte",
 }  # fmt: skip

@@ -22,7 +22,7 @@ from tasks.models.choices import Row, check, one_of, unique
 from tasks.spans import QUESTION, Span
 from tasks.spans import GivenAnswer as GivenAnswer
 
-# A gap between a worker's steps that is longer than this counts as absence, not as work.
+# A gap between a worker's steps counts as work up to this length, and then as absence.
 LONGEST_COUNTED_GAP = timedelta(minutes=5)
 LONGEST_REASON = 200  # characters, for example of a problem report
 
@@ -154,7 +154,7 @@ class Turn(Row):
 
 
 class Activity(models.Model):
-    """The activity signals for one example, summed as they arrive. The only mutable row of a turn.
+    """The activity signals for one example, summed as they arrive. Mutable, like a draft.
 
     `seconds` is the active time until `last_at`. Neither text nor keystrokes are stored. Counts are
     as reported by the browser and not verified (docs/statistics.md#reports-of-the-browser).

@@ -30,7 +30,7 @@ class LedgerEntry(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     cents = models.PositiveIntegerField()
     currency = models.CharField(max_length=3)
-    # The submission, if this amount is paid by the platform on exit.
+    # The submission, if this is the platform's reward or screen-out payment for it.
     submission = models.ForeignKey(
         "annotation.Submission", null=True, on_delete=models.PROTECT, related_name="ledger"
     )

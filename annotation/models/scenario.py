@@ -41,7 +41,7 @@ class Scenario(models.Model):
     seats = models.PositiveIntegerField()
     # The estimate shown to annotators, which is fixed when the study opens.
     minutes = models.PositiveIntegerField(null=True)
-    # The only thing stored about visitors who decline consent.
+    # How many visitors declined. DeclinedOffer stores their hashes for a day.
     declined = models.PositiveIntegerField(default=0)
 
     objects = ScenarioQuerySet.as_manager()

@@ -166,7 +166,7 @@ def for_completed(study: Study) -> Flagged:
 def for_study(
     study: Study, scenarios: Collection[int] | None = None
 ) -> dict[int, tuple[Summary, dict[str, str]]]:
-    """Map annotators (keys) to activity and flags, if they were shown an example.
+    """Map annotators (keys) to activity and flags, if they have answered an example.
 
     `scenarios` contains the primary keys of the scenarios to include (all by default). Answers are
     loaded only for annotators without a stored summary of their activity.

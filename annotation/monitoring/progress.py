@@ -81,7 +81,7 @@ FACTS = {
         Column(
             "committed",
             "Committed",
-            "Earned, but neither paid nor held for review, plus the minimum cost of each open seat:"
+            "Earned, but neither paid nor withheld, plus the minimum cost of each open seat:"
             " the base reward or, if higher, hourly rate x estimated time.",
         ),
     ]

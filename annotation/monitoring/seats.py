@@ -51,7 +51,7 @@ def courses(study: Study) -> list[Any]:
 
 
 def medians(courses: Iterable[Any]) -> dict[int, tuple[float, int]]:
-    """Return the median seconds of work over all completed courses, and their number."""
+    """Map scenarios to (median seconds of work, number) of their completed courses."""
     times: dict[int, list[float]] = defaultdict(list)
     for course in courses:
         if course.status == Status.COMPLETED and course.worked_seconds is not None:
@@ -75,7 +75,7 @@ def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetim
     return Pace(counts, number / ((today - first_day).days + 1), max(arrivals, default=None))
 
 
-# Columns for Seats. The page adds the task before them, and a preview link after them.
+# Columns for Seats. The page adds the task before them.
 SEATS = [
     Column("shots", "Shots", get=lambda row: row.scenario.shots),
     Column("split", "Training split", get=lambda row: row.scenario.split_number or "–"),

@@ -30,7 +30,7 @@ from tasks.clock import database_now
 from tasks.columns import shots_text
 from tasks.models import Job, PeriodicPart
 
-# Older events are not emailed, for example after downtime or an upgrade.
+# Older jobs and webhooks cause no notice, for example after downtime or an upgrade.
 FRESH = timedelta(days=1)
 # How long before the deletion of identities owners are notified.
 BEFORE_DELETION = timedelta(days=7)

@@ -42,7 +42,7 @@ def _events(label: str, help_text: str) -> forms.MultipleChoiceField:
 
 class SwitchForm(PageForm):
     key = "notices"
-    page = _events("Show here", "Events that are listed on the Notices page.")
+    page = _events("Show here", "Events that appear as unread on the Notices page.")
     mail = _events("Send by email", "Events about which you'll also get an email.")
 
     def __init__(self, *args: Any, **options: Any):

@@ -1,4 +1,4 @@
-"""Forms on annotators' pages, except for answer forms, which are parsed by tasks/spans.py."""
+"""Forms on annotators' pages, except for answer forms, which tasks/answers/ parses."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any

@@ -60,7 +60,7 @@ ENDED_MESSAGES = {
     Status.REFUSED: training_step.ALREADY_DONE,
     Status.WITHDRAWN: gettext_lazy(
         "You have withdrawn, and all your answers were erased. You keep what you have earned. If a"
-        " platform sent you here, return the task there."
+        " platform sent you here and you see no code or link for it, return the task there."
     ),
     Status.REJECTED: gettext_lazy(
         "The platform you came from lists your submission as rejected, so you cannot continue with"

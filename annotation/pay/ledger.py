@@ -245,7 +245,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by: User) 
     Raises ValueError for simulated annotators, and if the same bonus is added twice.
     """
     if participation.kind != WorkerKind.PERSON:
-        raise ValueError("Only human annotators are paid; this annotator is simulated.")
+        raise ValueError("Only human annotators are paid; this annotator is a program.")
     # If the button was clicked twice, the second request finds the entry added by the first.
     with Participation.locking(participation.pk):
         lately = database_now() - SAME_BONUS_WITHIN

@@ -208,7 +208,7 @@ class DueShape(serializers.Serializer):
     kind = serializers.CharField()
     amount = serializers.CharField()
     currency = serializers.CharField()
-    method = serializers.CharField(allow_blank=True, help_text="empty until a method is chosen")
+    method = serializers.CharField(allow_blank=True, help_text="empty while it cannot be paid")
 
 
 class BatchShape(serializers.Serializer):

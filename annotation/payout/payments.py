@@ -210,7 +210,8 @@ def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
         )
         batch.refresh_from_db()
         if moved:
-            batches.log(batch, "pay batch: payment begun", source)
+            event = "begun" if target == State.PAYING else "refused"
+            batches.log(batch, f"pay batch: payment {event}", source)
     return bool(moved)
 
 

@@ -17,8 +17,8 @@ WHOLE = frozenset({"read", "pay"})
 LEFT_OUT = (
     "Right answers, scores and the reasons for decisions, because they could reveal right answers"
     " that are still in use. Ask the researcher for them. If you have an id on a platform, it is"
-    " stored encrypted and deleted once all annotators are paid. A keyed hash that does not"
-    " identify you remains stored, so that the same task cannot be done twice."
+    " stored encrypted until all annotators are paid and the researchers delete it. A keyed hash"
+    " that does not identify you remains stored, so that the same task cannot be done twice."
 )
 
 

@@ -135,7 +135,7 @@ class DraftForm(PageForm):
     screen_out = AmountField(
         label="Reward after screen-out (0: paid as a bonus)", min_value=0,
         max_digits=7, decimal_places=2, widget=forms.TextInput(DECIMAL),
-        help_text="For participants who are screened out after the training step.",
+        help_text="For participants who are screened out.",
     )  # fmt: skip
     minutes = WholeNumberField(
         label="Estimated minutes", max_value=10**6, widget=forms.TextInput(NUMERIC),

@@ -242,7 +242,7 @@ def _note(participation: Participation, passes: bool, reason: str, by: User | No
 
 
 def flagged_again(study: Study) -> dict[int, str]:
-    """Return the reasons why provisionally admitted annotators would be screened out by now."""
+    """Return the reasons why admitted annotators would be screened out by now."""
     if study.qualification not in OTHERS_NEEDED:
         return {}
     means = judged_means(study)

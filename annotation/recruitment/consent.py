@@ -54,7 +54,7 @@ def _decline(participation: Participation) -> None:
                 Submission.objects.filter(participation=locked).delete()
                 Participation.objects.filter(pk=locked.pk).delete()
         except ProtectedError:
-            # A bonus may be due, so keep earnings and decisions, and delete everything else.
+            # A bonus may be due, so keep the row and its submission.
             Tombstone.objects.create(participation=locked, turns_erased=0)
             locked.store(
                 status=Status.WITHDRAWN, seat_number=None, in_analysis=False, browser="",

@@ -186,7 +186,7 @@ class LinksForm(PageForm):
     key = "links"
     names = forms.CharField(
         label="Names, one per line", widget=forms.Textarea({"rows": 6}),
-        help_text="Each name gets one link. Annotators and exports never show names.",
+        help_text="Each name gets one link. Annotators and data exports never show names.",
         error_messages={"required": "Enter one name per line, such as 1, 2, 3 or people's names."},
     )  # fmt: skip
 

@@ -82,7 +82,7 @@ class Problems(serializers.Serializer):
 
     valid = serializers.BooleanField()
     problems = serializers.DictField(child=Texts())
-    missing = Texts(help_text="settings to complete before it can be opened")
+    missing = Texts(help_text="always empty; a stored draft lists what it lacks")
     doubts = Texts(help_text="warnings about the promised minutes")
 
 

@@ -210,7 +210,7 @@ def texts_of(context: Iterable[str]) -> set[str]:
 
 
 def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
-    """Return hashes of all texts in the test and training files of the unseen tasks."""
+    """Return hashes of all texts in all files of the unseen tasks."""
     rows = Example.objects.filter(split__task__in=[task.pk for task in tasks])
     return {
         text for context in rows.values_list("context", flat=True) for text in texts_of(context)

@@ -186,7 +186,7 @@ def switch(study: Study, values: dict[str, bool], by: User) -> None:
 
 
 def has_results(study: Study) -> bool:
-    """Return whether a person has completed the study, so results may have been seen already."""
+    """Return whether a person has completed the study and its test scores were not hidden."""
     if study.covers_test_scores:
         return False
     return study.participations.filter(status=Status.COMPLETED, kind=Kind.PERSON).exists()

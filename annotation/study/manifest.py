@@ -1,7 +1,7 @@
 """The manifest: everything that determines what annotators see and what is analysed.
 
 It is written and hashed as canonical JSON when a study opens (study/lifecycle.py), and never
-changes as long as any participant has a seat.
+changes once any participant has taken a seat.
 """
 
 from typing import Any

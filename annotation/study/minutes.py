@@ -118,8 +118,8 @@ def _upstream_words(study: Study) -> int:
 def doubt(promised: int, load: Workload) -> str:
     """Explain the calculation if the promised minutes are implausible, or return "".
 
-    Anything between TOO_SHORT and TOO_LONG times the estimate is accepted, as are up to
-    SHORTEST_TOO_LONG minutes.
+    From 1 / TOO_SHORT to TOO_LONG times the estimate is accepted, and up to SHORTEST_TOO_LONG
+    minutes are never too long.
     """
     too_long = max(TOO_LONG * load.minutes, SHORTEST_TOO_LONG)
     if TOO_SHORT * promised >= load.minutes and promised <= too_long:

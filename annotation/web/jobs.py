@@ -23,7 +23,7 @@ OUTCOMES: dict[str, Callable[[Job], Any]] = {
     upload_job.KIND: lambda job: job.result[-1],
     "simulate": lambda job: {"answers": [part["answers"] for part in job.result]},
 }
-# Kinds of jobs with study results, whose next chunk only readers may run.
+# Kinds of jobs that any reader of the study may run. Its other jobs require the right "own".
 READERS = {"bootstrap", "curves", "examples", "overlap", "release", "report", "sensitivity"}
 
 

@@ -29,7 +29,7 @@ DOCUMENTED = {
     "500": "The server failed; `request` is the id of the error in its log",
     "503": "The database is unavailable, read-only or full (`database_away`), or the server is"
     " busy; wait for the time in the Retry-After header",
-    "429": "More than 100 requests in a minute; wait for the time in the Retry-After header",
+    "429": "Too many requests in a minute; wait for the time in the Retry-After header",
 }
 # Additional errors of operations that change data.
 DOCUMENTED_OF_CHANGES = {

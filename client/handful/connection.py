@@ -283,7 +283,7 @@ class Jobs:
         return self._connection.get(f"jobs/{number}/")
 
     def wait(self, number: int, *, progress: bool = True, seconds: float = 0.5) -> Record:
-        """Run the job, one chunk per request, until it is done. Raises JobFailed."""
+        """Run the job, about a second of work per request, until done. Raises JobFailed."""
         job = self.get(number)
         with bar(progress, job["kind"], job["total"]) as meter:
             while True:

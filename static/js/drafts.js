@@ -61,7 +61,7 @@ export function send() {
     });
 }
 
-/** Discard the draft, because the answer itself is being sent. */
+/** Cancel the sending of the draft to the server. */
 export function forget() {
   if (waiting) clearTimeout(waiting.timer);
   waiting = null;

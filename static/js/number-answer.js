@@ -32,7 +32,7 @@ class NumberAnswer extends AnswerElement {
   }
 
   problem() {
-    return problemOf(this.value, this.dataset);
+    return this.value && problemOf(this.value, this.dataset); // empty only if there is no answer
   }
 
   key(event) {

@@ -78,7 +78,7 @@ function offStep(number, first, step) {
 
 /**
  * Return the number after `by` steps, aligned to the steps and within the range. An empty field
- * starts from the end of the range in that direction, or from 0 if there is no limit. Any other
+ * starts from the lowest number going up, the highest going down, or 0 without limits. Any other
  * text is returned unchanged.
  * @param {string} typed
  * @param {Limits} limits

@@ -138,12 +138,13 @@ function sendAgain() {
 function stop(action, status) {
   page.tries = 0;
   page.form.inert = false;
-  const helps = action === "again"
-    ? [gettext("Submit again, or close this page and come back later.")]
-    : [
+  const helps = {
+    again: [gettext("Submit again, or close this page and come back later.")],
+    reload: [
       gettext("Reloading the page did not help."),
       gettext("Please allow cookies for this site, or open your personal link in another browser."),
-    ];
+    ],
+  }[action] ?? [];
   const notice = showNotice(together(gettext("Not sent."), reasonOf(status), reassurance(), ...helps));
   if (action === "again") offer(notice, gettext("Try again"), sendAgain);
   else offer(notice, gettext("Reload the page"), () => location.reload());

@@ -26,7 +26,7 @@ export function wordsOf(text, language) {
   try {
     segments = new Intl.Segmenter(language || undefined, { granularity: "word" }).segment(text);
   } catch {
-    return text.split(/\s+/u).filter(Boolean).length; // for old browsers, or if no language is given
+    return text.split(/\s+/u).filter(Boolean).length; // for old browsers, or if the language tag is invalid
   }
   return [...segments].filter((segment) => segment.isWordLike).length;
 }

@@ -119,7 +119,7 @@ class Kind:
         return self.made_up
 
     def highest_s1(self, card: "Card", prompt: Prompt, gold: Sequence[str]) -> float:
-        """Return the highest possible S1, which is below 1 if some gold can't be highlighted."""
+        """Return the highest possible S1, which is below 1 if the gold can't be highlighted."""
         return 1.0
 
     def spelled(self, text: str) -> str:

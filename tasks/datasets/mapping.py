@@ -1,7 +1,7 @@
 """Convert rows to items, which are sampled and have texts, questions and gold answers.
 
 An item is a text with one question, or with one question for each label (names of people, names of
-places). Each item is drawn for at most one file, so no text can occur in two files.
+places). Each item is drawn for the test or for one training split only, so these share no text.
 """
 
 import hashlib

@@ -233,6 +233,15 @@ def test_no_answer_clears_the_choice_and_can_be_undone(page, seated):
     assert given(desk.seat) == ["Lima"]
 
 
+@pytest.mark.parametrize("kind", BESIDE)
+def test_no_answer_is_submitted_for_each_kind(page, seated, kind):
+    desk = Desk(page, seated(kind, {"no_answer": True}))
+    page.locator("[name=no_answer]").check()
+    page.get_by_role("button", name="Submit").click()
+    await_reveal(page)
+    assert given(desk.seat) == []
+
+
 # A number ----------------------------------------------------------------------------------------
 
 ODD = [

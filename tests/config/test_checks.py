@@ -156,7 +156,7 @@ def test_a_full_disk_and_foreign_files_are_reported(settings, tmp_path):
         os.chown(folder / "uploads" / "one", 12345, 12345)
         assert (before, ids(checks.files_are_private)) == ([], ["E011"])
         name, what = found(checks.disk_has_room)[0]
-        assert (name, "uploads are refused" in what) == ("E012", True)
+        assert (name, "too little for the largest upload" in what) == ("E012", True)
     finally:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 

@@ -338,7 +338,7 @@ def test_gold_that_ends_within_a_word_is_reported_as_not_selectable(tmp_path, db
     (folder / "task.toml").write_text(card_text(), encoding="utf-8-sig")
     call_command("import_task", str(folder))
     (warning,) = data_report.warnings(Task.objects.get().report)
-    assert warning.startswith("toy_test.jsonl: gold answers that cannot be highlighted (they lower")
+    assert warning.startswith("toy_test.jsonl: gold answers that cannot be highlighted (this can")
 
 
 def test_files_whose_examples_all_have_one_label_are_reported(db):

@@ -32,4 +32,4 @@ class Command(BaseCommand):
             self.stdout.write(f"{outcome.name}: {outcome.state}: {outcome.message}")
             failed += [outcome.name] if outcome.state == "failed" else []
         if failed:
-            raise CommandError(f"Failed: {', '.join(failed)}. The other parts succeeded.")
+            raise CommandError(f"Failed: {', '.join(failed)}. The other parts did not fail.")
