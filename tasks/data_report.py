@@ -152,7 +152,7 @@ def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
     """Return numbers under which training files are nested: {number: {size: published number}}.
 
     Each file of the smallest size starts a chain, to which the only larger file that contains it is
-    added. The result is empty if the published files are already nested or a chain has a gap.
+    added. The result is empty if the files are already nested, or chains have gaps or share files.
     """
     if not not_nested(trains):
         return {}

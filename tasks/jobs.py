@@ -171,7 +171,7 @@ def _enqueue(job: Job, send: Callable[[int, int], None]) -> None:
 
 
 def run_chunk(job: Job, number: int | None = None) -> bool:
-    """Run the next or given chunk. Return False if it isn't free or the job was deleted."""
+    """Run the next or given chunk. Return whether the chunk after it can run now."""
     try:
         goes_on = _run_chunk(job, number)
         job.refresh_from_db()

@@ -140,7 +140,7 @@ def _check(job: Job, number: int) -> dict[str, Any]:
 
     The result is {errors}, or {file, card} for the card, {file, examples} for a file, and {report,
     hash, rechained_hash, shown} for the task. The hashes show whether the task is already stored,
-    and `shown` contains the examples for the preview. After errors, other results are {}.
+    and `shown` contains the examples for the preview. After errors, the task's result is {}.
     """
     return _checked_part(_upload_of(job), job, number, job.total - 1)
 

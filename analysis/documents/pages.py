@@ -1,4 +1,4 @@
-"""Pages for researchers' documents: preregistration, report and release bundle."""
+"""Pages for researchers' documents (preregistration, report), and files of their tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -319,7 +319,7 @@ def table_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
 
 @signed_in("GET")
 def latex_page(request: HttpRequest, name: str) -> HttpResponse:
-    """List the tables that can be copied or downloaded as LaTeX, without computing any of them."""
+    """List the tables that can be copied or downloaded as LaTeX, without computing most of them."""
     study, kind, context = study_and_kind(request, name)
     exhibits = study.report_answers.filter(item="exhibits").values_list("text", flat=True)
     titles = paper_tables.filled(study, kind)

@@ -1,8 +1,8 @@
 """A study report for use in a paper.
 
 Numbers are gathered in study_record.py, and tables are computed in results.py. The report is about
-human annotators, has separate sections for simulated annotators and models, and never contains
-names.
+human annotators, has separate sections for simulated annotators and models, and names only
+its authors.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

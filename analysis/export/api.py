@@ -1,9 +1,7 @@
-"""API views for tables and figures, documented with OpenAPI at /api/v1/docs/.
+"""API views for answers, spans and the release bundle, the index, and the page of the OpenAPI.
 
 Requests are authenticated by a token or by the browser's session. Requests for other users' studies
-return 404. The views call the same functions as the pages and return the same rows as the CSV
-files, with the same digits. They never resample. Results of the analysis job are null until it is
-done: POST analysis/ starts it, and `pending` reports its progress.
+return 404. Lists have the columns of the CSV files, and scores are hidden wherever pages hide them.
 """
 
 from datetime import datetime

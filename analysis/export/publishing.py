@@ -205,9 +205,9 @@ def _json(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-# Times in a bundle are rounded down to the hour or day (UTC) in every file, so that they cannot be
-# matched with a platform's log. This does not change their order. Durations are not rounded,
-# because response times and pay are derived from them.
+# Times in a bundle are rounded down to the hour or day (UTC), except the opening in documents, so
+# that they cannot be matched with a platform's log. This does not change their order. Durations are
+# not rounded, because response times and pay are derived from them.
 
 HOUR, DAY = "hour", "day"
 UNITS = {

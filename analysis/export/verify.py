@@ -128,7 +128,7 @@ def t_quantile(df: float) -> float:
 
 
 def interval(matrix: list[list[float]], contexts: Sequence[object]) -> tuple[float, float]:
-    """Return the wider of the 95% t intervals over annotators (rows) and contexts, or NaN."""
+    """Return the wider 95% t interval: over annotators (rows), or also over contexts (or NaN)."""
     groups = defaultdict(list)
     for index, context in enumerate(contexts):
         groups[context].append(index)

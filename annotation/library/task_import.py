@@ -111,7 +111,7 @@ def task_add(request: ResearcherRequest) -> HttpResponse:
 def _begin(form: AddForm, owner: Any) -> TaskUpload:
     """Store the files as their format requires and return the first upload.
 
-    The file names determine the format. A single file is always a dataset, because all other
+    The file names determine the format. A single file without a card is a dataset, because other
     formats consist of several files or require a card. If there are several datasets, they are
     imported one after another, each as a task. Raises UploadError.
     """

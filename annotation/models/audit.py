@@ -71,7 +71,7 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """An action by a user, or by the server if `by` is None. Never changed.
+    """An action by a user, or by the server if `by` is None. Only erasures change it.
 
     The foreign key to the study is unconstrained, because entries are kept when a draft is deleted.
     Reasons for decisions are stored only in Decision, from which withdrawals remove them.

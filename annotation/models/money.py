@@ -69,7 +69,7 @@ class BatchState(models.TextChoices):
 class PaymentBatch(Row):
     """Ledger entries paid together by the same method.
 
-    A batch goes from prepared to paying to paid. Cancelling a prepared batch releases its entries.
+    Bonus batches go from prepared to paying to paid. Cancelling a prepared batch frees its entries.
     "paying" is stored before payment is requested, so that a crash in between can be detected.
     """
 

@@ -107,7 +107,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
     def holding_seats(self, now: datetime, study: Study) -> "ParticipationQuerySet":
         """Return the participations that currently occupy a seat in the study.
 
-        Idle annotators keep their seat number until someone else needs the seat
+        Idle annotators keep their seat number until the next arrival or tick
         (`expiry.expire_idle`), but their seats count as free.
         """
         seated = self.filter(study=study).seated()

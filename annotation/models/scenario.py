@@ -192,7 +192,7 @@ class ArmTaken(models.Model):
 
 
 class AddedSeats(models.Model):
-    """Seats added after the study opened. `results_seen`: someone had already completed it."""
+    """Seats added after the study opened. `results_seen`: human results were visible."""
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="added_seats")
     number = models.PositiveIntegerField()

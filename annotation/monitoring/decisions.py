@@ -43,7 +43,7 @@ DECIDE: dict[str, Callable[..., object]] = {
 
 
 class DecisionForm(PageForm):
-    """The form for a decision. Admission is urgent, so the reason for it is optional."""
+    """The form for a decision. For admission, which is urgent, only browsers require a reason."""
 
     about = forms.ChoiceField(choices=Decision.About.choices, widget=forms.HiddenInput)
     outcome = YesNoField()

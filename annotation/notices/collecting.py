@@ -2,8 +2,8 @@
 
 Notices are derived from stored rows by `manage.py tick`, never during a request. However often this
 runs, a database constraint ensures that a researcher gets only one notice about an event. If a
-researcher has switched off a kind of notice, it is stored as read and not emailed, so that
-switching it back on does not send old notices. Emails are in plain text, and are retried at
+researcher has switched off a kind of notice, it is stored as read (page) or without an email, so
+that switching it back on does not send old notices. Emails are in plain text, and are retried at
 increasing intervals.
 """
 

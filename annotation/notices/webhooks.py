@@ -103,7 +103,7 @@ def collect() -> int:
 
 
 def events_of(webhook: Webhook) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield (event, subject, data) for all events since the creation of the webhook."""
+    """Yield (event, subject, data) for events since its creation, and for all full scenarios."""
     study, since = webhook.study, webhook.created_at
     ended = study.participations.filter(status__in=FINISHED, finished_at__gte=since)
     for participation in ended.only("pseudonym", "status", "kind", "scenario_id", "finished_at"):

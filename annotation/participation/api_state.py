@@ -1,7 +1,7 @@
 """A participant's state as JSON, built by the same functions as the page.
 
-Only `_revealed` includes gold answers. It requires the page of a reveal, which exists only once the
-training example has been answered (docs/protocol.md#invariants).
+Only `_revealed` and `_mistake` (the review) include gold answers. They require the page of a reveal
+or review, which exists only once the examples have been answered (docs/protocol.md#invariants).
 """
 
 from dataclasses import asdict

@@ -154,7 +154,7 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
 
 @require_GET
 def declined(request: access.PageRequest) -> HttpResponse:
-    """Show the page that follows declining. Nothing is stored about these visitors.
+    """Show the page that follows declining, when the participation has been deleted.
 
     The link back to the platform is therefore signed and passed in the URL.
     """

@@ -1,7 +1,7 @@
 """Context for a reveal, which compares an answer with the gold answer.
 
-Only this module adds gold answers to a page, and only for answered training turns, previews and
-researchers (docs/protocol.md#invariants).
+Only this module and training_review.py add gold answers to a page, and only for answered training
+turns, previews, try-outs and researchers (docs/protocol.md#invariants).
 """
 
 import re

@@ -1,7 +1,7 @@
 """Context for the page of a turn: progress, question (question.py) and reveal (reveal.py).
 
 It is shared by turns, previews and try-outs. A question is built only from context, question,
-options and card, never from gold answers (docs/protocol.md#invariants), which only reveal.py adds.
+options and card, never from gold answers (docs/protocol.md#invariants).
 
 After ENOUGH answers, the time left is estimated from the participant's own pace; before that, from
 the study's estimate. Progress is a pure function of existing counts, and is not stored.
@@ -152,7 +152,7 @@ class Progress:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Return time and pay as shown. Earnings are rounded down, but exact in the ledger."""
+        """Return time and pay as shown. Earnings are rounded down here, but up in the ledger."""
         seconds = int(self.worked)
         earned = self._pay(seconds).quantize(Decimal("0.01"), ROUND_DOWN)
         return {
@@ -237,7 +237,7 @@ class TurnPage:
     # At the end of training: the most common mistakes, with the reveals of some of them.
     review: Sequence[Mistake] = ()
     reviewed: Sequence[tuple[Mistake, list[tuple[Reveal, Question]]]] = ()
-    # Whether each of the last ten training answers was correct, including this one.
+    # Whether each of the last ten training answers (in the review: all) was correct.
     tally: Sequence[bool] = ()
     # Token for activity signals and drafts, or "" if nothing is to be stored.
     token: str = ""

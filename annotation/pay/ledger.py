@@ -142,8 +142,8 @@ def for_waiting(participation: Participation, other_pay: int) -> int:
 def settle(participation: Participation) -> list[LedgerEntry]:
     """Add any missing ledger entries that are due for a participation that has ended.
 
-    The caller must hold the participation's lock. This does nothing for live participations,
-    simulated annotators, and participations that a researcher decided not to pay.
+    The caller must hold the participation's lock. This does nothing while it is live. For programs
+    and annotators that a researcher decided not to pay, it only stores the time worked.
     """
     study = participation.study
     if participation.is_live:

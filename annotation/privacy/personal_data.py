@@ -25,7 +25,7 @@ LEFT_OUT = (
 def personal_data(
     participation: Participation, code: str | None, rights: Collection[str] = WHOLE
 ) -> dict[str, Any]:
-    """Return everything stored about a participation except LEFT_OUT. Times are in ISO 8601, UTC.
+    """Return the data about a participation without LEFT_OUT. Times are in ISO 8601, UTC.
 
     `code` is the completion code that the annotator currently sees. For researchers, answers
     require the right to read, and earnings and the code require the right to pay.

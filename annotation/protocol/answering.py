@@ -70,9 +70,9 @@ def submit(
 ) -> tuple[Participation, Turn | None]:
     """Store the answer to a turn if it is the current question.
 
-    Returns the participation and its latest turn, which is None if the participation has just
-    finished. Raises Participation.DoesNotExist or Turn.DoesNotExist (404), PeopleUsePages (403),
-    Conflict (409) and AnswerError (422), in which case nothing is stored.
+    Returns the participation and its latest turn, which is None if the work has just ended or
+    paused (for a decision or another part). Raises Participation.DoesNotExist or Turn.DoesNotExist
+    (404), PeopleUsePages (403), Conflict (409) and AnswerError (422); then nothing is stored.
     """
     with transaction.atomic():
         participation = Participation.objects.lock(token)

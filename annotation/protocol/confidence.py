@@ -36,7 +36,7 @@ def give(
     """Store a reply; in the annotation step, also show the next example or end the step.
 
     Repeating a request, or sending it at another time, has no effect. Returns the participation and
-    its latest turn, which is None if the participation has just finished. Raises
+    its latest turn, which is None if the work or this part has just ended. Raises
     Participation.DoesNotExist, answering.PeopleUsePages and AnswerError.
     """
     with transaction.atomic():

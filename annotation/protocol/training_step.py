@@ -196,8 +196,8 @@ def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
 def reveal(turn: Turn) -> Comparison:
     """Compare a training answer with the gold answer.
 
-    Raises ValueError for any other turn, and while the confidence question is open: this is the
-    only function through which gold answers leave the server.
+    Raises ValueError for any other turn, and while the confidence question is open: besides the
+    review (training_review.py), only this function lets gold answers leave the server.
     """
     if not turn.is_revealed or turn.given is None or turn.awaits_confidence:
         raise ValueError("only an answered turn of a training step is revealed")

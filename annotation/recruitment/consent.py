@@ -1,4 +1,4 @@
-"""Storing consent, or deleting everything except a count."""
+"""Storing consent or, if it is declined, deleting everything but a count and a one-day hash."""
 
 from django.db import transaction
 from django.db.models import F, ProtectedError
@@ -21,7 +21,7 @@ UNDECIDED = (Status.ARRIVED, *MAY_RESUME)
 
 
 def record(participation: Participation, agree: bool) -> None:
-    """Record consent or, if it is declined, delete everything but a count. The first reply counts.
+    """Record consent or, if it is declined, `_decline`. The first reply counts.
 
     If there is a bonus or a decision, the row is kept and marked as withdrawn.
     """

@@ -312,7 +312,7 @@ def end_part(participation: Participation) -> None:
 
 
 def note_outcome(participation: Participation, outcome: str) -> None:
-    """Store the outcome of the work (a key of OUTCOMES) in the latest submission."""
+    """Store the outcome (a key of OUTCOMES, or "withdrawn") in the latest submission, once."""
     latest = participation.submissions.order_by("-pk").first()
     if latest is not None and not latest.outcome:
         latest.store(outcome=outcome)

@@ -93,7 +93,7 @@ def walk(
 ) -> Iterator[str]:
     """Take an annotator from the study's URL (or a personal link) to the completion code.
 
-    Yields the step of each answer ("training", "screening", "annotation"). Raises SimulationError
+    Yields the step of each answer, such as "training". Raises SimulationError
     if no seat is free or a page shows an error.
     """
     import lxml.html  # on first use: without it, a server needs 3 MB less

@@ -12,7 +12,7 @@ from tasks.models.choices import CELL_ARMS
 
 
 def files(study: Study) -> PredictionFileQuerySet:
-    """Return the compared files. After closing, this includes later files from other models.
+    """Return the compared files. After closing, this includes later files for new cells.
 
     Later files of a model in the family, for the same task and shots, would change its comparison.
     """

@@ -33,7 +33,7 @@ class Cell(minutes.Minutes):
 
 @dataclass(frozen=True)
 class Consequences:
-    """Seats and cost of a design, in cents. `cap` is None if the pay per person is unlimited.
+    """Seats and cost of a design, in cents (`budget` in units). `cap` is None if unlimited.
 
     `suggested_hours` is a suggestion for the maximum paid hours if they are missing, or None.
     """

@@ -71,7 +71,7 @@ TABLE_FIELDS = {
     f"{table}.{key}": field for table, keys in TABLES.items() for key, field in keys.items()
 }
 TASK_FIELDS = {*LISTS, "sham_task"}
-# Maps keys in the file (and, except for the three above, in the manifest) to fields of Study.
+# Maps keys in the file to fields of Study. Most of them are also in the manifest.
 FIELDS = {
     name: name for name in FORM_FIELDS if name not in {*TABLE_FIELDS.values(), *TASK_FIELDS}
 } | TABLE_FIELDS
@@ -89,7 +89,7 @@ WRITTEN: dict[type[models.Field], tuple[tuple[type, ...], str]] = {
 
 
 class DesignFileError(ValueError):
-    """An error in a design file. The message names the file and key, and is shown to users."""
+    """An error in a design file or task name. The message is shown to users."""
 
 
 @dataclass(frozen=True)

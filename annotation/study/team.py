@@ -151,7 +151,7 @@ def revoke(study: Study | None, pk: int, by: User) -> None:
 
 
 def accept(invitation: Invitation, user: User) -> None:
-    """Store a new account and add it to the team. Raises InvitationError."""
+    """Store a new account, if needed, and join the team, if any. Raises InvitationError."""
     with transaction.atomic():
         is_open = Invitation.objects.open().filter(pk=invitation.pk).exists()
         # If two people use a link at the same time, only the first one's update matches a row.

@@ -1,7 +1,7 @@
-"""Access checks, which return the study, participation, worker or model that a request may use.
+"""Access checks, which return the study, participation, upload, job or model that is used.
 
-Objects that are missing and those that are inaccessible both lead to 404. The checks for annotators
-activate the study's language, which their callers must reset, because threads are reused.
+Objects that are missing and those that are inaccessible both lead to 404; members of a study who
+lack a right get 403.
 """
 
 from collections.abc import Callable

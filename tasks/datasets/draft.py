@@ -16,7 +16,7 @@ LONGEST_EXAMPLE = 300  # characters of an example that a help window quotes
 
 
 def common_question(mapped: Mapped, ask: str) -> str:
-    """Return a question for all rows, or "" if it is given or in a column."""
+    """Return a question for all rows, or "" if labels have their own or are too many to list."""
     answer = mapped.columns.answer
     names = [mapped.columns.name_of(label) for label in mapped.columns.labels]
     if ask or mapped.question_types:
@@ -35,7 +35,7 @@ def card_of(
     """Return the card, and the names of keys that have default values.
 
     `trained` contains the items in training files, and `unused` those in no file. Only these
-    determine what the card says about gold answers, never the test set. `card_keys` contains the
+    determine the word counts and quoted examples, never the test set. `card_keys` contains the
     keys that were given. Raises CardError.
     """
     columns = mapped.columns

@@ -108,7 +108,7 @@ class Tuning(models.TextChoices):
 
 class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
     def in_cells(self) -> "PredictionFileQuerySet":
-        """Return files of models without an upstream step, like for participations."""
+        """Return files without an upstream step, as for participations, and without witnesses."""
         return self.filter(arm__in=CELL_ARMS, witness=False)
 
     def with_scores(self) -> "PredictionFileQuerySet":

@@ -1,8 +1,8 @@
 """The short form: questions from the checklists that only the researchers can answer.
 
-Its fields are shared by several checklists. An answer that starts with Yes, Partial or No has that
-status; any other answer counts as Yes. Lines and lists are parsed here so that pages, the API and
-documents agree with each other.
+Its fields are shared by several checklists. An answer that starts with the name of a status has
+that status; any other answer counts as Yes. Lines and lists are parsed here so that pages, the API
+and documents agree with each other.
 """
 
 import re
