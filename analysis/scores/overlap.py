@@ -47,11 +47,13 @@ def table(
     `agrees` says whether the errors agree more often than expected. If `annotator` or `task` is
     given, only the rows for that cell or task are returned.
     """
-    job = job_of(study, kind)
+    if kind == Kind.MODEL or not compared_files.has_models(study):
+        return []
+    job = findings.job_by_task(KIND, parameters, study, kind)
     if job is None or not job.is_done:
         return _rows(study, kind, annotator, task)
-    stored = (values for part in job.result for values in part)
-    rows = [findings.row_of(v | {"overlap": findings.row_of(v["overlap"])}) for v in stored]
+    row_of, stored = findings.row_of, (values for part in job.result for values in part)
+    rows = [row_of(v | {"overlap": row_of(v["overlap"])}) for v in stored]
     rows.sort(key=lambda row: (place(row.task), row.shots))
     cell = annotator and (annotator.scenario.task.name, annotator.scenario.shots)
     return [r for r in rows if task in ("", r.task) and cell in (None, (r.task, r.shots))]
@@ -90,8 +92,7 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
 def _rows(
     study: Study, kind: str, annotator: Participation | None = None, task: str = ""
 ) -> list[SimpleNamespace]:
-    models = {} if kind == Kind.MODEL else _models(study)
-    cells: dict[tuple[str, int], dict[int, str]] = defaultdict(dict)
+    models, cells = _models(study), defaultdict[tuple[str, int], dict[int, str]](dict)
     people = study.participations.filter(kind=kind, status=Status.COMPLETED).in_cells()
     tasks = models.keys() & {task} if task else models
     people = people.filter(scenario__task__name__in=tasks).order_by("pseudonym")

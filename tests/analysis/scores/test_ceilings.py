@@ -126,7 +126,7 @@ def test_page_csv_and_api_name_the_best_and_worst_annotator(ada, researcher):
     assert grid.rows[0] == [
         "toy-places", "0", "2", "– (fewer than five annotators)", "0 of 12", "100.0", "33.3",
     ]  # fmt: skip
-    assert "not a bound for models" in " ".join(grid.notes)
+    assert "neither a score against the gold nor a bound for models" in " ".join(grid.notes)
 
 
 @pytest.mark.long
