@@ -137,7 +137,8 @@ def _page(
     )
     if listing.wants_csv(request.GET):
         return table.as_csv(f"{study.name}-earnings.csv")
-    unpaid = batches.unpaid(study).aggregate(cents=Sum("cents", default=0))["cents"]
+    held = [entry.pk for hold in on_hold for entry in hold.entries]
+    due = batches.unpaid(study).filter(participation__is_paid=True).exclude(pk__in=held)
     context = {
         "study": study,
         "problem": problem,
@@ -156,7 +157,7 @@ def _page(
             )
         ],
         **_looked_up(study, request.GET.get("code", "").strip()),
-        "due": ledger.in_currency(unpaid - sum(hold.waiting for hold in on_hold)),
+        "due": ledger.in_currency(due.aggregate(cents=Sum("cents", default=0))["cents"]),
         "states": PaymentBatch.State,
     }
     return render(request, "payout/pay.html", context)

@@ -339,8 +339,7 @@ def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
         identities.worker_key(PersonalLinkAdapter.platform, link.code): link.name for link in links
     }
     payments = batch.payments.select_related("entry__participation__worker").order_by("pk")
-    payments = payments.prefetch_related(*(f"entry__participation__{n}" for n in SUBMISSIONS))
-    for payment in payments:
+    for payment in payments.prefetch_related(*(f"entry__participation__{n}" for n in SUBMISSIONS)):
         entry, worker = payment.entry, payment.entry.participation.worker
         latest = entry.participation.latest_submission()
         person = names.get(worker.key, "")

@@ -314,6 +314,8 @@ def test_payment_and_analysis_are_decided_separately(client, researcher, study):
     seat.refresh_from_db()
     assert (seat.is_paid, seat.in_analysis) == (False, True)
     assert batches.prepare(study, researcher) == []
+    pay_page = client.get(reverse("pay", args=[study.name])).content.decode()
+    assert "0.00 USD to pay." in pay_page
     client.post(address, {"about": "analysis", "outcome": "no", "reason": "too fast"})
     client.post(address, {"about": "pay", "outcome": "yes", "reason": "no robot after all"})
     seat.refresh_from_db()
