@@ -52,7 +52,7 @@ SENSITIVITY_NOTE = (
     f" {ASSUMES}."
 )
 OVER_BOTH = "Mean ± SD (x 100) over annotators or training splits."
-METHODS = {"FT": "fine-tuning", "PT": "prompt-tuning", "ICL": "in-context learning"}
+METHODS = {"FT": "fine-tuning", "PT": "prompt-based fine-tuning", "ICL": "in-context learning"}
 ANNOTATOR_KINDS = {
     Kind.PERSON: "people",
     Kind.SIMULATED: "simulated annotators (not people)",

@@ -23,8 +23,8 @@ STATED = {
     "predicted_on": ("Date", "date of the run"),
     "revision": ("Revision", "revision of the model"),
     "method": (
-        "Method", "how it was adapted to the task: FT (fine-tuning), PT (prompt-tuning), ICL"
-        " (in-context learning), other"
+        "Method", "how it was adapted to the task: FT (fine-tuning), PT (prompt-based"
+        " fine-tuning), ICL (in-context learning), other"
     ),
     "tuning": (
         "Prompts and settings", "how they were chosen: fixed (in advance), training (on the"

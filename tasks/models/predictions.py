@@ -92,7 +92,7 @@ class Method(models.TextChoices):
 
     NOT_STATED = "", "not stated"
     FT = "FT", "fine-tuning"
-    PT = "PT", "prompt-tuning"
+    PT = "PT", "prompt-based fine-tuning"
     ICL = "ICL", "in-context learning"
     OTHER = "other", "other"
 

@@ -99,7 +99,7 @@ def test_notes_of_a_table_explain_only_what_it_contains(study, tmp_path):
     assert "Uploaded models: Mean" in notes("models")
     assert "Columns: shots; All: fully supervised. Mean" in notes("methods")
     assert "FT: fine-tuning, as stated by the uploader." in notes("methods")
-    assert "PT: prompt-tuning" not in notes("methods")
+    assert "PT: prompt-based fine-tuning" not in notes("methods")
 
 
 def test_the_page_states_method_and_tuning_of_an_upload(ada, study):
