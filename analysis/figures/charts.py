@@ -1,12 +1,11 @@
 """Pure functions that turn a data frame into an Altair chart.
 
 Groups differ in shape and dash pattern as well as colour, so that black-and-white prints are
-readable. Colours are the constants below, which static/js/figure.js replaces
-with those of the page (light or dark). Each function expects one row per mark, as in the figure's
-CSV. All scores are multiplied by 100. Studies with several tasks get one panel per task. The shot
-curve shows whole-test-set scores under the metric on each task's card, which is named on the axis
-or, if there are several metrics, on each panel. Learning and drift curves show individual answers,
-which are always scored with S1.
+readable. Colours are the constants below, which static/js/figure.js replaces with those of the page
+(light or dark). Each function expects one row per mark, as in the figure's CSV. All scores are
+multiplied by 100. Studies with several tasks get one panel per task. The shot curve shows
+whole-test-set scores under the metric on each task's card, which is named on the axis or, if there
+are several metrics, on each panel. Learning and drift curves show individual answers, scored by S1.
 """
 
 from __future__ import annotations

@@ -283,10 +283,11 @@ def _figure(study: Study, kind: str, name: str, steps: set[Step]) -> Figure:
     }
     group = "people" if kind == Kind.PERSON else f"{kind} annotators (not people)"
     group = "models" if name == SIZES else group
-    description, load = f"{title} ({group}). {caption}", partial(data, study, kind, name)
     return Figure(
-        name, title, caption, description, why_not, load, chart_of[name], COLUMNS[name], programs
-    )
+        name=name, title=title, caption=caption, description=f"{title} ({group}). {caption}",
+        why_not=why_not, load=partial(data, study, kind, name), make=chart_of[name],
+        all_columns=COLUMNS[name], mark=programs,
+    )  # fmt: skip
 
 
 def _caption(study: Study, kind: str, name: str) -> str:
