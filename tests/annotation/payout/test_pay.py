@@ -452,9 +452,12 @@ def test_page_and_api_reply_the_same_to_a_payment(ada, study):
     assert unknown == (422, "No annotator has this pseudonym.")
 
 
-def test_simulated_annotators_earn_nothing(study):
-    factories.work_through(factories.seat(study.scenarios.get(), "simulated"))
+def test_simulated_annotators_earn_nothing_and_no_pay_is_due(ada, study):
+    seat = factories.seat(study.scenarios.get(), "simulated")
+    factories.work_through(seat)
     assert batches.prepare(study, None) == []
+    address = reverse("participation", args=[study.name, seat.pseudonym])
+    assert "<dt>Pay</dt>" not in ada.get(address).content.decode()
 
 
 def test_pay_pages_of_another_researcher_are_not_found(client, other_researcher, study):
