@@ -326,7 +326,8 @@ def seat(scenario: Scenario, kind: str = Kind.PERSON) -> Participation:
     """Seat a new participant in this scenario, at its first example."""
     platform = "link" if kind == Kind.PERSON else "simulated"
     worker = Worker.objects.create(key=secrets.token_hex(32), platform=platform, kind=kind)
-    participation = seats.take_seat(scenario.study, scenario, worker)
+    with Study.locking(scenario.study_id):  # else a backup could split the rows of a seat
+        participation = seats.take_seat(scenario.study, scenario, worker)
     consent.record(participation, agree=True)
     training_step.begin(participation.token)
     participation.refresh_from_db()
