@@ -98,7 +98,7 @@ def _recruitment(study: Study, progress: Progress, now: datetime) -> Iterator[Ne
         yield Need(
             "screened-out",
             f"{people.screened_out} of {judged} screened out",
-            "They are paid. You can no longer change the rule, but you can pause the study.",
+            "You can no longer change the rule, but you can pause the study.",
             "Review the rule",
             "study_design",
             warns=True,
