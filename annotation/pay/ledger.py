@@ -294,8 +294,8 @@ def wages(participations: Iterable[Participation]) -> list[Wage]:
 
 
 def elapsed_seconds(participation: Participation) -> float | None:
-    """Return the time from arrival to the end, or None if it is unknown when that was."""
-    end = participation.finished_at or participation.decided_at
+    """Return the time from arrival to the end, or None for seats that were given up."""
+    end = participation.finished_at
     return max((end - participation.arrived_at).total_seconds(), 0.0) if end else None
 
 

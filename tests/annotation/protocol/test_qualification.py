@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from analysis.scores import frames
 from annotation.models import Decision, Participation, Status, Step
+from annotation.pay import ledger
 from annotation.privacy import withdrawal
 from annotation.protocol import answering, qualification
 from annotation.protocol.qualification import verdict
@@ -238,6 +239,15 @@ def test_withdrawing_while_waiting_is_paid_for_the_wait(waiting):
     Participation.objects.filter(pk=waiting.pk).update(waiting_since=since)
     withdrawal.withdraw(waiting.token)
     assert waiting.ledger.get(kind="waiting").cents >= 200  # 10 minutes at 12.00 per hour
+
+
+def test_an_admitted_annotator_whose_seat_expired_has_no_elapsed_time(waiting):
+    """The time of the decision is not the end of the work."""
+    qualification.decide(waiting.token, True, "good")
+    expiry.release_seat(waiting, Status.EXPIRED)
+    waiting.refresh_from_db()
+    assert waiting.decided_at is not None
+    assert ledger.elapsed_seconds(waiting) is None
 
 
 def test_looking_at_the_waiting_page_decides_nothing(client, waiting):
