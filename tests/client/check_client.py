@@ -142,11 +142,11 @@ def test_a_task_and_a_study_are_run_from_the_terminal(logged_in, client, capsys)
 
     program = Path(sys.executable).with_name("handful")
     watching = subprocess.Popen(
-        [program, "study", "watch", "cli", "--seconds", "0.1"], stdout=subprocess.PIPE, text=True
+        [program, "study", "watch", "cli", "--seconds", "1"], stdout=subprocess.PIPE, text=True
     )
     assert watching.stdout.readline().startswith("cli: open, ")
     assert main(["study", "close", "cli"]) == 0
-    out, _err = watching.communicate(timeout=60)
+    out, _err = watching.communicate(timeout=180)
     assert watching.returncode == 0
     assert "cli: closed" in out
 

@@ -19,7 +19,8 @@ from tests.config.test_upgrade import ROOT, manage, own_database
 from tests.config.test_upgrade_of_releases import look
 from tests.upgrades.make import FOLDER, KEYS
 
-pytestmark = [pytest.mark.long, pytest.mark.engines]
+# Each test runs up to twelve commands in processes.
+pytestmark = [pytest.mark.long, pytest.mark.engines, pytest.mark.timeout(600)]
 KEYS = KEYS | {"SECRET_KEY": "the secret of installations in tests, long enough"}
 
 
@@ -136,7 +137,6 @@ def test_a_restored_backup_exports_the_same_bytes_with_guards(running, empty, tm
     done(empty, "check", "--database", "default")
 
 
-@pytest.mark.timeout(400)  # runs nine commands in processes
 def test_a_backup_during_work_is_a_consistent_snapshot(running, empty, tmp_path):
     command = [sys.executable, "manage.py", "shell", "-v0", "-c", WORK]
     working = subprocess.Popen(

@@ -82,7 +82,7 @@ def test_the_request_id_is_shown_even_without_templates(seat, settings):
 @pytest.mark.long
 def test_a_command_that_fails_writes_no_link_of_an_annotator():
     """An uncaught exception in any command (here `shell -c`) is logged with the link cut."""
-    code = "raise ValueError('GET /work/abc-secret/?id=ada')"
+    code = "raise ValueError('GET /work/abc-secret/?id=zoe')"
     ran = subprocess.run(
         [sys.executable, "manage.py", "shell", "-v0", "-c", code],
         cwd=settings.BASE_DIR, capture_output=True, text=True, check=False, timeout=60,
@@ -90,4 +90,4 @@ def test_a_command_that_fails_writes_no_link_of_an_annotator():
     assert ran.returncode == 1
     assert "Traceback" in ran.stderr
     assert "ValueError: GET /work/…/?…" in ran.stderr
-    assert "ada" not in ran.stderr
+    assert "zoe" not in ran.stderr

@@ -21,7 +21,7 @@ from django.db import connection
 from annotation import guards_in_migrations
 from tasks import installation
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).parents[2]
 NEXT_RELEASE = {"DJANGO_SETTINGS_MODULE": "tests.next_release.settings"}
@@ -101,7 +101,7 @@ def database(tmp_path) -> Iterator[dict[str, str]]:
 def manage(environment: dict[str, str], *command: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, "manage.py", *command],
-        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100,
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=200,
     )  # fmt: skip
 
 
@@ -187,6 +187,6 @@ def test_a_database_before_0_2_0_is_refused_by_migrate_and_start(answered, state
     assert told.splitlines() == [installation.OLD, "0 False True 4"]
     start = subprocess.run(
         [sys.executable, "-c", START],
-        cwd=ROOT, env=answered, capture_output=True, text=True, timeout=100,
+        cwd=ROOT, env=answered, capture_output=True, text=True, timeout=200,
     )  # fmt: skip
     assert start.stdout.splitlines() == [installation.OLD]

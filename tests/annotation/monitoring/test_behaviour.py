@@ -78,6 +78,8 @@ def test_one_line_has_the_counts_for_and_against(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
     seat, new = (factories.seat(study.scenarios.get()) for _ in range(2))
     factories.work_through(seat)
+    work = activity_summary.summarise(answers(0, 0, 0, 0))
+    Participation.objects.filter(pk=seat.pk).update(activity_summary=work._asdict())
     line = "0 of 4 answers took long enough to read the example. Reported by the browser: nothing."
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert f"<p>{line}</p>" in page

@@ -122,10 +122,10 @@ def test_the_file_has_decisions_without_their_reasons(study, researcher):
     factories.work_through(seat)
     seat.refresh_from_db()
     ExitAnswers.objects.create(participation=seat, comments="It was fine.")
-    exclusion.decide(seat, False, "S1 of 12.5 is below all others", researcher)
+    exclusion.decide(seat, False, "S1 of 1212.5 is below all others", researcher)
     told = file_of(seat)
     assert [row["outcome"] for row in told["decisions"]] == [False]
-    assert "12.5" not in json.dumps(told)
+    assert "1212.5" not in json.dumps(told)
     assert told["questions_at_the_end"]["comments"] == "It was fine."
 
 

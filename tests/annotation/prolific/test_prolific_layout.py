@@ -212,6 +212,7 @@ def crowded(fake, researcher):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(480)
 def test_assigned_arms_are_balanced(fake, crowded):
     study = crowded()
     arms = four_hundred_arrive(fake, study)
@@ -221,6 +222,7 @@ def test_assigned_arms_are_balanced(fake, crowded):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(480)
 def test_chosen_scenarios_are_biased_by_their_length(fake, crowded):
     study = crowded(participants_choose_scenario=True)
     arms = four_hundred_arrive(fake, study)

@@ -4,20 +4,27 @@ import io
 import json
 import re
 import zipfile
+from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.models import F, OuterRef, Subquery
 from django.urls import reverse
 
 from analysis.documents import blocks, preregistration, report
-from annotation.models import Decision, Kind, ScoreShown, Study
+from annotation import guards
+from annotation.models import Answer, Decision, Kind, ScoreShown, Study, Turn
 from annotation.protocol import exclusion
 from annotation.study import design, design_file, lifecycle
 from tests import factories
 from tests.annotation.study.test_team import ALLOWED
 
 # One person's score of 41.67 and the mean with the other's 100, in any format a page might use.
-SCORES = re.compile(r"(?<![\d.])(41\.[67]\d*|0\.41[67]\d*|\.41[67]\d*|70\.8\d*|0\.708\d*)(?!\d)")
+# Seconds of times are not scores.
+SCORES = re.compile(
+    r"(?<![\d.])(?<!\d:)(41\.[67]\d*|0\.41[67]\d*|\.41[67]\d*|70\.8\d*|0\.708\d*)(?!\d)"
+)
 
 
 @pytest.fixture
@@ -31,6 +38,13 @@ def study(researcher, settings, tmp_path):
     for answer in (None, _often_wrong):
         seat = factories.seat(study.scenarios.get())
         factories.work_through(seat, answer)
+    # Measured durations could contain the digits of the scores.
+    guards.lift(connection)
+    shown = Subquery(Turn.objects.filter(pk=OuterRef("turn")).values("shown_at"))
+    Answer.objects.update(active_seconds=1, submitted_at=shown + timedelta(seconds=1))
+    end = F("arrived_at") + timedelta(seconds=20)
+    study.participations.update(worked_seconds=9, finished_at=end)
+    guards.install(connection)
     return study
 
 

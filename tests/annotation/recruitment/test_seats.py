@@ -114,6 +114,7 @@ def test_the_next_task_is_offered_where_its_seats_were_abandoned(researcher):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(480)
 def test_four_hundred_arrivals_fill_every_seat_once(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0, 2, 4], annotators=8, seed=5

@@ -100,7 +100,7 @@ def check(case, world, who: str) -> None:
         transaction.set_rollback(True)
 
 
-@pytest.mark.timeout(600)  # 1,500 requests
+@pytest.mark.timeout(1200)  # 1,500 requests
 def test_every_documented_operation_satisfies_the_schema(world, researcher):
     site, headers = get_wsgi_application(), world.tokens["researcher"]
     schema = schemathesis.openapi.from_wsgi(ADDRESS, site, headers=headers)
