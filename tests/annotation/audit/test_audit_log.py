@@ -26,6 +26,7 @@ from annotation.recruitment.identities import worker_key
 from annotation.study import design, lifecycle, team
 from annotation.web.rights import POSTS
 from tasks import jobs
+from tasks.clock import database_now
 from tasks.models import Job, PredictionFile, Task
 from tasks.predictions import upload_job
 from tests import factories
@@ -422,7 +423,11 @@ def test_the_database_refuses_to_change_or_delete_an_entry(world):
 
 
 @pytest.mark.long
-def test_a_download_is_logged_once_an_hour_and_a_page_view_never(ada, world, researcher):
+def test_a_download_is_logged_once_an_hour_and_a_page_view_never(
+    ada, world, researcher, monkeypatch
+):
+    now = database_now()
+    monkeypatch.setattr("config.audit.database_now", lambda: now)
     before = AuditEntry.objects.count()
     for _twice in range(2):
         ada.get(reverse("study", args=["story"]))
