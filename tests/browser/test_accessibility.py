@@ -326,6 +326,7 @@ def uploaded(researcher, **changes: str) -> TaskUpload:
     return upload
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(3))
 def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, tmp_path, part):
     """The pages are split into three parts, which can run in parallel."""
@@ -392,6 +393,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
         is_accessible(page, address)
 
 
+@pytest.mark.timeout(600)
 def test_axe_finds_nothing_on_searches_comparisons_and_payments(page, researcher):
     study, crossed = compared(researcher), make_cross_task(researcher)
     lifecycle.change_status(crossed, "open")

@@ -169,6 +169,7 @@ def test_without_javascript_a_button_runs_each_part(open_browser, researcher, mo
     expect(page.locator("[aria-labelledby=intervals] table")).to_be_visible()
 
 
+@pytest.mark.timeout(600)  # makes a bundle twice, in 43 requests each
 def test_a_release_bundle_is_prepared_and_downloaded(ada, researcher, monkeypatch):
     monkeypatch.setattr(jobs, "POLL", 0)
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
@@ -181,7 +182,7 @@ def test_a_release_bundle_is_prepared_and_downloaded(ada, researcher, monkeypatc
     expect(bar).to_have_attribute("max", str(len(bundle_job.PARTS)))
     expect(bar).to_have_attribute("value", re.compile(r"[1-9]"), timeout=60_000)
     link = ada.get_by_role("link", name="Download the bundle")
-    expect(link).to_be_visible(timeout=60_000)
+    expect(link).to_be_visible(timeout=180_000)
     expect(ada.get_by_text("The study has not changed since then.")).to_be_visible()
     assert violations(ada) == []
     with ada.expect_download() as download:
@@ -194,7 +195,7 @@ def test_a_release_bundle_is_prepared_and_downloaded(ada, researcher, monkeypatc
     ada.reload()
     expect(ada.get_by_text("The study has changed since then.")).to_be_visible()
     ada.get_by_role("button", name="Prepare again").click()
-    expect(ada.get_by_text("The study has not changed since then.")).to_be_visible(timeout=60_000)
+    expect(ada.get_by_text("The study has not changed since then.")).to_be_visible(timeout=180_000)
 
 
 def test_the_text_about_dropping_files_is_in_the_box_that_takes_them(ada):

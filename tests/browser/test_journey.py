@@ -16,9 +16,9 @@ METHODS = {"get", "post", "put", "patch", "delete"}
 
 
 def posts(page) -> list[str]:
-    """Return a growing list of the addresses to which the page posts."""
+    """Return a growing list of the addresses to which the page posts answers."""
     sent: list[str] = []
-    page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
+    page.on("request", lambda sends: sends.url.endswith("/answer/") and sent.append(sends.url))
     return sent
 
 

@@ -60,7 +60,8 @@ def press_twice(page, press, gap: int | None) -> None:
     before, held = key_of(page), []
     page.route("**/answer/", lambda route: held.append(route))
     press()
-    page.wait_for_timeout(100)
+    while not held:
+        page.wait_for_timeout(10)
     if gap is None:
         press()
     held[0].continue_()

@@ -268,9 +268,10 @@ def test_the_report_has_one_line_for_each_annotator(compared):
     errors = dict.fromkeys(people, "as expected")
     errors[people[0]] = "T5-Large: more often than expected"
     assert {row[0]: row[3] for row in grid.rows} == errors
-    assert {row[2] for row in grid.rows} == {
-        "0 of 24 answers took long enough to read the example. Reported by the browser: nothing."
-    }
+    line = (
+        r"\d+ of 24 answers took long enough to read the example. Reported by the browser: nothing."
+    )
+    assert all(re.fullmatch(line, row[2]) for row in grid.rows)
 
 
 @pytest.mark.long
