@@ -62,7 +62,7 @@ class Funnel:
     )
     screened_out: int = _stage(
         "Screened out",
-        "Ended by the study's rule or by the comprehension questions. Paid studies pay them.",
+        "Ended by the study's rule or by the comprehension questions.",
     )
     returned: int = _stage("Returned", "Returned their place on the platform.")
     expired: int = _stage(
