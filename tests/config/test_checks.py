@@ -195,8 +195,8 @@ def test_a_clock_that_differs_from_the_database_is_reported(monkeypatch):
     monkeypatch.setattr(time, "time", lambda: seconds() - 300)
     name, what = found(running_checks.clocks)[0]
     differ = r"The clocks of the database and this machine differ by (\d+\.\d) s\."
-    seconds = re.fullmatch(differ, what)[1]
-    assert (name, float(seconds)) == ("E025", pytest.approx(300, abs=10))
+    differed = re.fullmatch(differ, what)[1]
+    assert (name, float(differed)) == ("E025", pytest.approx(300, abs=10))
 
 
 def test_a_missing_or_old_backup_is_reported(settings, tmp_path):
