@@ -205,7 +205,7 @@ def test_more_than_100_files_are_refused_with_a_message(ada):
     many = {f"toy_train_1_{number}.jsonl": line() for number in range(1, 102)}
     reply = act_files(ada, page, many)
     assert reply.status_code == 400
-    assert "at most 100 files at once" in text(reply)
+    assert "put them in one ZIP file" in text(reply)
 
 
 @pytest.mark.long
