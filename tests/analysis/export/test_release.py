@@ -231,14 +231,14 @@ def test_no_byte_of_it_identifies_a_person(study, bundle):
     for path in bundle.rglob("*"):
         if not path.is_file():
             continue
-        content = path.read_bytes()
+        content = readable = path.read_bytes().lower()
         if path.suffix == ".parquet":
-            content += pd.read_parquet(path).to_csv().encode()
-        content = content.lower()
+            readable = pd.read_parquet(path).to_csv().encode().lower()
+            content += readable
         for what, text in sought.items():
             needle = text.lower().encode()
-            if what == "researcher":
-                assert needle not in words.findall(content), f"{path.name}: {what}"
+            if what == "researcher":  # a short name, which compressed bytes may contain by chance
+                assert needle not in words.findall(readable), f"{path.name}: {what}"
             else:
                 assert needle not in content, f"{path.name}: {what}"
 

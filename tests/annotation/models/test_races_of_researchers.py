@@ -185,16 +185,20 @@ def test_control_without_the_lock_bonuses_overspend(
 # Two press Publish -------------------------------------------------------------------------------
 
 
-def publish_at_once(study, researcher) -> tuple[list[object], list[str]]:
+def publish_at_once(study, researcher, together: int = 1) -> tuple[list[object], list[str]]:
     """Create the same drafted study in parallel; return the results and the created studies.
 
-    The calls overlap, because each looks up Prolific's requirements first.
+    A call waits before it creates the study until this many calls (`together`) are there.
     """
     (draft,) = drafts.plan(study, 0, researcher)
-    created = []
+    created, arrived, enough = [], [], threading.Event()
 
     class Counting(Prolific):
         def create_study(self, asked):
+            arrived.append(asked)
+            if len(arrived) >= together:
+                enough.set()
+            enough.wait(60)
             answer = super().create_study(asked)
             created.append(answer["id"])
             return answer
@@ -226,7 +230,7 @@ def test_control_without_the_condition_it_is_created_repeatedly(
 ):
     """Each created study costs money on Prolific. Even so, only one of them is stored."""
     monkeypatch.setattr(prolific_studies, "free_to_create", lambda now: Q())
-    _results, created = publish_at_once(on_prolific, researcher)
+    _results, created = publish_at_once(on_prolific, researcher, together=2)
     assert len(created) > 1
     assert on_prolific.prolific_studies.get().external_id in created
 
