@@ -216,6 +216,7 @@ def verify_the_bundle(page: Page, folder) -> None:
 
 # With the tests' in-memory SQLite, reading a page that updates would block writes.
 @pytest.mark.long
+@pytest.mark.journey
 @pytest.mark.postgres
 @pytest.mark.timeout(400)  # about forty pages
 def test_a_study_goes_from_an_empty_server_to_a_printed_report(page, open_browser, tmp_path):

@@ -57,6 +57,7 @@ def upload_model(page, name: str, files: list) -> None:
 
 # With the tests' in-memory SQLite, reading the page that updates would block writes.
 @pytest.mark.long
+@pytest.mark.journey
 @pytest.mark.postgres
 @pytest.mark.real_data
 def test_an_evaluation_goes_from_import_to_a_verified_bundle(page, clues, db, tmp_path):
