@@ -224,7 +224,7 @@ def test_help_examples_are_shown_only_where_annotators_had_them(researcher):
 
 def test_instructions_are_those_of_the_fewest_shots(study):
     html = pages_seen.pages(study)["toy-places-instructions"]
-    assert "examples, without right answers." in " ".join(html.split())
+    assert "examples (right answers not shown)." in " ".join(html.split())
     assert "Training:" not in html
     assert "What is wanted?" in html
     assert "/work/" not in html

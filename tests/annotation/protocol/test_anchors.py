@@ -113,7 +113,7 @@ def test_anchors_count_in_pay_pages_and_estimates(client, study):
     seat = factories.join(study)
     client.post(reverse("consent", args=[seat.token]), {"agree": "yes"})
     page = " ".join(client.get(reverse("work", args=[seat.token])).content.decode().split())
-    assert "<strong>First examples:</strong> 2, without right answers." in page
+    assert "<strong>First examples:</strong> 2 (right answers not shown)." in page
 
 
 def test_the_progress_bar_counts_the_anchors():

@@ -292,7 +292,7 @@ def test_landing_and_instructions_announce_the_screening_step(client, study):
         seat = factories.join(study)
     client.post(reverse("consent", args=[seat.token]), {"agree": "yes"})
     page = " ".join(client.get(reverse("work", args=[seat.token])).content.decode().split())
-    assert "<strong>Screening:</strong> 3 examples, without right answers." in page
+    assert "<strong>Screening:</strong> 3 examples (right answers not shown)." in page
     assert (
         "Some people do not continue after this part. They are still paid for their time." in page
     )
