@@ -246,6 +246,7 @@ def test_a_study_without_completed_people_states_that_first(researcher):
     assert first == (
         "No participant has completed this study yet, so this section describes only its design."
     )
+    assert "0 consented" not in methods_of(study)
     assert "No annotator withdrew." in everything_of(study)
     factories.work_through(factories.seat(study.scenarios.get()))
     assert "No participant has completed" not in everything_of(study)
