@@ -243,7 +243,7 @@ def _tips(titles: Mapping[str, str]) -> list[alt.Tooltip]:
 def _means_with_bars(means: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     bounded = means.transform_filter("isValid(datum.low)")
     tooltip = _tips(MEAN_TOOLTIP)
-    bars = bounded.mark_rule(strokeWidth=2)
+    bars = bounded.mark_rule(strokeWidth=1.5)
     end = bounded.mark_tick(orient="horizontal", size=9, thickness=2)
     dots = means.mark_point(filled=True, size=70, shape="circle", opacity=1)
     return [
@@ -318,7 +318,7 @@ def _lines(
     # transparent, because a transparent mark takes a layer of the whole picture for each annotator.
     annotators = (
         base.transform_filter(alt.datum.what == "annotator")
-        .mark_line(strokeWidth=1, strokeOpacity=0.4)
+        .mark_line(strokeWidth=1, strokeOpacity=0.25)
         .encode(x=x, y=y, detail="annotator:N", color=colour)
     )
     means = base.transform_filter(alt.datum.what == "mean")
@@ -327,7 +327,7 @@ def _lines(
     interval = {"low:Q": "95 % from", "high:Q": "to"}
     titles = {"shots:N": "Shots", **names, "s1:Q": "Mean S1 x 100", **interval, "n:Q": "Annotators"}
     bounded = means.transform_filter("isValid(datum.low)")
-    bars = bounded.mark_rule(strokeWidth=1, opacity=0.7)
+    bars = bounded.mark_rule(strokeWidth=1.5)
     bars = bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
     lines = means.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
     points = means.mark_point(filled=True, size=45, opacity=1)
