@@ -68,31 +68,13 @@ def tokens(text: str, granularity: str = WORD) -> tuple[tuple[int, int], ...]:
 
 def on_boundaries(text: str, start: int, end: int, granularity: str = WORD) -> bool:
     """Return whether a token starts at `start` and a token ends at `end`."""
-    if not 0 <= start < end <= len(text):
-        return False
-    return _is_edge(text, start, granularity, 0) and _is_edge(text, end, granularity, 1)
+    starts, ends = _edges(text, granularity)
+    return start < end and start in starts and end in ends
 
 
-def _is_edge(text: str, index: int, granularity: str, side: int) -> bool:
-    """Return whether a token starts (side 0) or ends (side 1) at `index`.
-
-    Tokens never contain whitespace, so usually only the few characters between two spaces have to
-    be split.
-    """
-    first = text.rfind(" ", max(0, index - _NEAR), index) + 1
-    last = text.find(" ", index, index + _NEAR)
-    if (first == 0 and index > _NEAR) or (last < 0 and index + _NEAR < len(text)):
-        return index in _edges(text, granularity)[side]
-    stretch = text[first : last if last >= 0 else len(text)]
-    return any(bounds[side] == index - first for bounds in _cut(stretch, granularity))
-
-
-_NEAR = 64  # characters
-
-
-@lru_cache(maxsize=8)  # texts may be long
+@lru_cache(maxsize=64)
 def _edges(text: str, granularity: str) -> tuple[frozenset[int], frozenset[int]]:
-    cut = list(_cut(text, granularity))
+    cut = tokens(text, granularity)
     return frozenset(start for start, _end in cut), frozenset(end for _start, end in cut)
 
 
