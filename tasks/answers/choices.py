@@ -19,7 +19,6 @@ from tasks.answers.kind import (
     Prompt,
     Rule,
     Texts,
-    other_choice,
     says_no_answer,
 )
 from tasks.sentences import sentence
@@ -100,14 +99,8 @@ class Label(Kind):
             ),
         ]
 
-    def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
-        return {"label": texts[0]}
-
-    def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
-        return [rng.choice(example.card.labels).name]
-
-    def mistaken(self, example: KnownExample, rng: random.Random) -> list[str]:
-        return other_choice([label.name for label in example.card.labels], example.gold, rng)
+    def choices(self, example: KnownExample) -> Sequence[str]:
+        return [label.name for label in example.card.labels]
 
 
 def label_texts(names: Sequence[str]) -> dict[str, str]:
@@ -169,9 +162,6 @@ class Option(Kind):
         sentence("Choose one of the options, or “No answer”."),
     )
 
-    def given(self, prompt: Prompt, fields: Mapping[str, str]) -> str:
-        return fields.get("option", "")
-
     def values(self, card: "Card", prompt: Prompt, given: str) -> tuple[str, ...]:
         return (option_at(given, prompt.options),)
 
@@ -185,11 +175,8 @@ class Option(Kind):
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         return {"option": str(list(options).index(texts[0]))}
 
-    def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
-        return [rng.choice(example.options)]
-
-    def mistaken(self, example: KnownExample, rng: random.Random) -> list[str]:
-        return other_choice(example.options, example.gold, rng)
+    def choices(self, example: KnownExample) -> Sequence[str]:
+        return example.options
 
 
 class Options(Kind):

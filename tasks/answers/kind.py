@@ -78,7 +78,8 @@ class Kind:
     right_noun: ClassVar[str] = ""
     brief: ClassVar[Sentence]  # tells annotators how to answer; %(labels)s is the number of labels
     made_up: ClassVar[tuple[MadeUp, ...]]  # three examples for trying out the tool
-    # In API requests: the key, its type (list for indices), and an explanation.
+    # In API requests: the key, which is also the form field's name, its type (list for indices),
+    # and an explanation.
     api_field: ClassVar[tuple[str, type, str | None]] = ("", str, None)
     # On the question page: the element (and script), its template, and the keyboard input passed to
     # it by the rest of the turn (static/js/turn-keys.js).
@@ -99,7 +100,7 @@ class Kind:
 
     def given(self, prompt: Prompt, fields: Mapping[str, str]) -> Any:
         """Return the input from the form, or a false value without any. Raises AnswerError."""
-        raise NotImplementedError
+        return fields.get(self.api_field[0], "")
 
     def values(self, card: "Card", prompt: Prompt, given: Any) -> tuple[str, ...]:
         """Return the values of the answer. Raises AnswerError."""
@@ -138,7 +139,8 @@ class Kind:
         return {self.api_field[0]: str(value)}
 
     def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
-        raise NotImplementedError
+        """Return the form fields with an answer that isn't empty."""
+        return {self.api_field[0]: texts[0]}
 
     def trivial(self, options: Sequence[str], most_common: str) -> list[str]:
         """Return an answer that needs no reading: the most common one, or the first option."""
@@ -148,20 +150,24 @@ class Kind:
         """Return the correct answer. If it is a single text, this is the first alternative."""
         return list(gold[:1])
 
-    def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
+    def choices(self, example: KnownExample) -> Sequence[str]:
+        """Return the possible answers, for types with exactly one choice."""
         raise NotImplementedError
+
+    def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
+        return [rng.choice(self.choices(example))]
 
     def mistaken(self, example: KnownExample, rng: random.Random) -> list[str]:
         """Return an incorrect answer, or a correct one if ten random answers all happen to be."""
+        if self.is_one_choice:
+            choices = self.choices(example)
+            wrong = [text for text in choices if text not in example.gold]
+            return [rng.choice(wrong or choices)]
         for _attempt in range(10):
             texts = self.at_random(example, rng)
             if texts[0] not in example.gold:
                 break
         return texts
-
-
-def other_choice(names: Sequence[str], gold: Sequence[str], rng: random.Random) -> list[str]:
-    return [rng.choice([name for name in names if name not in gold] or list(names))]
 
 
 def says_no_answer(card: "Card", fields: Mapping[str, str], is_given: bool) -> bool:

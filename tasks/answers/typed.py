@@ -73,7 +73,7 @@ class Number(Kind):
     missing = (sentence("Enter a number."), sentence("Enter a number, or choose “No answer”."))
 
     def given(self, prompt: Prompt, fields: Mapping[str, str]) -> str:
-        typed = fields.get("number", "")
+        typed = super().given(prompt, fields)
         refuse_broken(typed)
         return typed.strip()
 
@@ -112,9 +112,6 @@ class Number(Kind):
         odd = "are not numbers in plain digits: {named}"
         digits: Rule = (lambda p, _options: any(canonical(text) is None for text in p), odd)
         return [*super().rules(card), ONE_TEXT, digits]
-
-    def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
-        return {"number": texts[0]}
 
     def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
         card = example.card
@@ -220,7 +217,7 @@ class LongText(Kind):
     missing = (sentence("Type an answer."), sentence("Type an answer, or choose “No answer”."))
 
     def given(self, prompt: Prompt, fields: Mapping[str, str]) -> str:
-        typed = fields.get("text", "")
+        typed = super().given(prompt, fields)
         refuse_broken(typed)
         return _one_spelling(typed)
 
@@ -256,9 +253,6 @@ class LongText(Kind):
 
     def rules(self, card: "Card") -> list[Rule]:
         return [*super().rules(card), ONE_TEXT]
-
-    def fields(self, options: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
-        return {"text": texts[0]}
 
     def at_random(self, example: KnownExample, rng: random.Random) -> list[str]:
         words = rng.choice(example.segments).split()
