@@ -57,20 +57,33 @@ class CardError(ValueError):
 
 @dataclass(frozen=True)
 class Label:
+    """A label, which is also a help window. Pages translate its title."""
+
     name: str
     definition: str
     example: str
 
+    @property
+    def title(self) -> str:
+        return f"What does “{self.name}” mean?"
+
 
 @dataclass(frozen=True)
 class QuestionType:
-    """A type of question, which is recognised by its exact wording in the data."""
+    """A type of question, which is recognised by its exact wording in the data.
+
+    It is also a help window. Pages translate its title.
+    """
 
     match: str
     name: str
     wording: str
     definition: str
     example: str
+
+    @property
+    def title(self) -> str:
+        return f"What counts as {self.name}?"
 
 
 @dataclass(frozen=True)
@@ -82,27 +95,7 @@ class Help:
     example: str
 
 
-@dataclass(frozen=True)
-class LabelHelp(Help):
-    """The help window of a label. Pages translate its title."""
-
-    label: str
-
-
-@dataclass(frozen=True)
-class KindHelp(Help):
-    """The help window of a question type. Pages translate its title."""
-
-    kind: str
-
-
-def _help_on_label(label: Label) -> LabelHelp:
-    title = f"What does “{label.name}” mean?"
-    return LabelHelp(title, label.definition, label.example, label.name)
-
-
-def _help_on_kind(kind: QuestionType) -> KindHelp:
-    return KindHelp(f"What counts as {kind.name}?", kind.definition, kind.example, kind.name)
+HelpWindow = Label | QuestionType | Help
 
 
 def _entries(part: type[Any]) -> Callable[[Any], Wrong]:
@@ -229,19 +222,12 @@ class Card:
         return self.direction == "rtl"
 
     @property
-    def help_windows(self) -> tuple[Help, ...]:
-        return (
-            *map(_help_on_label, self.labels),
-            *map(_help_on_kind, self.question_types),
-            *self.help,
-        )
+    def help_windows(self) -> tuple[HelpWindow, ...]:
+        return (*self.labels, *self.question_types, *self.help)
 
-    def rule_for(self, question: str, gold: Sequence[str]) -> Help | None:
-        for label in self.labels:
-            if label.name in gold:
-                return _help_on_label(label)
-        kind = self._question_type(question)
-        return _help_on_kind(kind) if kind else None
+    def rule_for(self, question: str, gold: Sequence[str]) -> HelpWindow | None:
+        right = (label for label in self.labels if label.name in gold)
+        return next(right, None) or self._question_type(question)
 
     def _question_type(self, question: str) -> QuestionType | None:
         return next((kind for kind in self.question_types if kind.match == question), None)

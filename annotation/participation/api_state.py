@@ -25,7 +25,7 @@ from annotation.protocol.training_review import Mistake
 from annotation.recruitment.platform_adapters import Exit
 from annotation.study import screening
 from tasks.answers.typed import as_digits
-from tasks.cards import Card, Help
+from tasks.cards import Card, HelpWindow
 from tasks.spans import GivenAnswer
 
 DECLINED = "declined"
@@ -176,7 +176,7 @@ def task_of(card: Card, shows_examples: bool) -> dict[str, Any]:
     }
 
 
-def _help(window: Help, shows_examples: bool) -> dict[str, str]:
+def _help(window: HelpWindow, shows_examples: bool) -> dict[str, str]:
     return {
         "title": window.title,
         "definition": window.definition,

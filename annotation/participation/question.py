@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from annotation.participation.reveal import MAX_DIGITS
 from annotation.web.wording import translated
 from tasks.answers.typed import as_digits
-from tasks.cards import Card, Help, QuestionType
+from tasks.cards import Card, HelpWindow, QuestionType
 from tasks.images import Image, image_in
 from tasks.models import Example
 from tasks.models import Image as StoredImage
@@ -140,7 +140,7 @@ class Question:
         return rule.title if rule else ""
 
     @property
-    def help_windows(self) -> list[Help]:
+    def help_windows(self) -> list[HelpWindow]:
         return sorted(self.card.help_windows, key=lambda help: help.title != self.help_title)
 
     @property

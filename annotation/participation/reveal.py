@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from tasks.cards import Card, Help
+from tasks.cards import Card, HelpWindow
 from tasks.comparison import Comparison, Mark, Piece
 from tasks.findings import Finding, findings_on
 from tasks.images import Image, image_in
@@ -81,7 +81,7 @@ class Reveal:
     # The researcher's explanation of the gold answer, or "".
     explanation: str = ""
     # After a wrong answer, the definition of the correct label or of the question type.
-    rule: Help | None = None
+    rule: HelpWindow | None = None
     # After a boundary error, what the card says about boundaries.
     boundary_rule: str | None = None
 

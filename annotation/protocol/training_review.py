@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from annotation.models import Participation, Reading, Step, Turn
-from tasks.cards import Card, Help
+from tasks.cards import Card, HelpWindow
 from tasks.comparison import compare_answer
 from tasks.findings import Finding, findings_on
 
@@ -27,10 +27,10 @@ class Mistake:
     gold: str = ""
     count: int = 0
     instances: list[Finding] = field(default_factory=list)
-    rules: list[Help] = field(default_factory=list)
+    rules: list[HelpWindow] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)  # latest first
 
-    def add(self, finding: Finding, rule: Help | None, turn: Turn) -> None:
+    def add(self, finding: Finding, rule: HelpWindow | None, turn: Turn) -> None:
         self.count += 1
         if turn not in self.turns:
             self.turns.insert(0, turn)

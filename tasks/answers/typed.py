@@ -73,7 +73,7 @@ class Number(Kind):
     missing = (sentence("Enter a number."), sentence("Enter a number, or choose “No answer”."))
 
     def given(self, prompt: Prompt, fields: Mapping[str, str]) -> str:
-        typed = super().given(prompt, fields)
+        typed: str = super().given(prompt, fields)
         refuse_broken(typed)
         return typed.strip()
 
@@ -217,7 +217,7 @@ class LongText(Kind):
     missing = (sentence("Type an answer."), sentence("Type an answer, or choose “No answer”."))
 
     def given(self, prompt: Prompt, fields: Mapping[str, str]) -> str:
-        typed = super().given(prompt, fields)
+        typed: str = super().given(prompt, fields)
         refuse_broken(typed)
         return _one_spelling(typed)
 
