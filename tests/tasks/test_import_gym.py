@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.study import minutes
-from tasks import data_report, exporting
+from tasks import data_report
 from tasks.formats import FormatError
 from tasks.gym import making, reader
 from tasks.models import Example, Split, Task
@@ -82,7 +82,7 @@ def test_development_files_belong_to_their_training_files(researcher, tmp_path):
     assert shown.isdisjoint(Example.objects.filter(split__in=dev).values_list("pk", flat=True))
     # Exporting the task and importing it again gives the same content.
     folder = tmp_path / "superglue-cb"
-    exporting.export(task, folder)
+    call_command("export_task", task.name, str(folder), stdout=io.StringIO())
     assert (folder / "superglue-cb_dev_16_2.jsonl").exists()
     call_command("import_task", str(folder), stdout=io.StringIO())
     assert Task.objects.count() == 1
