@@ -43,10 +43,9 @@ CLUES = {
 class ImportResult:
     task: Task
     created: bool
-    report: dict[str, Any]
 
 
-def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list[SplitFile]]:
+def read_clues(root: Path, name: str) -> tuple[Card, list[SplitFile]]:
     """Read the files of a CLUES task, with the card that Handful includes. Raises FormatError."""
     folder, prefix = CLUES[name]
     card = load_card(CARDS / f"{name.lower()}.toml")
@@ -55,7 +54,7 @@ def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list
     files = read_folder(root / folder, card)
     if not files[0].filename.startswith(f"{prefix}_"):
         raise FormatError(files[0].filename, f"expected files named {prefix}_...")
-    return card, data_report.rechained(files) if rechain else files
+    return card, files
 
 
 def import_task(
@@ -73,13 +72,15 @@ def import_task(
     importing the same content again resumes it.
 
     `by` is the user who imports the task, or None on the command line, where an `owner` may be
-    given instead. Images must already be stored. `made_from` describes the source and sampling
-    (tasks/datasets/making.py). Raises teams.NotInTeam for a new version of another team's task.
+    given instead. `rechain` renumbers training files so that they nest. Images must already be
+    stored. `made_from` describes the source and sampling (tasks/datasets/making.py). Raises
+    teams.NotInTeam for a new version of another team's task.
     """
+    files = data_report.rechained(files) if rechain else files
     digest = content_hash(card, files)
     stored = Task.objects.filter(name=card.name, content_hash=digest).first()
     if stored is not None:
-        return ImportResult(stored, False, stored.report)
+        return ImportResult(stored, False)
     built = data_report.build(card, files)
     if made_from:
         built["made_from"] = made_from
@@ -105,7 +106,7 @@ def import_task(
         with transaction.atomic():
             Task.with_unfinished.filter(pk=task.pk, unfinished__isnull=False).delete()
         raise
-    return ImportResult(task, bool(finished), task.report)
+    return ImportResult(task, bool(finished))
 
 
 def _begin(task: Task, built: dict[str, Any], by: User | None) -> Task:

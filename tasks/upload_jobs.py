@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
-from tasks import checking, data_report, exporting, images, jobs, teams, uploads
+from tasks import checking, exporting, images, jobs, teams, uploads
 from tasks.cards import Card, CardError, load_card, parse_card
 from tasks.formats import FormatError, content_hash, layout, read_folder
 from tasks.importing import CARDS, CLUES, import_task
@@ -239,7 +239,6 @@ def _make(
     upload: TaskUpload, card_data: dict[str, Any], checked_hash: str, made_of: dict[str, Any]
 ) -> dict[str, Any]:
     """Import files that were checked. Return {name, version, created}. Raises JobError."""
-    rechain = made_of["rechain"]
     card = parse_card(card_data, "task.toml")
     try:
         files = read_folder(folder_of(upload), card)
@@ -249,10 +248,8 @@ def _make(
         raise jobs.JobError("The files differ from those that were checked. Nothing was imported.")
     Image.objects.store(folder_of(upload), uploads.images(upload))
     try:
-        result = import_task(
-            card, data_report.rechained(files) if rechain else files, rechain, upload.owner,
-            made_from=made_of.get("made_from"),
-        )  # fmt: skip
+        made_from = made_of.get("made_from")
+        result = import_task(card, files, made_of["rechain"], upload.owner, made_from=made_from)
     except teams.NotInTeam as error:
         raise jobs.JobError(f"Nothing was imported: {error}") from None
     return {"name": result.task.name, "version": result.task.version, "created": result.created}

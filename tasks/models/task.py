@@ -16,7 +16,6 @@ from django.db.models import Q
 from django.utils import timezone
 
 from tasks import frozen
-from tasks.cards import Card
 from tasks.images import CLEAN, FOLDER, name_of
 from tasks.models.choices import check, one_of, unique
 from tasks.models.job import Job
@@ -97,6 +96,9 @@ class Task(models.Model):
     objects = TaskManager()
     with_unfinished = models.Manager()  # noqa: DJ012 (a manager too)
 
+    card = cached_property(frozen.card)
+    test_hash = property(frozen.test_hash)
+
     class Meta:
         ordering = ["name", "-version"]
         constraints = [
@@ -106,11 +108,6 @@ class Task(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} v{self.version}"
-
-    @cached_property
-    def card(self) -> Card:
-        """Return the parsed card, which each process caches by content."""
-        return frozen.card(self)
 
     @property
     def report(self) -> dict[str, Any]:
@@ -131,11 +128,6 @@ class Task(models.Model):
     @property
     def test_split(self) -> "Split":
         return self.splits.get(kind=Split.Kind.TEST)
-
-    @property
-    def test_hash(self) -> str:
-        """Return the SHA-256 of the content hashes of the test examples, in file order."""
-        return frozen.test_hash(self)
 
     def train_split(self, shots: int, number: int | None) -> "Split":
         """Return the training file with this size and number. Raises Split.DoesNotExist."""

@@ -17,7 +17,7 @@ def print_result(command: BaseCommand, result: ImportResult) -> None:
         command.stdout.write(f"{result.task}: unchanged")
         return
     command.stdout.write(command.style.SUCCESS(f"{result.task}: imported"))
-    for line in data_report.lines(result.report):
+    for line in data_report.lines(result.task.report):
         command.stdout.write(f"  {line}")
 
 
@@ -75,7 +75,7 @@ class Command(BaseCommand):
         refused = []
         for name in options["task"]:
             try:
-                card, files = read_clues(path, name, rechain)
+                card, files = read_clues(path, name)
             except FormatError as error:
                 refused.append(name)
                 self.stderr.write(f"{name}: not imported: {error}")

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks import data_report, images
+from tasks import images
 from tasks.cards import CardError, load_card
 from tasks.formats import FormatError, read_folder
 from tasks.importing import import_task
@@ -37,5 +37,4 @@ class Command(BaseCommand):
         except (CardError, FormatError) as error:
             wrong = "\n".join(error.sentences)
             raise CommandError(f"Nothing was imported: {wrong}") from None
-        files = data_report.rechained(files) if rechain else files
         print_result(self, import_task(card, files, rechain, owner=account(owner)))
