@@ -37,6 +37,7 @@ from tasks.predictions.format import as_answered, disobedient, not_in_context, p
 
 OUT_OF_MEMORY = 3  # exit status if memory runs out
 SHOWN = 10  # number of examples in the preview
+FIELDS = ("context", "question", "gold", "explanation", "options")  # in the preview
 
 
 def main(work: dict[str, Callable[..., dict[str, Any]]]) -> None:
@@ -158,16 +159,8 @@ def _preview(files: list[SplitFile]) -> list[dict[str, Any]]:
     first = _spread(train.records, SHOWN // 2) if train else []
     last = _spread(test.records, SHOWN - len(first))
     return [
-        {
-            "step": step,
-            "file": file.filename,
-            "id": record.id,
-            "context": list(record.context),
-            "question": record.question,
-            "gold": list(record.gold),
-            "explanation": record.explanation,
-            "options": list(record.options),
-        }
+        {"step": step, "file": file.filename, "id": record.id}
+        | {name: getattr(record, name) for name in FIELDS}
         for step, file, records in (("training", train, first), ("annotation", test, last))
         for record in records
         if file

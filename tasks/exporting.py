@@ -8,10 +8,12 @@ import io
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from tasks.cards import Card
 from tasks.datasets import making
 from tasks.formats import Record, SplitFile
+from tasks.importing import FIELDS
 from tasks.models import Example, Split, Task
 
 
@@ -30,17 +32,11 @@ def files_of(task: Task) -> list[SplitFile]:
 
 
 def record_of(example: Example) -> Record:
-    starts = example.gold_starts
-    return Record(
-        example.source_id,
-        tuple(example.context),
-        example.question,
-        tuple(example.gold),
-        None if starts is None else tuple(starts),
-        example.explanation,
-        options=tuple(example.options),
-        stratum=example.stratum,
-    )
+    fields = {name: getattr(example, name) for name in FIELDS}
+    values: dict[str, Any] = {
+        key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()
+    }
+    return Record(id=example.source_id, **values)
 
 
 def write_folder(folder: Path, task: Task, card: Card, files: list[SplitFile]) -> None:

@@ -22,10 +22,7 @@ from tasks.models import Example, Image, Split, Task, TaskReport, UnfinishedImpo
 
 PIECE = 1_000_000  # characters of examples to store per transaction
 # Fields with the same name in records and examples.
-FIELDS = (
-    "context", "question", "gold", "gold_starts", "explanation", "options", "stratum",
-    "content_hash",
-)  # fmt: skip
+FIELDS = ("context", "question", "gold", "gold_starts", "explanation", "options", "stratum")
 CARDS = Path(__file__).parent / "clues"
 
 # Maps each task's name to the folder and prefix of its files as published.
@@ -164,6 +161,7 @@ def examples_of(split: Split, records: list[Record]) -> list[Example]:
             split=split,
             position=position,
             source_id=record.id,
+            content_hash=record.content_hash,
             **{name: getattr(record, name) for name in FIELDS},
         )
         for position, record in enumerate(records)
