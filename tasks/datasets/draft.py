@@ -23,9 +23,7 @@ def common_question(mapped: Mapped, ask: str) -> str:
         return ask
     if answer.name == LABEL:
         return f"{alternatives(names)}?" if len(names) <= LISTED else ""
-    if answer.name != SPANS:
-        return answer.default_texts["question"]
-    return "Which part of the text is the answer?"
+    return answer.default_texts["question"]
 
 
 def card_of(
@@ -87,8 +85,7 @@ def _default_keys(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]
         data |= {
             "family": "sequence_labelling" if names else "reading_comprehension",
             "description": f"Highlight {target} in a text.",
-            "instructions": "Read the text and the question. Highlight exactly the words that"
-            f" answer it, and nothing else.{empty}",
+            "instructions": f"{answer.default_texts['instructions']}{empty}",
             "submit_hint": f"Highlight the answer.{empty} Then submit.",
         }
     are_several = any(len(record.gold) > 1 for item in mapped.items for record in item.records)

@@ -317,16 +317,10 @@ def _more_texts(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
         names = sorted(set(golds))
         return {**label_texts(names), "labels": [defined(name) for name in names]}
     if kind.name == SPANS:
-        data: dict[str, Any] = {
-            "description": "Highlight the answer in a text.",
-            "instructions": "Read the text and the question. Highlight exactly the words that"
-            " answer it, and nothing else.",
-            "submit_hint": "Highlight the answer, then submit.",
-            "question": "Which part of the text is the answer?",
-            "typed": kind.typed,
-        }
+        data: dict[str, Any] = {"typed": kind.typed}
         if kind.typed:
-            data["instructions"] += " An answer that is not in the text can be typed."
+            instructions = KINDS[SPANS].default_texts["instructions"]
+            data["instructions"] = f"{instructions} An answer that is not in the text can be typed."
         is_set = any(SEPARATOR in gold for gold in golds)
         return data | ({"gold_rule": "set"} if is_set else {"max_spans": 1})
     if kind.name == OPTIONS:
