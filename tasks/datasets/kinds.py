@@ -14,7 +14,7 @@ from typing import Any
 from tasks.answer_keys import LABEL, SPANS
 from tasks.answers import KINDS, Kind
 from tasks.datasets import tagged
-from tasks.datasets.table import DatasetError, Row, Table
+from tasks.datasets.table import DatasetError, Row, Table, option
 from tasks.gym.reader import split_options
 
 # How gold answers identify an option: by text, by position from 0 or 1, or by letter.
@@ -104,20 +104,23 @@ class Columns:
     """The roles of a dataset's columns, and how to interpret their values."""
 
     kind: str
-    text: Sequence[str]
-    gold: Sequence[str]
-    question: str = ""  # column with each row's question
-    ask: str = ""  # a single question for all rows
-    id: str = ""
-    stratum: str = ""  # column with each row's group; sets are balanced across groups
-    separator: str = ""  # between several gold answers or options in one cell
-    options: Sequence[str] = ()  # columns with each row's options
-    gold_is: str = GOLD_IS[0]  # how gold answers identify an option
-    labels: Sequence[str] = ()  # in the order shown to annotators
+    text: Sequence[str] = option("columns with texts", ())
+    gold: Sequence[str] = option("columns with gold answers", ())
+    question: str = option("column with each row's question")
+    ask: str = option("a single question for all rows")
+    id: str = option("column with ids (default: row numbers)")
+    stratum: str = option("column with each row's group, for balancing sets")
+    separator: str = option("separator between gold answers or options in a cell")
+    options: Sequence[str] = option("columns with options", ())
+    gold_is: str = option(
+        "how gold answers identify an option: by its text, by its position from 0 (index) or 1"
+        " (number), or by its letter", GOLD_IS[0], choices=GOLD_IS,
+    )  # fmt: skip
+    labels: Sequence[str] = option("label values, in order", ())
     names: dict[str, str] = field(default_factory=dict)  # maps values to names for annotators
     predicted: str = ""  # column with a model's answers
-    no_answer: bool = False
-    skip_unlabelled: bool = False
+    no_answer: bool = option("allow “no answer”", False)
+    skip_unlabelled: bool = option("skip unlabelled rows", False)
 
     @property
     def answer(self) -> Kind:

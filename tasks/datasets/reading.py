@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from tasks.datasets import binary, harness, tagged, texts
-from tasks.datasets.table import MAX_BYTES, DatasetError, Table
+from tasks.datasets.table import MAX_BYTES, DatasetError, Table, option
 
 READERS: dict[str, Callable[..., Table]] = {
     "csv": partial(texts.read_delimited, usual=","),
@@ -32,14 +32,14 @@ ENDINGS = {
 class Reading:
     """How to read a file. All fields except `format` are passed to the reader if they are set."""
 
-    format: str = ""
-    encoding: str = ""
-    delimiter: str = ""
-    quoted: bool = False
-    no_header: bool = False
-    sheet: str = ""
-    records: str = ""
-    filter: str = ""
+    format: str = option(f"one of {', '.join(READERS)}")
+    encoding: str = option("such as windows-1252 (default: UTF-8)")
+    delimiter: str = option("tab, comma, semicolon, bar or other")
+    quoted: bool = option("fields of a TSV are quoted", False)
+    no_header: bool = option("name the columns 1, 2, 3", False)
+    sheet: str = option("name of the sheet, in XLSX")
+    records: str = option("JSON field that contains the examples")
+    filter: str = option("filter, for lm-evaluation-harness")
 
 
 def format_of(path: Path, name: str = "") -> str:
@@ -75,7 +75,7 @@ def read(path: Path, reading: Reading) -> Table:
     reader = READERS[name]
     parameters = inspect.signature(reader).parameters
     options = {key: value for key, value in asdict(reading).items() if value and key != "format"}
-    for option in options:
-        if option not in parameters:
-            raise DatasetError(path.name, f"--{option.replace('_', '-')} is not valid for {name}")
+    for key in options:
+        if key not in parameters:
+            raise DatasetError(path.name, f"--{key.replace('_', '-')} is not valid for {name}")
     return reader(path, **options)

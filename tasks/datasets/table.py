@@ -20,6 +20,11 @@ MAX_DEPTH = 20  # levels of nested lists and objects
 NAMED = 30  # maximum number of columns listed in an error
 
 
+def option(meaning: str, default: Any = "", **details: Any) -> Any:
+    """Return a dataclass field that is also an option of make_task (argparse's `details`)."""
+    return field(default=default, metadata={"help": meaning, **details})
+
+
 class DatasetError(FormatError):
     """Raised if a dataset can't be read. The message says where the problem is and what to do."""
 

@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from argparse import ArgumentParser
+from argparse import ArgumentParser, _ActionsContainer
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ from django.db import transaction
 
 from tasks.cards import FAMILIES, CardError, load_card
 from tasks.datasets import harness, making
-from tasks.datasets.kinds import ANSWERS, GOLD_IS, Columns, check_kind
+from tasks.datasets.kinds import ANSWERS, Columns, check_kind
 from tasks.datasets.making import Made, Plan, TaskSpec, make, name_of
-from tasks.datasets.reading import READERS, Reading
+from tasks.datasets.reading import Reading
 from tasks.formats import FormatError
 from tasks.importing import import_task
 from tasks.management.commands.import_clues import account, add_owner, print_result
@@ -44,6 +44,19 @@ def pairs(values: list[str], option: str) -> dict[str, str]:
     return names
 
 
+def _add_options(parser: _ActionsContainer, declaration: type[Any]) -> None:
+    """Add the options that are fields of a dataclass, with their help in its metadata."""
+    for name, field in declaration.__dataclass_fields__.items():
+        if details := dict(field.metadata):
+            if field.default is False:
+                details["action"] = "store_true"
+            elif field.default == ():
+                details |= {"nargs": "+", "default": []}
+            else:
+                details["default"] = field.default
+            parser.add_argument(f"--{name.replace('_', '-')}", **details)
+
+
 class Command(BaseCommand):
     help = "Make a task from a labelled dataset in CSV, TSV, XLSX, JSON, JSON Lines, Parquet or"
     help += " CoNLL, or from doccano, Label Studio or lm-evaluation-harness."
@@ -53,32 +66,14 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="task name (default: the file name)")
         kinds = ", ".join(ANSWERS)
         parser.add_argument("--as", dest="kind", required=True, help=f"answer type: {kinds}")
-        parser.add_argument("--text", nargs="+", default=[], help="columns with texts")
-        parser.add_argument("--gold", nargs="+", default=[], help="columns with gold answers")
-        parser.add_argument("--question", default="", help="column with each row's question")
-        parser.add_argument("--ask", default="", help="a single question for all rows")
-        parser.add_argument("--id", default="", help="column with ids (default: row numbers)")
-        parser.add_argument(
-            "--stratum", default="", help="column with each row's group, for balancing sets"
-        )
-        parser.add_argument(
-            "--separator", default="", help="separator between gold answers or options in a cell"
-        )
-        parser.add_argument("--options", nargs="+", default=[], help="columns with options")
-        parser.add_argument(
-            "--gold-is", choices=GOLD_IS, default=GOLD_IS[0],
-            help="how gold answers identify an option: by its text, by its position from 0 (index)"
-            " or 1 (number), or by its letter",
-        )  # fmt: skip
-        parser.add_argument("--labels", nargs="+", default=[], help="label values, in order")
+        _add_options(parser, Columns)
         parser.add_argument("--label", nargs="+", default=[], metavar="VALUE=NAME")
         parser.add_argument("--define", nargs="+", default=[], metavar="NAME=DEFINITION")
-        parser.add_argument("--skip-unlabelled", action="store_true", help="skip unlabelled rows")
         parser.add_argument("--model", default="", help="store this model's predictions too")
         parser.add_argument("--zero-shot", action="store_true", help="its prompts had no examples")
         self._add_drawing(parser)
         self._add_card(parser)
-        self._add_reading(parser)
+        _add_options(parser.add_argument_group("file format"), Reading)
         add_owner(parser)
 
     def _add_drawing(self, parser: ArgumentParser) -> None:
@@ -99,7 +94,6 @@ class Command(BaseCommand):
         group.add_argument("--gold-rule", choices=GOLD_RULES)
         group.add_argument("--granularity", choices=GRANULARITIES)
         group.add_argument("--max-spans", type=int)
-        group.add_argument("--no-answer", action="store_true", help="allow “no answer”")
         group.add_argument(
             "--typed", action="store_true", default=None, help="spans may also be typed"
         )
@@ -109,17 +103,6 @@ class Command(BaseCommand):
         group.add_argument("--longest", type=int, help="maximum length of a typed text")
         group.add_argument("--words", type=int, nargs=2, help="words of a long text: from, to")
         group.add_argument("--metric", choices=METRICS, help="metric of the task (default: S1)")
-
-    def _add_reading(self, parser: ArgumentParser) -> None:
-        group = parser.add_argument_group("file format")
-        group.add_argument("--format", default="", help=f"one of {', '.join(READERS)}")
-        group.add_argument("--encoding", default="", help="such as windows-1252 (default: UTF-8)")
-        group.add_argument("--delimiter", default="", help="tab, comma, semicolon, bar or other")
-        group.add_argument("--quoted", action="store_true", help="fields of a TSV are quoted")
-        group.add_argument("--no-header", action="store_true", help="name the columns 1, 2, 3")
-        group.add_argument("--sheet", default="", help="name of the sheet, in XLSX")
-        group.add_argument("--records", default="", help="JSON field that contains the examples")
-        group.add_argument("--filter", default="", help="filter, for lm-evaluation-harness")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         try:
