@@ -52,12 +52,6 @@ class Label(Kind):
     api_field = ("label", str, "the name of a label")
     element = "choice-answer"
     template = "participation/_label_question.html"
-    default_texts = {
-        "description": "Read a text and choose the label that fits it.",
-        "instructions": "Read the text. Then choose the label that fits it best.",
-        "submit_hint": "Choose one, then submit.",
-        "question": "Which label fits the text?",
-    }
     made_up = (
         MadeUp(
             sentence("The cat slept on the sofa."),
@@ -105,11 +99,12 @@ class Label(Kind):
 
 def label_texts(names: Sequence[str]) -> dict[str, str]:
     """Return default texts for a card, which list the labels if there are only a few."""
-    if len(names) > LISTED:
-        return dict(Label.default_texts)
-    listed = alternatives(names)
-    described = {"description": f"Read a text and choose what fits it: {listed}."}
-    return {**Label.default_texts, **described, "question": f"{listed}?"}
+    texts = Label().default_texts
+    if len(names) <= LISTED:
+        listed = alternatives(names)
+        texts["description"] = f"Read a text and choose what fits it: {listed}."
+        texts["question"] = f"{listed}?"
+    return texts
 
 
 def alternatives(names: Sequence[str]) -> str:
@@ -150,12 +145,6 @@ class Option(Kind):
     brief = sentence("You choose one of several options.")
     api_field = ("option", int, "its index in the list, from 0")
     element = "choice-answer"
-    default_texts = {
-        "description": "Read a text and choose the one option that fits it.",
-        "instructions": "Read the text and all options. Then choose the one that fits best.",
-        "submit_hint": "Choose one, then submit.",
-        "question": "Which option fits best?",
-    }
     made_up = tuple(replace(example, options=(ANIMAL, VEHICLE)) for example in Label.made_up)
     missing = (
         sentence("Choose one of the options."),
@@ -193,13 +182,6 @@ class Options(Kind):
     brief = sentence("You choose all the options that are right.")
     api_field = ("options", list, None)
     element = "choice-answer"
-    default_texts = {
-        "description": "Read a text and choose every option that is right.",
-        "instructions": "Read the text and all options. Then choose every option that is right."
-        " One or several can be right.",
-        "submit_hint": "Choose all that are right, then submit.",
-        "question": "Which options are right?",
-    }
     made_up = (
         MadeUp(
             sentence("The cat slept under the table."),

@@ -1,8 +1,10 @@
 """The interface of answer types, and functions shared by several of them."""
 
 import random
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from tasks.sentences import Sentence
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from tasks.cards import Card
 
 Texts = Sequence[str]
+DEFAULT_TEXTS = tomllib.loads(Path(__file__).with_name("default_texts.toml").read_text("utf-8"))
 NO_ANSWER = GivenAnswer((), "", True)
 # A test for a model's answer (texts, options), and its error. {named} lists some of the answers.
 Rule = tuple[Callable[[Texts, frozenset[str]], object], str]
@@ -66,7 +69,6 @@ class Kind:
     name: ClassVar[str]
     argument: ClassVar[str]  # value of make_task's argument --as
     title: ClassVar[str]  # name in the form for importing a dataset
-    default_texts: ClassVar[Mapping[str, str]] = {}  # default texts for a card
     is_one_text: ClassVar[bool] = True  # at most one text, so S1 is either 0 or 1
     is_chosen: ClassVar[bool] = False  # chosen from a list: a label, or one or more options
     is_one_choice: ClassVar[bool] = False  # exactly one choice: a label or an option
@@ -88,6 +90,11 @@ class Kind:
     typing: ClassVar[str] = ""
     # Messages for a missing answer: without and with "no answer" as a possible answer.
     missing: ClassVar[tuple[Sentence, Sentence]]
+
+    @property
+    def default_texts(self) -> dict[str, str]:
+        """Return texts for a card that does not have any."""
+        return dict(DEFAULT_TEXTS[self.name])
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the answer from its form without any guessing. Raises AnswerError."""

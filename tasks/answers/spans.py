@@ -49,13 +49,6 @@ class Spans(Kind):
     element = "span-answer"
     template = "participation/_span_question.html"
     typing = "letters"
-    default_texts = {
-        "description": "Highlight the answer in a text.",
-        "instructions": "Read the text and the question. Highlight exactly the words that answer"
-        " it, and nothing else.",
-        "submit_hint": "Highlight the answer, then submit.",
-        "question": "Which part of the text is the answer?",
-    }
     made_up = (
         MadeUp(
             # Translators: of the made-up sentences with %(words)s, translate those words as they

@@ -46,12 +46,6 @@ class Number(Kind):
     api_field = ("number", str, "a plain decimal number, such as 3.5")
     element = "number-answer"
     typing = "digits"
-    default_texts = {
-        "description": "Read a text and answer with a number.",
-        "instructions": "Read the text. Then enter the number that fits it, in plain digits.",
-        "submit_hint": "Enter a number, then submit.",
-        "question": "Which number fits?",
-    }
     made_up = (
         MadeUp(
             sentence("There are 3 cups on the table."),
@@ -190,12 +184,6 @@ class LongText(Kind):
     api_field = ("text", str, "a short or long text")
     element = "text-answer"
     typing = "both"
-    default_texts = {
-        "description": "Read a text and write an answer to it.",
-        "instructions": "Read the text. Then write your answer in your own words.",
-        "submit_hint": "Write your answer, then submit.",
-        "question": "What is your answer?",
-    }
     made_up = (
         MadeUp(
             sentence("The %(words)s was on all evening.", words=KETTLE),
@@ -272,12 +260,6 @@ class ShortText(LongText):
     noun = "a short text"
     action = "typing a short text"
     brief = sentence("You type a few words.")
-    default_texts = {
-        "description": "Read a text and type a short answer.",
-        "instructions": "Read the text. Then type the answer in a few words.",
-        "submit_hint": "Type the answer, then submit.",
-        "question": "What is the answer?",
-    }
 
     def values(self, card: "Card", prompt: Prompt, given: str) -> tuple[str, ...]:
         """Return the text. Raises AnswerError (several_lines, and that for long text: too_long)."""

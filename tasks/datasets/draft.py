@@ -101,7 +101,7 @@ def _default_keys(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]
 
 def _other_texts(mapped: Mapped, answer: Kind) -> dict[str, Any]:
     """Return default texts for chosen or typed answers, and limits that fit their gold."""
-    data: dict[str, Any] = dict(answer.default_texts)
+    data: dict[str, Any] = answer.default_texts
     data["family"] = "generation" if answer.name in LONGEST_TEXTS else "classification"
     if mapped.columns.question or mapped.columns.ask:
         del data["question"]
