@@ -204,19 +204,20 @@ def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Rec
     records: list[Record] = []
     lines_of: dict[str, int] = {}
     wrong: list[FormatError] = []
-    for number, text in _lines(path):
-        try:
-            record = _read_record(text, card, path, number, explained)
-            if record.id in lines_of:
-                problem = f"{record.id!r} is already the id of line {lines_of[record.id]}"
-                raise FormatError(path.name, problem, number, "id")
-        except FormatError as error:
-            wrong.append(error)
-            if len(wrong) == MAX_WRONG:
-                break
-            continue
-        lines_of[record.id] = number
-        records.append(record)
+    with path.open("rb") as file:
+        for number, text in json_lines(file, path.name):
+            try:
+                record = _read_record(text, card, path, number, explained)
+                if record.id in lines_of:
+                    problem = f"{record.id!r} is already the id of line {lines_of[record.id]}"
+                    raise FormatError(path.name, problem, number, "id")
+            except FormatError as error:
+                wrong.append(error)
+                if len(wrong) == MAX_WRONG:
+                    break
+                continue
+            lines_of[record.id] = number
+            records.append(record)
     if wrong:
         first, *first.others = wrong
         raise first
@@ -239,30 +240,27 @@ def _read_record(text: str, card: Card, path: Path, line: int, explained: bool) 
     return record
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    with path.open("rb") as file:
-        yield from json_lines(file, path.name)
-
-
 def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
     """Yield (number, text) for each non-blank line. Raises FormatError for unreadable lines."""
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
-        if len(line) > LONGEST_LINE:
-            raise FormatError(name, f"the line is longer than {LONGEST_LINE:,} bytes", number)
-        try:
-            text = line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise FormatError(
-                name,
-                f"not valid UTF-8 (byte {error.start + 1} of the line): save the file as UTF-8",
-                number,
-            ) from None
-        if number == 1 and text.startswith("\ufeff"):
-            raise FormatError(name, "begins with a byte order mark; remove it", 1)
-        if text.strip():
+        if (text := decoded(line, name, number)).strip():
             yield number, text
+
+
+def decoded(line: bytes, file: str, number: int) -> str:
+    """Decode a line in UTF-8. Raises FormatError, also if it is too long."""
+    if len(line) > LONGEST_LINE:
+        raise FormatError(file, f"the line is longer than {LONGEST_LINE:,} bytes", number)
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        problem = f"not valid UTF-8 (byte {error.start + 1} of the line): save the file as UTF-8"
+        raise FormatError(file, problem, number) from None
+    if text.startswith("\ufeff"):
+        raise FormatError(file, "begins with a byte order mark; remove it", number)
+    return text
 
 
 def strict_json(text: str, file: str, line: int | None) -> Any:

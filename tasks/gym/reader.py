@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.formats import LONGEST_LINE, MAX_ANSWERS, FormatError
+from tasks.formats import MAX_ANSWERS, FormatError, decoded
 
 FILE_NAME = re.compile(
     r"(?P<task>.+)_(?P<k>[1-9]\d{0,3})_(?P<seed>\d{1,6})_(?P<part>train|dev|test)\.tsv"
@@ -104,16 +104,7 @@ def read_lines(path: Path) -> list[Line]:
 
 
 def _line(raw: bytes, file: str, number: int) -> Line:
-    if len(raw) > LONGEST_LINE:
-        raise FormatError(file, f"the line is longer than {LONGEST_LINE:,} bytes", number)
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FormatError(
-            file, f"not UTF-8 (byte {error.start + 1}): save the file as UTF-8", number
-        ) from None
-    if text.startswith("\ufeff"):
-        raise FormatError(file, "starts with a byte order mark; remove it", number)
+    text = decoded(raw, file, number)
     if "\0" in text:
         raise FormatError(file, "the character U+0000 cannot be stored", number)
     if not text.strip():

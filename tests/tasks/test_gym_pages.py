@@ -102,7 +102,7 @@ def test_a_folder_can_be_uploaded_and_a_repeat_changes_nothing(ada, tmp_path):
     ("files", "said"),
     [
         ({"13_train": "a\tyes\n\nb\tno\n"}, "glue-rte_2_13_train.tsv, line 2, field column 1"),
-        ({"13_train": b"\xff\tyes\n"}, "line 1: not UTF-8"),
+        ({"13_train": b"\xff\tyes\n"}, "line 1: not valid UTF-8"),
     ],
 )
 def test_a_malformed_file_is_named_and_nothing_is_stored(ada, var, tmp_path, files, said):
