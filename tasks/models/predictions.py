@@ -65,10 +65,6 @@ class LanguageModel(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    @property
-    def parameters_text(self) -> str:
-        return f"{self.parameters:,}" if self.parameters else "–"
-
 
 class Numbering(models.TextChoices):
     """What split numbers refer to, because the published files of two tasks are not nested."""
@@ -192,20 +188,6 @@ class PredictionFile(models.Model):
         split = f", split {self.split_number}" if self.shots else ""
         shots = "fully supervised" if self.shots is None else shots_text(self.shots)
         return f"{shots}{split}" + (f", {self.arm} arm" if self.arm else "")
-
-    @property
-    def run_text(self) -> str:
-        stated = [
-            f"{self.arm} arm" if self.arm else "",
-            f"numbering {Numbering(self.numbering).label}" if self.shots else "",
-            f"may have seen the test set: {Seen(self.seen_test).label}",
-            f"predicted on {self.predicted_on}" if self.predicted_on else "date not stated",
-            f"revision {self.revision}" if self.revision else "revision not stated",
-            f"method {Method(self.method).label}",
-            f"prompts and settings chosen: {Tuning(self.tuning).label}",
-            "witness, only for error overlap" if self.witness else "",
-        ]
-        return "; ".join(filter(None, stated))
 
 
 class Prediction(models.Model):

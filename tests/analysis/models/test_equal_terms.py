@@ -11,6 +11,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
+from django.template.loader import render_to_string
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -90,7 +91,8 @@ def test_the_command_states_the_run_too(researcher, db, tmp_path):
         "no", "--predicted-on", "2026-05-31", "--revision", "r1", verbosity=0,
     )  # fmt: skip
     file = PredictionFile.objects.get()
-    assert file.run_text == (
+    run = " ".join(render_to_string("models/_run.html", {"file": file}).split())
+    assert run == (
         "numbering renumbered so that they nest; may have seen the test set: no;"
         " predicted on 2026-05-31; revision r1; method not stated; prompts and settings chosen:"
         " not stated"
