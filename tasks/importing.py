@@ -86,7 +86,9 @@ def import_task(
         imported_by=by or owner,
     )  # fmt: skip
     task = _begin(new, built, by)
-    task.images.set(_image_names(files))  # type: ignore[arg-type]  # names are keys
+    segments = (s for file in files for record in file.records for s in record.context)
+    images = {image.name for segment in segments if (image := image_in(segment))}
+    task.images.set(images)  # type: ignore[arg-type]  # names are keys
     try:
         for number, piece in enumerate(_pieces(task, files)):
             # SQLite allows only one writer. Others retry every 0.1 s, so give them a chance.
@@ -143,11 +145,6 @@ def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
                 piece, size = [], 0
     if piece:
         yield piece
-
-
-def _image_names(files: list[SplitFile]) -> set[str]:
-    segments = (s for file in files for record in file.records for s in record.context)
-    return {image.name for segment in segments if (image := image_in(segment))}
 
 
 def drop_unfinished(cutoff: datetime) -> None:

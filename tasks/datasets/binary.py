@@ -8,7 +8,7 @@ import datetime
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import zip_longest
 from pathlib import Path
@@ -198,16 +198,10 @@ def _table(name: str, table: Any, features: dict[str, Any]) -> Table:
 def _is_readable(kind: Any) -> bool:
     from pyarrow import types
 
-    if types.is_nested(kind):
-        inner: Sequence[Any]
-        if types.is_struct(kind):
-            inner = [kind.field(number).type for number in range(kind.num_fields)]
-        elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-            inner = [kind.value_type]
-        else:
-            return False
-        return all(map(_is_readable, inner))
-    if types.is_dictionary(kind):
+    if types.is_struct(kind):
+        return all(_is_readable(field.type) for field in kind)
+    lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    if types.is_dictionary(kind) or any(is_kind(kind) for is_kind in lists):
         return _is_readable(kind.value_type)
     simple = (
         types.is_string, types.is_large_string, types.is_string_view, types.is_integer,
