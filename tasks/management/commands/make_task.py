@@ -25,12 +25,25 @@ from tasks.predictions.completions import prediction_lines
 from tasks.predictions.store import PredictionsError, PredictionUpload, add
 from tasks.tokens import GRANULARITIES
 
-CARD_OPTIONS = (
-    "segments", "family", "gold_rule", "granularity", "max_spans", "typed", "lowest", "highest",
-    "step", "unit", "longest", "words", "metric",
-)  # fmt: skip
 TEXTS = ("title", "description", "instructions", "submit_hint", "language", "source", "licence",
          "domain")  # fmt: skip
+# Keys of the card, with the details of their options.
+CARD_OPTIONS: dict[str, dict[str, Any]] = {
+    **{key: {} for key in TEXTS},
+    "segments": {"nargs": "+", "help": "titles of the texts"},
+    "family": {"choices": FAMILIES},
+    "gold_rule": {"choices": GOLD_RULES},
+    "granularity": {"choices": GRANULARITIES},
+    "max_spans": {"type": int},
+    "typed": {"action": "store_true", "default": None, "help": "spans may also be typed"},
+    "lowest": {"type": float, "help": "only for numbers"},
+    "highest": {"type": float, "help": "only for numbers"},
+    "step": {"type": float, "help": "only for numbers"},
+    "unit": {"help": "only for numbers"},
+    "longest": {"type": int, "help": "maximum length of a typed text"},
+    "words": {"type": int, "nargs": 2, "help": "words of a long text: from, to"},
+    "metric": {"choices": METRICS, "help": "metric of the task (default: S1)"},
+}
 
 
 def pairs(values: list[str], option: str) -> dict[str, str]:
@@ -87,22 +100,8 @@ class Command(BaseCommand):
     def _add_card(self, parser: ArgumentParser) -> None:
         group = parser.add_argument_group("card")
         group.add_argument("--card", type=Path, help="a card to use instead of the options below")
-        for key in TEXTS:
-            group.add_argument(f"--{key.replace('_', '-')}")
-        group.add_argument("--segments", nargs="+", help="titles of the texts")
-        group.add_argument("--family", choices=FAMILIES)
-        group.add_argument("--gold-rule", choices=GOLD_RULES)
-        group.add_argument("--granularity", choices=GRANULARITIES)
-        group.add_argument("--max-spans", type=int)
-        group.add_argument(
-            "--typed", action="store_true", default=None, help="spans may also be typed"
-        )
-        for key in ("lowest", "highest", "step"):
-            group.add_argument(f"--{key}", type=float, help="only for numbers")
-        group.add_argument("--unit", help="only for numbers")
-        group.add_argument("--longest", type=int, help="maximum length of a typed text")
-        group.add_argument("--words", type=int, nargs=2, help="words of a long text: from, to")
-        group.add_argument("--metric", choices=METRICS, help="metric of the task (default: S1)")
+        for key, details in CARD_OPTIONS.items():
+            group.add_argument(f"--{key.replace('_', '-')}", **details)
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         try:
@@ -127,8 +126,7 @@ class Command(BaseCommand):
         columns = Columns(**roles, names=pairs(options["label"], "--label"))
         seed = options["seed"] if options["seed"] is not None else secrets.randbelow(2**31)
         plan = Plan(options["shots"], options["splits"], options["test"], seed)
-        keys = (*TEXTS, *CARD_OPTIONS)
-        card_keys = {key: options[key] for key in keys if options[key] is not None}
+        card_keys = {key: options[key] for key in CARD_OPTIONS if options[key] is not None}
         card = load_card(options["card"]) if options["card"] else None
         if card and (card_keys or options["define"] or card.name != options["name"]):
             raise CardError(
