@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks import check_process
+from tasks.answers import KINDS
 from tasks.cards import CardError
 from tasks.datasets import making as datasets_making
 from tasks.datasets.kinds import Columns, check_kind
@@ -139,9 +140,7 @@ def _description(source: making.Source) -> dict[str, Any]:
         "kind": kind.name,
         "typed": kind.typed,
         "why": kind.reason,
-        "possible": [
-            name for name in making.ANSWERS if not making.problem(name, lines, source.shape)
-        ],
+        "possible": [name for name in KINDS if not making.problem(name, lines, source.shape)],
         "texts": [name or "text" for name in source.shape.names],
         "told": source.notes,
         "digest": source.digest,

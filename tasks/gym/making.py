@@ -44,7 +44,6 @@ from tasks.gym.reader import (
 )
 
 METHOD = "gym-sha256-1"  # the method of `_sampled`; change this name if the method changes
-ANSWERS = (LABEL, SPANS, OPTION, OPTIONS, NUMBER, SHORT_TEXT, LONG_TEXT)  # for Gym tasks
 MAX_LABELS = 200  # discovery, which has the most labels in the Gym, has 174
 LONG_TEXTS = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/generate explanation")
 
@@ -91,8 +90,8 @@ def _from_texts(task: GymTask, category: str) -> Kind:
 def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
     """Return why these lines do not allow this answer type, or "" if they do."""
     golds = [gold for line in lines for gold in line.golds]
-    if name not in ANSWERS:
-        return f"unknown answer type {name!r}; expected one of {', '.join(ANSWERS)}"
+    if name not in KINDS:
+        return f"unknown answer type {name!r}; expected one of {', '.join(KINDS)}"
     if name == "label":
         if any(len(line.golds) > 1 for line in lines):
             return "has several golds on a line; a label must be one"
