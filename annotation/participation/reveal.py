@@ -12,8 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tasks.cards import Card, HelpWindow
-from tasks.comparison import Comparison, Mark, Piece
-from tasks.findings import Finding, findings_on
+from tasks.comparison import Comparison, Finding, Mark, Piece, findings_on
 from tasks.images import Image, image_in
 from tasks.models import Example
 from tasks.spans import QUESTION, GivenAnswer
@@ -143,7 +142,7 @@ def reveal_page(
 ) -> Reveal:
     """Build a reveal. Only call this for answered training turns and previews.
 
-    `other_kinds` has gold answers to related questions that may be named (see tasks/findings.py).
+    `other_kinds` has gold answers to related questions that may be named (see tasks/comparison.py).
     """
     names = [label.name for label in card.labels] or list(example.options)
     findings = findings_on(card, example, answer, comparison, example.gold, other_kinds)

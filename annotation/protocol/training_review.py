@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from annotation.models import Participation, Reading, Step, Turn
 from tasks.cards import Card, HelpWindow
-from tasks.comparison import compare_answer
-from tasks.findings import Finding, findings_on
+from tasks.comparison import Finding, compare_answer, findings_on
 
 SHOWN = 3  # number of kinds of mistakes, starting with the most common
 EXAMPLES = 2  # number of examples of each kind, starting with the latest

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.cards import parse_card
-from tasks.comparison import compare_answer
-from tasks.findings import Finding, findings, findings_on
+from tasks.comparison import Finding, compare_answer, findings, findings_on
 from tasks.formats import Record, read_records
 from tasks.importing import read_clues
 from tasks.spans import GivenAnswer, Source, Span
