@@ -18,7 +18,7 @@ from analysis.export import answered
 from annotation.models import Answer, Participation, Scenario, Study
 from tasks.datasets import making
 from tasks.exporting import record_of
-from tasks.predictions.completions import as_completion
+from tasks.predictions.format import as_completion
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:

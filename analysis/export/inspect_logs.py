@@ -13,7 +13,7 @@ from django.conf import settings
 
 from analysis.export import answered
 from annotation.models import Answer, Participation, Scenario, Status, Study
-from tasks.predictions.completions import as_completion
+from tasks.predictions.format import as_completion
 
 
 def write(study: Study, folder: Path) -> dict[str, int]:

@@ -14,8 +14,7 @@ from tasks.management.commands.import_clues import active_account
 from tasks.models import PredictionFile
 from tasks.models.choices import ARM_NAME
 from tasks.models.predictions import ExternalData, Method, Numbering, Seen, SizeClass, Tuning
-from tasks.predictions.completions import read_predictions
-from tasks.predictions.format import NAMED
+from tasks.predictions.format import NAMED, read_predictions
 from tasks.predictions.store import STATED, PredictionsError, PredictionUpload, add
 
 TRAINED = "was it trained on {} data in addition to the training split?"
