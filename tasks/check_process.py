@@ -33,7 +33,7 @@ from tasks.formats import (
     read_split,
 )
 from tasks.metrics import score
-from tasks.predictions.format import as_answered, disobedient, not_in_context, parse, whole_test
+from tasks.predictions.format import Predicted, disobedient, not_in_context, parse, whole_test
 
 OUT_OF_MEMORY = 3  # exit status if memory runs out
 SHOWN = 10  # number of examples in the preview
@@ -131,8 +131,8 @@ def _predictions(file: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
     except FormatError as error:
         return {"errors": [str(error)]}
     predicted = {
-        key: as_answered(card, prediction, examples[key][3])
-        for key, prediction in predicted.items()
+        key: Predicted(p.line, [*map(card.kind.spelled, p.texts)], frozenset(examples[key][3]))
+        for key, p in predicted.items()
     }
     if errors := disobedient(card, predicted.values(), name):
         return {"errors": [str(error) for error in errors]}

@@ -126,11 +126,6 @@ def _texts(value: object, filename: str, line: int) -> list[str]:
     return value
 
 
-def as_answered(card: Card, predicted: Predicted, options: Sequence[str]) -> Predicted:
-    texts = [card.kind.spelled(text) for text in predicted.texts]
-    return Predicted(predicted.line, texts, frozenset(options))
-
-
 def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> list[FormatError]:
     """Return violations of the card, with one error per rule, at the first line that violates it.
 
