@@ -5,10 +5,8 @@ It is built during the import and stored with the task. It reports problems, but
 
 import itertools
 import math
-import re
 from collections import Counter
 from dataclasses import replace
-from difflib import get_close_matches
 from statistics import fmean
 from typing import Any
 
@@ -24,14 +22,14 @@ NO_BASELINE = "none: every example has an answer"
 def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
     """Build the report as data for JSON. Shares and scores are x 100.
 
-    Keys: splits [{file, examples, empty_share}], unreachable [{file, ids}], labels_not_in_question
-    [label], not_nested [[number, smaller size, larger size]], renumbering {number: {size: number}},
-    duplicates [{file, ids}], overlap_with_test [{file, ids}], reused_ids [{file, ids}] (ids that
-    belong to other texts in the test file), respelled and same_options [{file, ids}],
-    baseline_name, baseline (None unless the task has labels or "no answer"), ceiling, floors
-    [{name, s1}] for guessing among the answers listed in the test file. With strata: strata {file:
-    {stratum: n}}. With labels: labels {file: {label: n}}, and one_label {file: label} for files of
-    several examples that all have the same label.
+    Keys: splits [{file, examples, empty_share}], unreachable [{file, ids}], not_nested [[number,
+    smaller size, larger size]], renumbering {number: {size: number}}, duplicates [{file, ids}],
+    overlap_with_test [{file, ids}], reused_ids [{file, ids}] (ids that belong to other texts in the
+    test file), respelled and same_options [{file, ids}], baseline_name, baseline (None unless the
+    task has labels or "no answer"), ceiling, floors [{name, s1}] for guessing among the answers
+    listed in the test file. With strata: strata {file: {stratum: n}}. With labels: labels {file:
+    {label: n}}, and one_label {file: label} for files of several examples that all have the same
+    label.
     """
     test = next(file for file in files if file.kind == "test")
     trains = [file for file in files if file.kind == "train"]
@@ -48,7 +46,6 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
                 for file in files
             ],
             "unreachable": _ids(files, lambda record: _is_unreachable(card, record)),
-            "labels_not_in_question": _odd_labels(card, files),
             "not_nested": not_nested(trains),
             "renumbering": renumbering(trains),
             "duplicates": _duplicates(files),
@@ -102,29 +99,6 @@ def _ids(files: list[SplitFile], is_odd: Any) -> list[dict[str, Any]]:
 def _is_unreachable(card: Card, record: Record) -> bool:
     source = card.source_of(record)
     return card.is_highlighted and not all(map(source.is_reachable, record.gold))
-
-
-def _odd_labels(card: Card, files: list[SplitFile]) -> list[str]:
-    """Return labels that all questions in the data spell differently than the card, as in MNLI.
-
-    Questions that name only some labels, or none, are not odd ("Is the review positive?").
-    """
-    questions = {record.question for file in files for record in file.records} - {""}
-    asked = set.intersection(*map(_words, questions)) if questions else set()
-    spelled = asked - {word for label in card.labels for word in _words(label.name)}
-    return [
-        label.name
-        for label in card.labels
-        if any(
-            close not in word and word not in close
-            for word in _words(label.name) - asked
-            for close in get_close_matches(word, spelled, cutoff=0.87)
-        )
-    ]
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[\w-]+", text.casefold()))
 
 
 def _sizes(trains: list[SplitFile]) -> dict[int, dict[int, frozenset[str]]]:
@@ -298,11 +272,6 @@ def warnings(report: dict[str, Any]) -> list[str]:
         sentences += [f"{entry['file']}: {warning}: {_list(entry['ids'])}" for entry in report[key]]
     labels = sorted(report.get("one_label", {}).items())
     sentences += [f"{file}: all examples have the label {label}" for file, label in labels]
-    if report["labels_not_in_question"]:
-        names = ", ".join(report["labels_not_in_question"])
-        sentences.append(
-            f"The question in the files spells these labels differently from the choices: {names}"
-        )
     for number, smaller, larger in report["not_nested"]:
         sentences.append(
             f"Training file {number} of {smaller} is not contained in file {number} of {larger}"

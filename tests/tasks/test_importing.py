@@ -4,7 +4,6 @@ import hashlib
 import json
 import resource
 import shutil
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -51,7 +50,6 @@ def test_the_report_names_what_is_odd_in_the_data(imported):
     assert unreachable["wikiann_test.jsonl"] == [
         "1828_2", "320_2", "3120_1", "3140_2", "829_2", "7887_2", "4862_1", "2580_3", "3911_2",
     ]  # fmt: skip
-    assert imported["MNLI"].report["labels_not_in_question"] == ["contradiction"]
     duplicates = {entry["file"]: entry["ids"] for entry in imported["CoNLL03"].report["duplicates"]}
     assert duplicates["conll_test.jsonl"] == ["3313_1", "3313_2", "3313_3"]
     for name in ("SST-2", "MNLI", "CoNLL03", "WikiANN"):
@@ -364,28 +362,6 @@ def test_the_report_counts_labels_instead_of_empty_answers(db):
     assert "toy_test.jsonl: 4 examples, 50.0 % empty" in data_report.counts(spans)
     for older in (report, spans):  # reports stored before labels were counted
         assert data_report.counts({key: older[key] for key in older if key != "labels"})
-
-
-@pytest.mark.parametrize(
-    ("question", "odd"),
-    [
-        ("", []),
-        ("Is the review positive?", []),
-        ("What does the review express?", []),
-        ("Negative or Positive?", []),
-        ("Is it negatively or positively meant?", []),
-        ("Is it positive or negetive?", ["negative"]),
-    ],
-)
-def test_only_labels_that_the_question_spells_differently_are_odd(question, odd):
-    records = [replace(r, question=question) for r in factories.label_records("mixed", 4)]
-    card = parse_card(factories.card_data(labels=factories.LABELS), "task.toml")
-    report = data_report.build(card, [SplitFile("test", None, None, "t.jsonl", records)])
-    assert report["labels_not_in_question"] == odd
-    told = f"The question in the files spells these labels differently from the choices: {odd}"
-    assert [line for line in data_report.warnings(report) if "spells" in line] == (
-        [told.replace("['", "").replace("']", "")] if odd else []
-    )
 
 
 def test_no_sentence_of_the_report_names_an_option_of_the_command_line(db):
