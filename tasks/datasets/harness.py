@@ -4,7 +4,7 @@ Each line is {doc_id, doc, target, arguments, resps, filtered_resps, filter, ...
 contains requests, such as gen_args_0: {arg_0: prompt, arg_1: continuation or settings}. In
 multiple-choice tasks, there is one per choice, and filtered_resps lists [log-likelihood, is greedy]
 for each (as strings in newer versions). In other tasks, it contains the generated text. `target` is
-the index or text of the correct choice. results_*.json in the same folder has the number of shots.
+the index or text of the correct choice.
 
 Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py in its repository.
 """
@@ -44,18 +44,6 @@ def read(path: Path, *, encoding: str = "", filter: str = "") -> Table:
         row for row in table.rows if not filter or str(row.values.get("filter", "none")) == filter
     ]
     return from_objects(path.name, "line", ((row.number, _sample(row)) for row in rows))
-
-
-def shots_of(path: Path) -> int | None:
-    """Return the number of shots from results_*.json in the same folder, or None if unknown."""
-    stem, _underscore, date = path.stem.removeprefix("samples_").rpartition("_")
-    results = path.with_name(f"results_{date}.json")
-    if not results.is_file():
-        return None
-    data = texts.document(results)
-    counts = data.get("n-shot") if isinstance(data, dict) else None
-    shots = counts.get(stem) if isinstance(counts, dict) else None
-    return shots if type(shots) is int else None
 
 
 def _sample(row: Row) -> dict[str, Any]:

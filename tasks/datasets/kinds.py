@@ -118,7 +118,6 @@ class Columns:
     )  # fmt: skip
     labels: Sequence[str] = option("label values, in order", ())
     names: dict[str, str] = field(default_factory=dict)  # maps values to names for annotators
-    predicted: str = ""  # column with a model's answers
     no_answer: bool = option("allow “no answer”", False)
     skip_unlabelled: bool = option("skip unlabelled rows", False)
 

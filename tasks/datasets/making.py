@@ -15,7 +15,7 @@ from typing import Any
 
 from tasks.answer_keys import NAME
 from tasks.cards import Card, CardError
-from tasks.datasets import draft, harness
+from tasks.datasets import draft
 from tasks.datasets.kinds import Columns
 from tasks.datasets.mapping import Item, Mapped, map_rows
 from tasks.datasets.reading import Reading, format_of, read
@@ -154,8 +154,7 @@ class Made:
     """A task that hasn't been stored yet.
 
     `defaults` are the keys of the card that have default values. `made_from` contains all that is
-    needed to make the task again from its file. For a model's log, `predicted` maps the id of each
-    test example to its answer, and `shots` is the number of examples in its prompts, if known.
+    needed to make the task again from its file.
     """
 
     card: Card
@@ -163,8 +162,6 @@ class Made:
     made_from: dict[str, Any]
     defaults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    predicted: dict[str, str] = field(default_factory=dict)
-    shots: int | None = None
 
 
 def name_of(path: Path) -> str:
@@ -181,11 +178,8 @@ def make(path: Path, spec: TaskSpec) -> Made:
             " hyphens or underscores"
         )
     form = format_of(path, spec.reading.format)
-    columns = spec.columns
-    if form == "lm-eval":
-        columns = replace(columns, predicted=harness.PREDICTED)
     table = read(path, spec.reading)
-    mapped = _with_question(map_rows(table, columns))
+    mapped = _with_question(map_rows(table, spec.columns))
     items = mapped.items
     sets = draw([(item.key, item.label, item.stratum) for item in items], spec.plan, path.name)
     card, defaults = spec.card, list[str]()
@@ -197,11 +191,7 @@ def make(path: Path, spec: TaskSpec) -> Made:
         card, defaults = draft.card_of(spec.name, mapped, trained, unused, fields, spec.definitions)
     unit = f"{table.file}, {table.unit}"
     files = _checked(card, _files(spec.name, items, sets), items, mapped.columns, unit)
-    task = Made(card, files, _made_from(path, form, spec, mapped), defaults, mapped.notes)
-    if form != "lm-eval":
-        return task
-    predicted = {items[p].records[0].id: items[p].predicted or "" for p in sets.test}
-    return replace(task, predicted=predicted, shots=harness.shots_of(path))
+    return Made(card, files, _made_from(path, form, spec, mapped), defaults, mapped.notes)
 
 
 def first_example(path: Path, spec: TaskSpec) -> tuple[Card, Record]:

@@ -24,7 +24,7 @@ WHOLE = re.compile(r"\A(-?\d+)\.0\Z")  # a whole number, as some programs write 
 
 @dataclass(frozen=True)
 class Item:
-    """A text to sample, with its records, its row number, and a model's prediction if any.
+    """A text to sample, with its records and its row number.
 
     Items whose texts and questions differ only in case, whitespace or Unicode form have the same
     `key`. `label` is "" if answers are not labels, and `stratum` is "" without a column for it.
@@ -35,7 +35,6 @@ class Item:
     label: str
     stratum: str
     records: tuple[Record, ...]
-    predicted: str | None = None
 
 
 @dataclass(frozen=True)
@@ -203,8 +202,7 @@ def _item(row: Row, columns: Columns) -> Item:
     )  # fmt: skip
     key = hashlib.sha256(canonical([[_folded(text) for text in texts], _folded(question)]))
     label = golds[0].gold[0] if columns.kind == "choice" else ""
-    predicted = columns.name_of(row.text(columns.predicted)) if columns.predicted else None
-    return Item(row.number, key.hexdigest(), label, stratum, records, predicted)
+    return Item(row.number, key.hexdigest(), label, stratum, records)
 
 
 def _folded(text: str) -> str:

@@ -3,13 +3,10 @@
 import json
 import secrets
 from argparse import ArgumentParser, _ActionsContainer
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
 
 from tasks.cards import FAMILIES, CardError, load_card
 from tasks.datasets import harness, making
@@ -20,9 +17,6 @@ from tasks.formats import FormatError
 from tasks.importing import import_task
 from tasks.management.commands.import_clues import account, add_owner, print_result
 from tasks.metrics import GOLD_RULES, METRICS
-from tasks.models import PredictionFile
-from tasks.predictions.completions import prediction_lines
-from tasks.predictions.store import PredictionsError, PredictionUpload, add
 from tasks.tokens import GRANULARITIES
 
 TEXTS = ("title", "description", "instructions", "submit_hint", "language", "source", "licence",
@@ -82,8 +76,6 @@ class Command(BaseCommand):
         _add_options(parser, Columns)
         parser.add_argument("--label", nargs="+", default=[], metavar="VALUE=NAME")
         parser.add_argument("--define", nargs="+", default=[], metavar="NAME=DEFINITION")
-        parser.add_argument("--model", default="", help="store this model's predictions too")
-        parser.add_argument("--zero-shot", action="store_true", help="its prompts had no examples")
         self._add_drawing(parser)
         self._add_card(parser)
         _add_options(parser.add_argument_group("file format"), Reading)
@@ -116,7 +108,10 @@ class Command(BaseCommand):
                 self.stdout.write(json.dumps(making.line(record), ensure_ascii=False))
             self.stdout.write("Nothing was stored (--dry-run).")
             return
-        self._store(task, options)
+        owner = account(options["owner"])
+        print_result(
+            self, import_task(task.card, task.files, owner=owner, made_from=task.made_from)
+        )
 
     def _spec(self, file: Path, options: dict[str, Any]) -> TaskSpec:
         reading = Reading(**{key: options[key] for key in Reading.__dataclass_fields__})
@@ -149,43 +144,3 @@ class Command(BaseCommand):
                 self.style.WARNING(f"  defaults on the card: {', '.join(task.defaults)}")
             )
             self.stdout.write("  (to change them, use the options with these names, or --card)")
-
-    def _check_model(self, task: Made, model: str, is_zero_shot: bool) -> None:
-        """Raise CommandError if the model's prompts may have contained examples."""
-        if not model:
-            return
-        if not task.predicted:
-            raise CommandError("--model: only lm-evaluation-harness samples have predictions.")
-        if task.shots or (task.shots is None and not is_zero_shot):
-            raise CommandError(
-                f"Nothing was imported: the prompts contained {task.shots} examples, which are not"
-                " the task's training examples. Log with --num_fewshot 0, or omit --model."
-                if task.shots
-                else "Nothing was imported: results_*.json, which states how many examples the"
-                " prompts had, is missing. Set --zero-shot if there were none, or omit --model."
-            )
-
-    def _store(self, task: Made, options: dict[str, Any]) -> None:
-        """Store the task and the model's predictions, if any. If that fails, store neither."""
-        model, owner = options["model"], account(options["owner"])
-        self._check_model(task, model, options["zero_shot"])
-        if model and owner is None:
-            raise CommandError("--model requires a researcher. Name one with --owner.")
-        try:
-            with transaction.atomic() if model else nullcontext():
-                result = import_task(task.card, task.files, owner=owner, made_from=task.made_from)
-                if model and owner is not None:
-                    lines = prediction_lines(
-                        (identity, [text] if text else [])
-                        for identity, text in task.predicted.items()
-                    )
-                    name = f"{result.task.name}_0.jsonl"
-                    upload = PredictionUpload(name, lines, result.task, 0, None)
-                    (stored,) = add(model, [upload], owner)
-        except (PredictionsError, ValidationError) as error:
-            messages = error.problems if isinstance(error, PredictionsError) else error.messages
-            raise CommandError(f"Nothing was imported: {'; '.join(messages)}") from None
-        print_result(self, result)
-        if model:
-            file: Any = PredictionFile.objects.with_scores().get(pk=stored.pk)
-            self.stdout.write(f"{file}: S1 {100 * file.mean_s1:.2f} over {file.examples} examples")

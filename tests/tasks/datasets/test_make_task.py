@@ -4,15 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
 from tasks.cards import load_card
 from tasks.data_report import lines, rechained
+from tasks.datasets import harness
 from tasks.datasets.mapping import question_of
 from tasks.exporting import files_of
 from tasks.formats import content_hash, read_folder
-from tasks.models import Example, LanguageModel, PredictionFile, Task
+from tasks.models import Example, LanguageModel, Task
 from tests import factories
 from tests.tasks.datasets import files
 
@@ -538,16 +538,7 @@ def sample(n, *, best=0, target=0, **changes):
     }
 
 
-@pytest.fixture
-def ada_owner(db):
-    return get_user_model().objects.create_user("owner")
-
-
-def logged(tmp_path, samples, shots=0):
-    if shots is not None:
-        (tmp_path / "results_2026-01-02T03.json").write_text(
-            json.dumps({"n-shot": {"sst2": shots}})
-        )
+def logged(tmp_path, samples):
     return files.write_jsonl(tmp_path / "samples_sst2_2026-01-02T03.jsonl", samples)
 
 
@@ -555,53 +546,26 @@ SAMPLES = [sample(n, best=n % 3 == 0, target=n % 2) for n in range(60)]
 LOGGED = {"text": ["doc.sentence"], "gold": [], "name": "sst"}
 
 
-def test_harness_samples_become_a_task_with_predictions(tmp_path, ada_owner, capsys):
-    path = logged(tmp_path, SAMPLES)
-    task = make(path, model="pythia", owner="owner", id="doc_id", **LOGGED)
+def test_harness_samples_become_a_task(db, tmp_path):
+    task = make(logged(tmp_path, SAMPLES), id="doc_id", **LOGGED)
     assert {label.name for label in task.card.labels} == {"no", "yes"}
-    (file,) = PredictionFile.objects.all()
-    assert (file.model.name, file.task, file.shots) == ("pythia", task, 0)
-    predictions = list(file.predictions.select_related("example"))
-    assert len(predictions) == 20
-    for prediction in predictions:
-        n = int(prediction.example.source_id)
-        assert prediction.example.gold == [["no", "yes"][n % 2]]
-        assert prediction.predicted == [["no", "yes"][n % 3 == 0]]
-        assert prediction.s1 == float((n % 3 == 0) == n % 2)
-    assert "over 20 examples" in capsys.readouterr().out
+    examples = task.test_split.examples.all()
+    assert len(examples) == 20
+    for example in examples:
+        assert example.gold == [["no", "yes"][int(example.source_id) % 2]]
 
 
-@pytest.mark.long
-def test_predictions_of_a_prompted_model_are_refused(tmp_path, ada_owner):
-    path = logged(tmp_path, SAMPLES, shots=5)
-    said = refusal(path, model="pythia", owner="owner", **LOGGED)
-    assert "the prompts contained 5 examples, which are not the task's training examples" in said
-    (tmp_path / "results_2026-01-02T03.json").unlink()
-    assert "Set --zero-shot" in refusal(path, model="pythia", owner="owner", **LOGGED)
-    assert "--owner" in refusal(path, model="pythia", zero_shot=True, **LOGGED)
-    assert "letters, digits" in refusal(
-        path, model="my model", owner="owner", zero_shot=True, **LOGGED
-    )
-    make(path, model="pythia", owner="owner", zero_shot=True, **LOGGED)
-    assert PredictionFile.objects.count() == 1
-
-
-def test_generated_texts_are_predictions_and_must_be_labels(tmp_path, ada_owner):
+def test_the_prediction_of_samples_is_a_choice_or_the_generated_text(tmp_path):
+    rows = harness.read(logged(tmp_path, SAMPLES)).rows
+    expected = [["no", "yes"][n % 3 == 0] for n in range(60)]
+    assert [row.values["predicted"] for row in rows] == expected
     generated = {"arguments": {"gen_args_0": {"arg_0": "q", "arg_1": {"until": []}}}}
     samples = [
-        sample(n, target=word, filtered_resps=said, **generated)
-        for n in range(60)
-        for word, said in [("yes", [["yes "]]) if n % 2 else ("no", ["no"])]
+        sample(n, target="yes", filtered_resps=said, **generated)
+        for n, said in enumerate(([["yes "]], ["no"]))
     ]
-    path = logged(tmp_path, samples)
-    make(path, model="m", owner="owner", **LOGGED)
-    assert {p.s1 for p in PredictionFile.objects.get().predictions.all()} == {1.0}
-    for one in samples:
-        one["filtered_resps"] = ["maybe"]
-    path = logged(tmp_path, samples)
-    with pytest.raises(CommandError, match="are not labels of this task: 'maybe'"):
-        make(path, model="m2", owner="owner", **{**LOGGED, "name": "other"})
-    assert not Task.with_unfinished.filter(name="other").exists()
+    rows = harness.read(logged(tmp_path, samples)).rows
+    assert [row.values["predicted"] for row in rows] == ["yes", "no"]
 
 
 BAD_SAMPLES = {
