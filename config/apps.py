@@ -15,7 +15,7 @@ class HandfulConfig(AppConfig):
     verbose_name = "Handful"
 
     def ready(self) -> None:
-        from config import audit, checks, running_checks, sessions  # noqa: F401
+        from config import audit, checks, sessions  # noqa: F401
         from tasks import jobs, periodic
 
         periodic.PARTS["sessions"] = periodic.Part(sessions.prune, interval=timedelta(hours=1))

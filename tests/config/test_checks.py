@@ -28,7 +28,7 @@ from django.utils import timezone
 from annotation import guards
 from annotation.management import backups
 from annotation.models import AuditEntry, Notice
-from config import checks, running_checks
+from config import checks
 from tasks.clock import database_now
 from tasks.models import PeriodicPart
 from tests import factories
@@ -181,9 +181,9 @@ def test_missing_or_outdated_static_files_are_reported(settings, tmp_path):
 def test_a_clock_that_was_set_back_is_reported(researcher):
     later = database_now() + timedelta(hours=3)
     AuditEntry.objects.record("x", by=researcher)
-    assert found(running_checks.clocks) == []
+    assert found(checks.clocks) == []
     AuditEntry.objects.create(what="y", at=later)
-    name, what = found(running_checks.clocks)[0]
+    name, what = found(checks.clocks)[0]
     assert name == "E026"
     assert what.endswith("in the future. A clock must have been set back.")
 
@@ -193,7 +193,7 @@ def test_a_clock_that_differs_from_the_database_is_reported(monkeypatch):
     now, seconds = timezone.now, time.time
     monkeypatch.setattr(timezone, "now", lambda: now() - timedelta(minutes=5))
     monkeypatch.setattr(time, "time", lambda: seconds() - 300)
-    name, what = found(running_checks.clocks)[0]
+    name, what = found(checks.clocks)[0]
     differ = r"The clocks of the database and this machine differ by (\d+\.\d) s\."
     differed = re.fullmatch(differ, what)[1]
     assert (name, float(differed)) == ("E025", pytest.approx(300, abs=10))
@@ -210,7 +210,7 @@ def test_a_missing_or_old_backup_is_reported(settings, tmp_path):
 
 
 def test_a_missing_guard_and_an_unapplied_migration_are_reported():
-    assert (guards.answers_are_guarded(databases=["default"]), found(running_checks.schema)) == (
+    assert (guards.answers_are_guarded(databases=["default"]), found(checks.schema)) == (
         [],
         [],
     )
@@ -223,7 +223,7 @@ def test_a_missing_guard_and_an_unapplied_migration_are_reported():
     (newest,) = MigrationLoader(connection).graph.leaf_nodes("annotation")
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = %s AND name = %s", newest)
-    assert found(running_checks.schema) == [
+    assert found(checks.schema) == [
         ("E021", f"1 migrations, such as {'.'.join(newest)}, are not applied.")
     ]
 
@@ -232,13 +232,13 @@ def test_a_missing_guard_and_an_unapplied_migration_are_reported():
 def test_a_database_without_durability_or_limits_is_reported():
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL synchronous_commit = off")
-        for name in running_checks.LIMITS:
+        for name in checks.LIMITS:
             cursor.execute(f"SET LOCAL {name} = '300s'")
-        assert ids(running_checks.durability) == ["E023"]
+        assert ids(checks.durability) == ["E023"]
         cursor.execute("SET LOCAL synchronous_commit = on")
-        assert found(running_checks.durability) == []
+        assert found(checks.durability) == []
         cursor.execute("SET LOCAL lock_timeout = 0")
-        assert found(running_checks.durability) == [
+        assert found(checks.durability) == [
             ("W024", ("These limits are not set: lock_timeout."))
         ]
 
@@ -280,27 +280,27 @@ def test_pgbouncer_with_server_side_cursors_is_reported(tmp_path):
 
 def test_sqlite_in_a_network_folder_is_recognised():
     mounts = "/dev/sda1 / ext4 rw 0 0\nhost:/x /srv nfs4 rw 0 0\ntmpfs /srv/local tmpfs rw 0 0\n"
-    assert running_checks.network_of(Path("/srv/handful/var/own.sqlite3"), mounts) == "nfs4"
-    assert running_checks.network_of(Path("/srv/local/own.sqlite3"), mounts) == ""
-    assert running_checks.network_of(Path("/home/own.sqlite3"), mounts) == ""
+    assert checks.network_of(Path("/srv/handful/var/own.sqlite3"), mounts) == "nfs4"
+    assert checks.network_of(Path("/srv/local/own.sqlite3"), mounts) == ""
+    assert checks.network_of(Path("/home/own.sqlite3"), mounts) == ""
 
 
 def test_cron_that_never_ran_stopped_or_fails_is_reported():
-    assert found(running_checks.cron)[0][1].startswith("tick has never run")
+    assert found(checks.cron)[0][1].startswith("tick has never run")
     call_command("tick", stdout=open(os.devnull, "w"))  # noqa: SIM115
-    assert found(running_checks.cron) == []
+    assert found(checks.cron) == []
     PeriodicPart.objects.filter(name="mail").update(error="OSError: refused")
-    assert found(running_checks.cron) == [("W027", "The part mail of tick fails: OSError: refused")]
+    assert found(checks.cron) == [("W027", "The part mail of tick fails: OSError: refused")]
     PeriodicPart.objects.update(error="", started_at=database_now() - timedelta(hours=5))
-    assert ids(running_checks.cron) == ["E027"]
+    assert ids(checks.cron) == ["E027"]
 
 
 def test_an_unreachable_shared_cache_is_reported(settings, db):
-    assert found(running_checks.shared_cache) == []
+    assert found(checks.shared_cache) == []
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE shared_cache RENAME TO elsewhere")
     try:
-        assert "The shared cache fails" in found(running_checks.shared_cache)[0][1]
+        assert "The shared cache fails" in found(checks.shared_cache)[0][1]
     finally:
         if connection.vendor == "sqlite":
             with connection.cursor() as cursor:
@@ -330,17 +330,17 @@ def served(server: socketserver.BaseServer) -> Iterator[int]:
 
 
 def test_an_unset_or_unreachable_mail_server_is_reported(settings, researcher, refusing_port):
-    assert found(running_checks.mail) == [("I029", "EMAIL_HOST is not set, so no emails are sent.")]
+    assert found(checks.mail) == [("I029", "EMAIL_HOST is not set, so no emails are sent.")]
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_USE_TLS = "127.0.0.1", False
     settings.DEFAULT_FROM_EMAIL, settings.SITE_URL = "h@example.org", "https://h.example.org"
     with served(socketserver.ThreadingTCPServer(("127.0.0.1", 0), MailServer)) as port:
         settings.EMAIL_PORT = port
-        assert found(running_checks.mail) == []
+        assert found(checks.mail) == []
         settings.DEFAULT_FROM_EMAIL = "handful@localhost"
-        assert found(running_checks.mail) == [("W029", "Emails are sent from handful@localhost.")]
+        assert found(checks.mail) == [("W029", "Emails are sent from handful@localhost.")]
     settings.EMAIL_PORT = refusing_port
-    name, what = found(running_checks.mail)[0]
+    name, what = found(checks.mail)[0]
     place = f"127.0.0.1:{refusing_port}"
     assert name == "E029"
     assert what.startswith(f"The mail server {place} cannot be used: ConnectionRefusedError: ")
@@ -349,7 +349,7 @@ def test_an_unset_or_unreachable_mail_server_is_reported(settings, researcher, r
         user=researcher, study=study, about="first", subject="x", what="x",
         created_at=database_now(), next_at=database_now(), mail="waiting", attempts=2,
     )  # fmt: skip
-    assert ("W031", "1 emails could not be sent and will be retried.") in found(running_checks.mail)
+    assert ("W031", "1 emails could not be sent and will be retried.") in found(checks.mail)
 
 
 def proxy_of(target: str, headers: dict[str, str]) -> ThreadingHTTPServer:
@@ -383,39 +383,39 @@ def test_the_check_waits_for_a_server_that_is_starting(settings):
 
     with served(ThreadingHTTPServer(("127.0.0.1", 0), Proxy)) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
-        assert "200, but not as this server does" in found(running_checks.proxies)[0][1]
-        assert "502, so the proxy does not reach the server" in found(running_checks.proxies)[0][1]
+        assert "200, but not as this server does" in found(checks.proxies)[0][1]
+        assert "502, so the proxy does not reach the server" in found(checks.proxies)[0][1]
 
 
 @pytest.mark.long
 def test_proxies_that_do_not_match_the_settings_are_reported(live_server, settings, refusing_port):
     settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
-    assert ids(running_checks.proxies) == ["I032"]
+    assert ids(checks.proxies) == ["I032"]
     settings.SITE_URL = live_server.url
-    assert found(running_checks.proxies) == []
+    assert found(checks.proxies) == []
     settings.TRUSTED_PROXIES = 1
     assert (
         "X-Forwarded-For has 0 entries, but TRUSTED_PROXIES is 1"
-        in found(running_checks.proxies)[0][1]
+        in found(checks.proxies)[0][1]
     )
     with served(proxy_of(live_server.url, {"X-Forwarded-For": "192.0.2.1"})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
-        assert found(running_checks.proxies) == []
+        assert found(checks.proxies) == []
         settings.TRUSTED_PROXIES = 0
-        assert ids(running_checks.proxies) == ["E034"]
+        assert ids(checks.proxies) == ["E034"]
     settings.SITE_URL = f"http://127.0.0.1:{refusing_port}"
-    assert "does not respond: ConnectionError" in found(running_checks.proxies)[0][1]
+    assert "does not respond: ConnectionError" in found(checks.proxies)[0][1]
     with served(proxy_of(live_server.url, {"Host": "elsewhere.example.org"})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
-        assert "sends a Host header that the server rejects" in found(running_checks.proxies)[0][1]
+        assert "sends a Host header that the server rejects" in found(checks.proxies)[0][1]
     with served(proxy_of(f"{live_server.url}/nothing", {})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
-        assert found(running_checks.proxies)[0][1].endswith(
+        assert found(checks.proxies)[0][1].endswith(
             "responds with 404, but not as this server does."
         )
     with served(proxy_of(live_server.url, {"X-Handful-Check": "forged:1:x"})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
-        assert found(running_checks.proxies)[0][1].endswith(
+        assert found(checks.proxies)[0][1].endswith(
             "responds with 200, but not as this server does."
         )
 
@@ -425,14 +425,14 @@ def test_a_proxy_that_does_not_forward_tls_is_reported(live_server, settings):
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     with served(proxy_of(live_server.url, {"X-Forwarded-Proto": "https"})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
-        assert "does not see that requests use HTTPS" in found(running_checks.proxies)[0][1]
+        assert "does not see that requests use HTTPS" in found(checks.proxies)[0][1]
 
 
 def test_a_prolific_token_that_is_refused_is_reported(settings, fake):
-    assert found(running_checks.prolific) == []
+    assert found(checks.prolific) == []
     settings.PROLIFIC_WORKSPACE = "another"
-    assert "which your token cannot access" in found(running_checks.prolific)[0][1]
+    assert "which your token cannot access" in found(checks.prolific)[0][1]
     settings.PROLIFIC_TOKEN = "old"
-    assert ids(running_checks.prolific) == ["E037"]
+    assert ids(checks.prolific) == ["E037"]
     settings.PROLIFIC_TOKEN = ""
-    assert found(running_checks.prolific) == []
+    assert found(checks.prolific) == []

@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 
 from annotation.accounts import closing
 from annotation.models import AuditEntry
-from config.running_checks import single_sign_on
+from config.checks import single_sign_on
 
 pytestmark = pytest.mark.django_db
 
