@@ -21,9 +21,8 @@ from annotation.pay import budget, ledger
 from annotation.prolific import drafts, studies
 from annotation.prolific.accounts import account_of, token_of
 from annotation.prolific.errors import ProlificError
-from annotation.prolific.places import start_manually
 from annotation.prolific.submissions import SyncReport
-from annotation.prolific.sync import OLDEST, signature, sync
+from annotation.prolific.sync import OLDEST, signature, start_manually, sync
 from annotation.recruitment import panel
 from annotation.recruitment.platform_adapters import ADAPTERS
 from annotation.web import posts

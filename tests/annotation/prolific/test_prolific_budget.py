@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotation.models import Study
 from annotation.pay import budget
-from annotation.prolific import drafts, places, studies, sync
+from annotation.prolific import drafts, studies, sync
 from annotation.recruitment import consent, expiry
 from annotation.study import lifecycle
 from tests import factories
@@ -111,11 +111,11 @@ def test_a_pause_states_the_current_reason(fake, study, published, researcher):
     lifecycle.change_status(study, "pause", researcher)
     sync.sync(study)
     published.refresh_from_db()
-    assert published.pause_reason == places.NOT_OPEN
+    assert published.pause_reason == sync.NOT_OPEN
     lifecycle.change_status(study, "reopen", researcher)
     sync.sync(study)
     published.refresh_from_db()
-    assert (published.pause_reason, published.paused_here) == (places.NO_ROOM, True)
+    assert (published.pause_reason, published.paused_here) == (sync.NO_ROOM, True)
 
 
 @pytest.mark.long
