@@ -21,11 +21,13 @@ from annotation.models import (
     AuditEntry,
     ProlificReward,
     ProlificStudy,
+    Qualification,
     Scenario,
     Study,
     StudyStatus,
     Topic,
 )
+from annotation.pay import promises
 from annotation.pay.ledger import in_currency
 from annotation.prolific.accounts import access, account_of
 from annotation.prolific.client import Client
@@ -33,6 +35,7 @@ from annotation.prolific.errors import ProlificError
 from annotation.recruitment.platform_adapters import OUTCOMES
 from annotation.recruitment.seats import new_code
 from annotation.study import cross_task
+from annotation.study import minutes as study_minutes
 from annotation.study.prolific_rewards import (
     LEAST_HOURLY,
     Cost,
@@ -150,6 +153,40 @@ def public_name(study: Study) -> str:
         re.search(rf"(?<!\w){re.escape(name)}(?!\w)", title) for name in names
     )
     return NEUTRAL_NAME if shows_message else study.title[:100]
+
+
+def description(draft: ProlificStudy) -> str:
+    """Return the description that people read on Prolific before they start.
+
+    If one study contains all scenarios, it mentions neither tasks nor shots, so that self-selection
+    is the same in all of them.
+    """
+    scenarios = list(draft.scenarios.select_related("task"))
+    if draft.study.participants_choose_scenario:
+        sentences = sorted({scenario.task.card.description for scenario in scenarios})
+        return " ".join([*sentences, *_screening(draft)])
+    sentences = ["You read short texts and answer questions about them."]
+    if len(scenarios) > 1:
+        sentences.append("You are assigned to one of several versions when you start.")
+    estimates = {scenario.estimated_minutes for scenario in scenarios}
+    if len(estimates) > 1 and not draft.part:
+        sentences.append(f"They take {study_minutes.in_words(list(estimates))} minutes.")
+    if draft.study.hourly_rate:
+        sentences.append(
+            f"Pay: {promises.promise(draft.study)}. Anything that the reward does not cover is"
+            " paid as a bonus."
+        )
+    return " ".join([*sentences, *_screening(draft)])
+
+
+def _screening(draft: ProlificStudy) -> list[str]:
+    """Return the notice, required by Prolific, that some participants can't continue."""
+    screens = draft.study.qualification != Qualification.NONE
+    if draft.part > 1 or not screens or not (draft.part or draft.screen_out_cents):
+        return []
+    return [
+        "Not all participants continue after the first part; the others are paid for that part."
+    ]
 
 
 def _drafts(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -20,18 +21,22 @@ from annotation.models import (
     Kind,
     Participation,
     ProlificStudy,
-    Qualification,
     Study,
     Topic,
 )
-from annotation.pay import budget, ledger, promises
-from annotation.prolific import audience
+from annotation.pay import budget, ledger
 from annotation.prolific.accounts import client_of
-from annotation.prolific.client import Client
-from annotation.prolific.drafts import CREATING, NOT_CREATED, PlanError, check_currency, check_pay
+from annotation.prolific.client import Client, Json
+from annotation.prolific.drafts import (
+    CREATING,
+    NOT_CREATED,
+    PlanError,
+    check_currency,
+    check_pay,
+    description,
+)
 from annotation.prolific.errors import ProlificError
 from annotation.recruitment.platform_adapters import OUTCOMES
-from annotation.study import minutes
 from annotation.study.prolific_rewards import LEAST_HOURLY
 from tasks.clock import database_now
 
@@ -43,6 +48,15 @@ VALUES = [
     if not (field.is_relation or field.name.startswith("creation"))
 ]
 LONGEST_CREATION = timedelta(minutes=2)
+# Maps each key of an audience to a filter's ID and title, either of which identifies it.
+CHOICES = {
+    "countries": ("current-country-of-residence", "Current country of residence"),
+    "languages": ("fluent-languages", "Fluent languages"),
+}
+RANGES = {
+    ("age", "Age"): {"lower": "minimum_age", "upper": "maximum_age"},
+    ("approval_rate", "Approval rate"): {"lower": "approval_rate"},
+}
 
 
 def publish(draft: ProlificStudy, root: str, by: User, agreed: str | None = None) -> None:
@@ -110,7 +124,7 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
     if draft.signed:
         draft.signing_keys = client.signing_keys()
     # Later parts may only be entered by participants who qualified in the first part.
-    filters = audience.filters(draft.study, client, workspace) if draft.part <= 1 else []
+    filters = audience_filters(draft.study, client, workspace) if draft.part <= 1 else []
     _groups(draft, client, workspace)
     try:
         return client.create_study(payload(draft, root, project, filters))
@@ -192,22 +206,22 @@ def ask(study: Study, client: Client | None = None) -> list[Forecast]:
     """Ask Prolific about drafts that don't exist there yet. Raises ProlificError and PlanError."""
     client = client or client_of(study.prolific_studies.first())
     workspace = client.workspace()
-    eligible = client.eligible(audience.filters(study, client, workspace), workspace)
+    eligible = client.eligible(audience_filters(study, client, workspace), workspace)
     return [
         Forecast(draft, eligible, ledger.in_currency(client.cost(draft.reward_cents, draft.places)))
         for draft in study.prolific_studies.filter(external_id=None, places__gt=0)
     ]
 
 
-def payload(
-    draft: ProlificStudy, root: str, project: str, audience_filters: Sequence[dict[str, Any]] = ()
-) -> dict[str, Any]:
+def payload(draft: ProlificStudy, root: str, project: str, filters: Sequence[Json] = ()) -> Json:
     """Return the JSON for creating the study in a project, for people who pass the filters."""
     address = root.rstrip("/") + reverse("landing", args=[draft.code])
     ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
     name, group = "participant_group_blocklist", draft.blocklist_id
     if draft.part > 1:
         name, group = "participant_group_allowlist", draft.qualified_group
+    text = draft.study.audience.get("content_warning")
+    warning = {"content_warnings": ["sensitive"], "content_warning_details": text} if text else {}
     return {
         "project": project,
         "name": draft.name,
@@ -225,48 +239,14 @@ def payload(
             ["desktop"] if draft.study.computer_only else ["desktop", "tablet", "mobile"]
         ),
         "peripheral_requirements": [],
-        "filters": [{"filter_id": name, "selected_values": [group]}, *audience_filters],
+        "filters": [{"filter_id": name, "selected_values": [group]}, *filters],
         "submissions_config": {
             "max_submissions_per_participant": 1,
             "max_concurrent_submissions": -1,
         },
         "study_labels": ["annotation"],
-        **audience.warning(draft.study),
+        **warning,
     }
-
-
-def description(draft: ProlificStudy) -> str:
-    """Return the description that people read on Prolific before they start.
-
-    If one study contains all scenarios, it mentions neither tasks nor shots, so that self-selection
-    is the same in all of them.
-    """
-    scenarios = list(draft.scenarios.select_related("task"))
-    if draft.study.participants_choose_scenario:
-        sentences = sorted({scenario.task.card.description for scenario in scenarios})
-        return " ".join([*sentences, *_screening(draft)])
-    sentences = ["You read short texts and answer questions about them."]
-    if len(scenarios) > 1:
-        sentences.append("You are assigned to one of several versions when you start.")
-    estimates = {scenario.estimated_minutes for scenario in scenarios}
-    if len(estimates) > 1 and not draft.part:
-        sentences.append(f"They take {minutes.in_words(list(estimates))} minutes.")
-    if draft.study.hourly_rate:
-        sentences.append(
-            f"Pay: {promises.promise(draft.study)}. Anything that the reward does not cover is"
-            " paid as a bonus."
-        )
-    return " ".join([*sentences, *_screening(draft)])
-
-
-def _screening(draft: ProlificStudy) -> list[str]:
-    """Return the notice, required by Prolific, that some participants can't continue."""
-    screens = draft.study.qualification != Qualification.NONE
-    if draft.part > 1 or not screens or not (draft.part or draft.screen_out_cents):
-        return []
-    return [
-        "Not all participants continue after the first part; the others are paid for that part."
-    ]
 
 
 def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
@@ -326,3 +306,76 @@ def free_seats(draft: ProlificStudy) -> int:
     seated = Participation.objects.holding_seats(database_now(), draft.study)
     people = seated.filter(kind=Kind.PERSON, scenario__in=scenarios)
     return sum(scenario.seats for scenario in scenarios) - people.count()
+
+
+# The audience -------------------------------------------------------------------------------------
+
+
+def audience_filters(study: Study, client: Client, workspace: str) -> list[Json]:
+    """Return Prolific's filters for a study's audience. Raises PlanError if it lacks any.
+
+    study/audience.py has validated the audience. IDs of choices can differ between workspaces, so
+    they are looked up whenever a study is created.
+    """
+    spec = {key: value for key, value in study.audience.items() if value not in (None, [], {})}
+    available = client.filters(workspace) if spec.keys() - {"filters", "content_warning"} else []
+    selected: dict[str, Json] = {}
+    for key, names in CHOICES.items():
+        if key in spec:
+            match = _filter(available, names, key)
+            values = [_choice(match, name, key) for name in spec[key]]
+            pk = match["filter_id"]
+            selected[pk] = {"filter_id": pk, "selected_values": values}
+    for names, bounds in RANGES.items():
+        if limits := {bound: spec[key] for bound, key in bounds.items() if key in spec}:
+            pk = _filter(available, names, ", ".join(bounds.values()))["filter_id"]
+            selected[pk] = {"filter_id": pk, "selected_range": limits}
+    for name, shares in spec.get("quotas", {}).items():
+        _add_quota(selected, _filter(available, (name, name), "quotas"), shares)
+    return [*selected.values(), *spec.get("filters", [])]
+
+
+def _filter(available: list[Json], names: tuple[str, str], key: str) -> Json:
+    """Return the filter with this ID or title. Raises PlanError."""
+    for candidate in available:
+        if candidate.get("filter_id") == names[0] or _matches(candidate.get("title"), names[1]):
+            return candidate
+    titles = [str(candidate.get("title")) for candidate in available]
+    raise PlanError(
+        f"Audience, {key}: Prolific has no filter “{names[1]}”.{_near(names[1], titles)}"
+    )
+
+
+def _choice(match: Json, name: str, key: str) -> str:
+    """Return the ID of the choice with this name in the filter. Raises PlanError."""
+    choices = match.get("choices")
+    titles = choices if isinstance(choices, dict) else {}
+    for pk, title in titles.items():
+        if _matches(title, name):
+            return str(pk)
+    raise PlanError(
+        f"Audience, {key}: Prolific's filter “{match.get('title')}” has no choice"
+        f" “{name}”.{_near(name, list(map(str, titles.values())))}"
+    )
+
+
+def _add_quota(conditions: dict[str, Json], match: Json, shares: dict[str, float]) -> None:
+    shares_by_id = {_choice(match, name, "quotas"): share for name, share in shares.items()}
+    weights = dict(sorted(shares_by_id.items()))  # sorted, because PostgreSQL's JSON is unordered
+    condition = conditions.setdefault(match["filter_id"], {"filter_id": match["filter_id"]})
+    selected = condition.get("selected_values")
+    if selected is not None and set(selected) != set(weights):
+        raise PlanError(
+            f"Audience, quotas: “{match.get('title')}” needs a share for each choice in the"
+            " audience, and no others."
+        )
+    condition |= {"selected_values": list(weights), "weightings": weights}
+
+
+def _matches(title: Any, name: str) -> bool:
+    return isinstance(title, str) and title.strip().casefold() == name.strip().casefold()
+
+
+def _near(name: str, titles: list[str]) -> str:
+    near = get_close_matches(name, titles, n=3) or sorted(titles)[:5]
+    return f" Similar: {', '.join(near)}." if near else ""

@@ -1,7 +1,7 @@
 """The audience of a design: filters and content warnings on Prolific, and form fields.
 
 It is declared before the study opens and frozen with it. Whether Prolific supports a country or
-filter is only checked when the study is created there (prolific/audience.py).
+filter is only checked when the study is created there (prolific/studies.py).
 """
 
 import json
