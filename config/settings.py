@@ -279,7 +279,7 @@ OIDC_NAME = OIDC_URL and (os.environ.get("OIDC_NAME") or "your institution")
 # Domains whose email addresses get an account. If empty, users connect existing accounts.
 OIDC_DOMAINS = [domain.lower() for domain in env_list("OIDC_DOMAINS", [])]
 SOCIALACCOUNT_REAUTHENTICATION_REQUIRED = True  # for connecting an account
-SOCIALACCOUNT_ADAPTER = "config.single_sign_on.SingleSignOn"
+SOCIALACCOUNT_ADAPTER = "config.sign_in.SingleSignOn"
 # Subjects are unique only within an issuer.
 OIDC_PROVIDER = {"provider_id": hashlib.sha256(OIDC_URL.encode()).hexdigest()[:16]}
 OIDC_APP = OIDC_PROVIDER | {

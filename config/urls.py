@@ -14,7 +14,7 @@ from django.views.generic import TemplateView
 
 from annotation.accounts import tokens
 from annotation.web import menu
-from config import health, single_sign_on, users
+from config import health, sign_in, users
 from config.help import help_page, search
 from config.saved_forms import SecondStep, SignIn
 
@@ -39,9 +39,9 @@ class PasswordReset(account.PasswordResetView):
 ACCOUNTS = [
     path("sign-in/", SignIn.as_view(), name="account_login"),
     path("sign-in/", SignIn.as_view(), name="login"),
-    path("sign-in/oidc/", single_sign_on.begin, settings.OIDC_PROVIDER,
+    path("sign-in/oidc/", sign_in.oidc_login, settings.OIDC_PROVIDER,
          name="openid_connect_login"),
-    path("sign-in/oidc/callback/", single_sign_on.callback, settings.OIDC_PROVIDER,
+    path("sign-in/oidc/callback/", sign_in.oidc_callback, settings.OIDC_PROVIDER,
          name="openid_connect_callback"),
     path("sign-in/code/", SecondStep.as_view(), name="mfa_authenticate"),
     path("users/", users.users, name="users"),
