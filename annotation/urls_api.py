@@ -6,9 +6,8 @@ from django.urls import path
 from rest_framework.parsers import MultiPartParser
 
 from annotation.audit import pages as audit_pages
-from annotation.library import datasets_api as datasets
+from annotation.library import api as tasks
 from annotation.library import tasks as library
-from annotation.library import tasks_api as tasks
 from annotation.monitoring import api as annotators
 from annotation.monitoring import decisions
 from annotation.notices import pages as notices
@@ -103,8 +102,8 @@ urlpatterns = [
     path(WEBHOOK, notices.WebhookDetail.as_view(), name="api_webhook"),
     path(WEBHOOK + "deliveries/", notices.Deliveries.as_view(), name="api_deliveries"),
     path("tasks/", files(tasks.Tasks.as_view()), name="api_tasks"),
-    path("tasks/datasets/", files(datasets.Datasets.as_view()), name="api_datasets"),
-    path("tasks/gym/", files(datasets.Gym.as_view()), name="api_gym"),
+    path("tasks/datasets/", files(tasks.Datasets.as_view()), name="api_datasets"),
+    path("tasks/gym/", files(tasks.Gym.as_view()), name="api_gym"),
     path(TASK, tasks.TaskDetail.as_view(), name="api_task"),
     path(TASK + "card/", tasks.TaskCard.as_view(), name="api_task_card"),
     path(TASK + "report/", tasks.TaskReport.as_view(), name="api_task_report"),

@@ -17,7 +17,7 @@ from analysis.models.forms import UploadForm
 from analysis.scores import metrics, performance
 from analysis.scores.api import Rows, rows_schema
 from analysis.scores.columns import as_records
-from annotation.library.tasks_api import JobBegun
+from annotation.library.api import JobBegun
 from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
 from annotation.study import design_file
