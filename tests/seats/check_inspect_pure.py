@@ -2,7 +2,7 @@
 
 import pytest
 from handful.inspect import conversation
-from handful.inspect.templates import Declared
+from handful.inspect.conversation import Declared
 
 
 def task(kind: str, **changes):

@@ -1,4 +1,7 @@
-"""Pure functions that build the conversation with a model and parse its replies.
+"""Prompt templates, and pure functions that build the conversation and parse a model's replies.
+
+The server sends the texts to insert in the templates. They are what human annotators see: title,
+description, instructions, help, questions and reveals.
 
 The conversation is built from the server's states. It contains only the last line ("Answer: ...")
 of each reply, so that it can be rebuilt from the server's record after a crash. The answer is all
@@ -6,16 +9,80 @@ text after the last "Answer:" at the start of a line. Whether spans occur in the
 boundaries, and whether numbers are in range is checked by the server.
 """
 
+import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from string import Template
 from typing import Any, NotRequired, TypedDict
 
-from handful.inspect import templates
-from handful.inspect.templates import Declared
+_TEXTS = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+SYSTEM, HELP, QUESTION, REVEAL, RETRY, COMPREHENSION = (
+    Template(_TEXTS[name])
+    for name in ("system", "help", "question", "reveal", "retry", "comprehension")
+)
+OPTION, CONFIDENCE, NO_ANSWER = _TEXTS["option"], _TEXTS["confidence"], _TEXTS["no_answer"]
+STEPS, VERDICTS, FORMATS = _TEXTS["steps"], _TEXTS["verdicts"], _TEXTS["formats"]
+
+CHOICES = {"examples": ("answered", "shown"), "context": ("each", "all"), "images": ("alt", "sent")}
 
 State = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The options declared for a run.
+
+    With `examples` "answered", the model answers each training example before its gold is revealed,
+    like human annotators. With "shown", its context contains the examples with their gold. With
+    `context` "each", only the training step precedes a test example. With "all", all earlier test
+    examples do, too. `retries` is how often an invalid output is requested again before an empty
+    answer is stored and counted as invalid. With `images` "alt", the model reads the alternative
+    text of an image. With "sent", it also gets the image.
+    """
+
+    examples: str = "answered"
+    context: str = "each"
+    retries: int = 2
+    images: str = "alt"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for unknown values."""
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name}: expected one of {', '.join(choices)}")
+        if self.retries < 0:
+            raise ValueError("retries: expected 0 or more")
+
+    @property
+    def template(self) -> str:
+        """Return all templates and options as a single string, for the export."""
+        images = "" if self.images == "alt" else f" images={self.images}"
+        options = f"examples={self.examples} context={self.context} retries={self.retries}{images}"
+        parts = {
+            "options": options,
+            "system": SYSTEM.template,
+            **{f"step {name}": text for name, text in STEPS.items()},
+            "help": HELP.template,
+            "question": QUESTION.template,
+            "option": OPTION,
+            "reveal": REVEAL.template,
+            **{f"verdict {name}": text for name, text in VERDICTS.items()},
+            "retry": RETRY.template,
+            "comprehension": COMPREHENSION.template,
+            "confidence": CONFIDENCE,
+            **{f"format {name}": text for name, text in FORMATS.items()},
+            "no answer": NO_ANSWER,
+        }
+        return "\n".join(f"=== {name}\n{text}" for name, text in parts.items())
+
+    @property
+    def hash(self) -> str:
+        """Return the SHA-256 of the template, which is part of a model annotator's identity."""
+        return hashlib.sha256(self.template.encode()).hexdigest()
 
 
 class Message(TypedDict):
@@ -30,14 +97,14 @@ def system(state: State) -> str:
     """Return the system message, with the instructions that human annotators read."""
     task = state["task"]
     windows = [
-        templates.HELP.substitute(
+        HELP.substitute(
             title=window["title"],
             definition=window["definition"],
             example=f"\nExample: {window['example']}" if window["example"] else "",
         )
         for window in task["help"]
     ]
-    return templates.SYSTEM.substitute(
+    return SYSTEM.substitute(
         title=task["title"], description=task["description"], instructions=task["instructions"],
         help="".join(windows), steps=_steps(state), format=answer_format(task),
     )  # fmt: skip
@@ -45,7 +112,7 @@ def system(state: State) -> str:
 
 def _steps(state: State) -> str:
     lines = []
-    for name, text in templates.STEPS.items():
+    for name, text in STEPS.items():
         number = state.get(f"{name}_total", 0)
         if number:
             lines.append(Template(text).substitute(number=number))
@@ -56,13 +123,13 @@ def answer_format(task: Mapping[str, Any]) -> str:
     answer = task["answer"]
     kind = "typed" if answer["typed"] else answer["kind"]
     limit = answer["max_spans"]
-    text = Template(templates.FORMATS[kind]).safe_substitute(
+    text = Template(FORMATS[kind]).safe_substitute(
         labels=", ".join(label["name"] for label in task["labels"]),
         range=_range(answer),
         longest=answer["longest"],
         most=f" At most {limit}." if limit else "",
     )
-    return text + (templates.NO_ANSWER if answer["no_answer"] else "")
+    return text + (NO_ANSWER if answer["no_answer"] else "")
 
 
 def _range(answer: Mapping[str, Any]) -> str:
@@ -74,10 +141,10 @@ def _range(answer: Mapping[str, Any]) -> str:
 def question(example: Mapping[str, Any]) -> str:
     segments = [f"{segment['name']}: {segment['text']}" for segment in example["segments"]]
     options = "".join(
-        Template(templates.OPTION).substitute(number=number, text=text)
+        Template(OPTION).substitute(number=number, text=text)
         for number, text in enumerate(example["options"], start=1)
     )
-    return templates.QUESTION.substitute(
+    return QUESTION.substitute(
         segments="\n\n".join(segments), question=example["question"], options=options
     )
 
@@ -102,8 +169,8 @@ def answer_line(kind: str, example: Mapping[str, Any], texts: Sequence[str]) -> 
 def reveal(revealed: Mapping[str, Any]) -> str:
     gold = revealed["gold"]
     also, rule = revealed["also_accepted"], revealed["rule"]
-    return templates.REVEAL.substitute(
-        verdict=templates.VERDICTS[revealed["verdict"]],
+    return REVEAL.substitute(
+        verdict=VERDICTS[revealed["verdict"]],
         gold=_listed(gold) or "no answer",
         also=f" Also accepted: {_listed(also)}." if also else "",
         explanation=f" {revealed['explanation']}" if revealed["explanation"] else "",
@@ -157,7 +224,7 @@ def comprehension(questions: Sequence[Mapping[str, Any]]) -> str:
     for number, item in enumerate(questions, start=1):
         lines.append(f"{number}. {item['text']}")
         lines += [f"   {place}. {text}" for place, text in enumerate(item["options"], start=1)]
-    return templates.COMPREHENSION.substitute(questions="\n".join(lines))
+    return COMPREHENSION.substitute(questions="\n".join(lines))
 
 
 MARK = re.compile(r"^\W*answer\W*?:", re.IGNORECASE | re.MULTILINE)

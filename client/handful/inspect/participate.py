@@ -19,9 +19,8 @@ import anyio
 from anyio import to_thread
 
 from handful.connection import ApiError, Connection, Record
-from handful.inspect import conversation, templates
-from handful.inspect.conversation import Message, State
-from handful.inspect.templates import Declared
+from handful.inspect import conversation
+from handful.inspect.conversation import Declared, Message, State
 
 
 class Seat:
@@ -192,7 +191,7 @@ class Run:
                 if refused.status != 422:
                     raise
                 problem = refused.detail
-            retry = templates.RETRY.substitute(
+            retry = conversation.RETRY.substitute(
                 why=problem, format=conversation.answer_format(state["task"])
             )
             messages = [
@@ -214,7 +213,7 @@ class Run:
             messages = conversation.messages(self._lead(state), past, state, self.declared)
             line = conversation.answer_line(kind, example, given["texts"])
             messages.append(Message(role="assistant", content=line))
-            messages.append(Message(role="user", content=templates.CONFIDENCE))
+            messages.append(Message(role="user", content=conversation.CONFIDENCE))
             reply = await self._reply_to(messages)
             with suppress(conversation.Invalid):
                 level = conversation.given_text(reply.text)[:1]

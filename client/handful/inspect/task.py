@@ -33,9 +33,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from handful.client import Client, stored_login
 from handful.connection import HandfulError
-from handful.inspect.conversation import Message
+from handful.inspect.conversation import Declared, Message
 from handful.inspect.participate import Reply, Run, Seat
-from handful.inspect.templates import Declared
 
 ATTEMPTS = 5  # for replies in invalid JSON, which Inspect doesn't retry
 ROLES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
@@ -57,7 +56,7 @@ def participate(
 ) -> Task:
     """Let a model take part in each scenario of a study.
 
-    `examples`, `context`, `retries` and `images` are the declared options (templates.Declared).
+    `examples`, `context`, `retries` and `images` are the declared options (conversation.Declared).
     `tasks` and `shots` (comma-separated) select scenarios. `notes` is the folder in which a run
     stores its usage, so that it can be resumed.
     """
