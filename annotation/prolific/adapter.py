@@ -109,9 +109,10 @@ class ProlificAdapter(PlatformAdapter):
 def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
     """Return the claims of a signed URL. Raises NotAdmitted if it is forged, foreign or stale."""
     try:
+        key_id = jwt.get_unverified_header(token).get("kid", "")
         claims = jwt.decode(
             token,
-            signing_key(token, keys),
+            jwt.PyJWKSet.from_dict(keys)[key_id].key,
             algorithms=["RS256"],
             issuer=ISSUER,
             leeway=LEEWAY,
@@ -122,7 +123,7 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
         raise NotAdmitted(
             "This link has expired. Please open the study from Prolific again."
         ) from None
-    except UnknownKey:
+    except (KeyError, jwt.PyJWKSetError):  # the key is newer than those that we fetched
         raise NotAdmitted(
             "We cannot check Prolific's signature right now. Please try again in a minute."
         ) from None
@@ -153,16 +154,3 @@ def _is_for(audience: object, origin: str) -> bool:
         if address and f"{address.scheme}://{address.netloc}".lower() == origin.lower():
             return True
     return False
-
-
-class UnknownKey(Exception):
-    """The token names a key that did not exist when the keys were last fetched."""
-
-
-def signing_key(token: str, published: dict[str, Any]) -> Any:
-    """Return the public key named by the token. Raises jwt.PyJWTError or UnknownKey."""
-    key_id = jwt.get_unverified_header(token).get("kid")
-    for key in published.get("keys", []):
-        if isinstance(key, dict) and key.get("kid") == key_id:
-            return jwt.PyJWK(key).key
-    raise UnknownKey(str(key_id))
