@@ -103,9 +103,7 @@ def _change(request: ResearcherRequest) -> HttpResponse:
     form = UserForm(request.POST, subject=request.user)
     if not form.is_valid():
         return _page(
-            request,
-            422,
-            problem=" ".join(str(error) for error in chain.from_iterable(form.errors.values())),
+            request, 422, problem=" ".join(map(str, chain.from_iterable(form.errors.values())))
         )
     user, action = form.cleaned_data["user"], form.cleaned_data["action"]
     if action == "link":
@@ -117,40 +115,40 @@ def _change(request: ResearcherRequest) -> HttpResponse:
             Authenticator.objects.filter(user=user).delete()
             AuditEntry.objects.record("two-factor sign-in off", Topic.ACCOUNT, about=str(user))
             message = f"{user} can now sign in with only a password."
-            _notify(
-                user, "An administrator switched off two-factor authentication of your account."
-            )
-        case "spend" | "no_spend":
-            may = Permission.objects.get(codename="spend", content_type__app_label="annotation")
-            change = (
-                user.user_permissions.add if action == "spend" else user.user_permissions.remove
-            )
-            change(may)
-            message = f"{user} {'may now' if action == 'spend' else 'may no longer'} spend."
-            AuditEntry.objects.record(message, Topic.ACCOUNT, about=str(user))
-            _notify(user, f"An administrator changed your permissions: {message}")
-        case "administrator" | "no_administrator":
-            user.is_staff = user.is_superuser = action == "administrator"
-            user.save(update_fields=["is_staff", "is_superuser"])
-            message = f"{user} is {'now' if user.is_superuser else 'no longer'} an administrator."
-            AuditEntry.objects.record(message, Topic.ACCOUNT, about=str(user))
-            _notify(user, f"An administrator changed your permissions: {message}")
+            notice = "An administrator switched off two-factor authentication of your account."
         case "open":
             accounts.reopen(user)
             message = f"The account {user} was opened."
-            _notify(user, "An administrator opened your account again.")
+            notice = "An administrator opened your account again."
         case "close":
             accounts.close(user)
             message = f"The account {user} was closed."
-            _notify(user, "An administrator closed your account.")
-        case _:
+            notice = "An administrator closed your account."
+        case "delete":
             try:
                 message = f"The account was deleted. Studies and logs show {accounts.erase(user)}."
             except accounts.AccountError as error:
                 return _page(request, 409, problem=str(error))
-            _notify(user, "An administrator deleted your account.")
+            notice = "An administrator deleted your account."
+        case _:
+            message = _change_permissions(user, action)
+            AuditEntry.objects.record(message, Topic.ACCOUNT, about=str(user))
+            notice = f"An administrator changed your permissions: {message}"
+    _notify(user, notice)
     messages.success(request, message)
     return redirect("users")
+
+
+def _change_permissions(user: User, action: str) -> str:
+    given = not action.startswith("no_")
+    if action.endswith("spend"):
+        may = Permission.objects.get(codename="spend", content_type__app_label="annotation")
+        change = user.user_permissions.add if given else user.user_permissions.remove
+        change(may)
+        return f"{user} {'may now' if given else 'may no longer'} spend."
+    user.is_staff = user.is_superuser = given
+    user.save(update_fields=["is_staff", "is_superuser"])
+    return f"{user} is {'now' if given else 'no longer'} an administrator."
 
 
 def _notify(user: User, message: str) -> None:
