@@ -9,6 +9,7 @@ from typing import Any
 
 from django.contrib.auth.models import Permission
 from django.db import connection
+from django.db.models import Sum
 from django.urls import reverse
 from django.utils import timezone
 
@@ -18,6 +19,7 @@ from annotation.models import (
     Channel,
     Kind,
     Participation,
+    PaymentBatch,
     Scenario,
     Status,
     Study,
@@ -295,6 +297,11 @@ def force_options(study: Study, **values: Any) -> None:
 def opening(study: Study) -> dict[str, str]:
     """Return what the button that opens a draft sends: the action and the total shown."""
     return {"action": "open", "agreed": consequences.for_study(study).sum_in_words}
+
+
+def total(batch: PaymentBatch) -> int:
+    """What a batch pays, in cents."""
+    return batch.payments.aggregate(cents=Sum("entry__cents"))["cents"]
 
 
 def publishing(draft: Any) -> dict[str, str]:

@@ -41,8 +41,12 @@ class Hold:
 
     participation: Participation
     earned: int
-    usual: float
+    usual: int
     entries: tuple[LedgerEntry, ...]
+
+    @property
+    def worked(self) -> timedelta:
+        return ledger.active_time(self.participation)
 
     @property
     def waiting(self) -> int:
@@ -84,7 +88,7 @@ def holds(study: Study) -> list[Hold]:
         usual = _usual(study, scenarios[scenario], other_totals)
         unreleased = tuple(row for row in rows if pk not in released or row.at > released[pk])
         if unreleased and total > TIMES * usual:
-            amounts_held[pk] = total, usual, unreleased
+            amounts_held[pk] = total, round(usual), unreleased
     people = study.participations.select_related("scenario__task").in_bulk(amounts_held)
     return [Hold(people[pk], *values) for pk, values in amounts_held.items()]
 

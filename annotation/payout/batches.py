@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 
 from annotation.models import (
     AuditEntry,
@@ -165,8 +165,3 @@ def cancel(batch: PaymentBatch) -> None:
         batch.payments.all().delete()
         batch.store(state=State.CANCELLED)
         log(batch, "pay batch cancelled", State.PREPARED)
-
-
-def total(batch: PaymentBatch) -> int:
-    """Return the total of a batch in cents."""
-    return batch.payments.aggregate(cents=Sum("entry__cents", default=0))["cents"]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib.auth.models import User
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from drf_spectacular.utils import extend_schema
@@ -28,7 +28,6 @@ from annotation.web.posts import StudyPost, page, study_page, with_status
 from annotation.web.problems import Conflict
 from annotation.web.rights import right_to
 from annotation.web.views import ApiView, Twin
-from annotation.web.wording import in_words
 from tasks import listing
 from tasks.columns import Column
 from tasks.csv_files import download
@@ -144,21 +143,15 @@ def _page(
         "problem": problem,
         "sent": bound_form,
         "listing": table if wages else None,
-        "earned": ledger.in_currency(sum(wage.earned for wage in wages)),
-        "paid": ledger.in_currency(sum(wage.paid for wage in wages)),
+        "earned": sum(wage.earned for wage in wages),
+        "paid": sum(wage.paid for wage in wages),
         "median": median,
         "too_low": median is not None and median < rate,
-        "holds": [_hold_row(hold, bound_form) for hold in on_hold],
+        "holds": [(hold, _release_form(hold, bound_form)) for hold in on_hold],
         "times": holds.TIMES,
-        "batches": [
-            {"batch": batch, "amount": ledger.in_currency(batch.cents)}
-            for batch in study.payment_batches.annotate(
-                cents=Sum("payments__entry__cents", default=0)
-            )
-        ],
+        "batches": _batches(study),
         **_looked_up(study, request.GET.get("code", "").strip()),
-        "due": ledger.in_currency(due.aggregate(cents=Sum("cents", default=0))["cents"]),
-        "states": PaymentBatch.State,
+        "due": due.aggregate(cents=Sum("cents", default=0))["cents"],
     }
     return render(request, "payout/pay.html", context)
 
@@ -173,19 +166,16 @@ def _looked_up(study: Study, code: str) -> dict[str, Any]:
     return {"code": code[:40], "code_owner": owner if is_shown else None}
 
 
-def _hold_row(hold: holds.Hold, bound_form: PageForm | None) -> dict:
+def _batches(study: Study) -> "QuerySet[PaymentBatch]":
+    return study.payment_batches.annotate(cents=Sum("payments__entry__cents", default=0))
+
+
+def _release_form(hold: holds.Hold, bound_form: PageForm | None) -> ReleaseForm:
     pseudonym = hold.participation.pseudonym
     form = ReleaseForm(subject=hold.participation.study)
     if isinstance(bound_form, ReleaseForm) and bound_form.data.get("annotator") == pseudonym:
         form = bound_form
-    return {
-        "annotator": hold.participation,
-        "form": form.in_row(pseudonym),
-        "worked": in_words(ledger.active_time(hold.participation)),
-        "earned": ledger.in_currency(hold.earned),
-        "usual": ledger.in_currency(round(hold.usual)),
-        "waiting": ledger.in_currency(hold.waiting),
-    }
+    return form.in_row(pseudonym)
 
 
 @signed_in("GET")
@@ -205,7 +195,7 @@ def batch_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 class DueShape(serializers.Serializer):
     """A ledger entry that is not yet in a batch."""
 
-    annotator = serializers.CharField()
+    annotator = serializers.CharField(source="participation.pseudonym")
     kind = serializers.CharField()
     amount = serializers.CharField()
     currency = serializers.CharField()
@@ -228,21 +218,10 @@ class PayShape(serializers.Serializer):
 
 
 def as_record(study: Study, message: str = "") -> dict[str, Any]:
-    stored = study.payment_batches.annotate(cents=Sum("payments__entry__cents", default=0))
-    return {
-        "done": message,
-        "due": [
-            {
-                "annotator": entry.participation.pseudonym,
-                "kind": entry.kind,
-                "amount": str(entry.amount),
-                "currency": entry.currency,
-                "method": batches.payout_route(entry)[0],
-            }
-            for entry in batches.unpaid(study)
-        ],
-        "batches": BatchShape(stored, many=True).data,
-    }
+    due = list(batches.unpaid(study))
+    for entry in due:
+        entry.method = batches.payout_route(entry)[0]  # type: ignore[attr-defined]  # for DueShape
+    return PayShape({"done": message, "due": due, "batches": _batches(study)}).data
 
 
 class Pay(Twin):

@@ -219,8 +219,6 @@ def _prolific_row(draft: ProlificStudy, form: OnPage, forecasts: dict[str, Any])
     costs = {forecast.draft.pk: forecast.cost for forecast in forecasts.get("asked", [])}
     return {
         "study": draft, "form": form, "scenarios": list(draft.scenarios.select_related("task")),
-        "reward": ledger.in_currency(draft.reward_cents),
-        "screen_out": ledger.in_currency(draft.screen_out_cents),
         "sum": studies.sum_in_words(draft),
         "may_publish": not draft.external_id or draft.status == "UNPUBLISHED",
         "with_fees": costs.get(draft.pk), "submissions": submissions.count(),

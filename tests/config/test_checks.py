@@ -238,9 +238,7 @@ def test_a_database_without_durability_or_limits_is_reported():
         cursor.execute("SET LOCAL synchronous_commit = on")
         assert found(checks.durability) == []
         cursor.execute("SET LOCAL lock_timeout = 0")
-        assert found(checks.durability) == [
-            ("W024", ("These limits are not set: lock_timeout."))
-        ]
+        assert found(checks.durability) == [("W024", ("These limits are not set: lock_timeout."))]
 
 
 @pytest.mark.postgres
@@ -394,10 +392,7 @@ def test_proxies_that_do_not_match_the_settings_are_reported(live_server, settin
     settings.SITE_URL = live_server.url
     assert found(checks.proxies) == []
     settings.TRUSTED_PROXIES = 1
-    assert (
-        "X-Forwarded-For has 0 entries, but TRUSTED_PROXIES is 1"
-        in found(checks.proxies)[0][1]
-    )
+    assert "X-Forwarded-For has 0 entries, but TRUSTED_PROXIES is 1" in found(checks.proxies)[0][1]
     with served(proxy_of(live_server.url, {"X-Forwarded-For": "192.0.2.1"})) as port:
         settings.SITE_URL = f"http://127.0.0.1:{port}"
         assert found(checks.proxies) == []

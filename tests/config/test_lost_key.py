@@ -76,7 +76,7 @@ def test_only_people_with_a_lost_id_need_manual_payment(fake, study, published, 
     assert not [result for result in results if "NOT PAID" in result]
     assert paid(fake) == {IDA: published.reward_cents, BO: published.reward_cents + 100}
     by_hand = PaymentBatch.objects.get(method="hand")
-    assert batches.total(by_hand) == 100
+    assert factories.total(by_hand) == 100
     assert payout.LOST in payout.batch_csv(by_hand)
 
 

@@ -142,7 +142,7 @@ def test_earnings_far_above_the_others_are_held_for_review(ada, slow):
     assert str(hold.participation) in page
     ada.post(address, {"action": "prepare"})
     (batch,) = slow.payment_batches.all()
-    assert batches.total(batch) == 600
+    assert factories.total(batch) == 600
     assert sum(entry.cents for entry in batches.unpaid(slow)) == 1334
     assert batches.prepare(slow, None) == []
 
@@ -158,7 +158,7 @@ def test_a_payer_releases_it_with_a_stored_reason(ada, researcher, slow):
     assert (decision.about, decision.by) == ("release", researcher)
     assert holds.holds(slow) == []
     ada.post(address, {"action": "prepare"})
-    assert batches.total(slow.payment_batches.get()) == 1934
+    assert factories.total(slow.payment_batches.get()) == 1934
 
 
 @pytest.mark.engines
