@@ -8,13 +8,12 @@ sent to it, and the old address is notified. A server that doesn't send email st
 """
 
 import base64
-import hashlib
-import hmac
 import sys
 from collections.abc import Callable
 from datetime import timedelta
 from functools import wraps
 from itertools import chain
+from textwrap import wrap
 from typing import Any
 
 from allauth.account import views as account
@@ -36,7 +35,7 @@ from django.dispatch import receiver
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.crypto import constant_time_compare
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -180,19 +179,11 @@ def _page(request: ResearcherRequest, status: int = 200, **extra: Any) -> HttpRe
     return render(request, "account/users.html", context, status=status)
 
 
-GROUP = 4  # characters between the hyphens of the code
-
-
-class NoMore(Exception):
-    """Raised if the first account already exists."""
-
-
 def first_owner_code() -> str:
     """Return the code for the first account, 80 bits in base32: "ABCD-EFGH-IJKL-MNOP"."""
-    message = f"first owner of {Installation.objects.get().folder_id}".encode()
-    digest = hmac.new(settings.SECRET_KEY.encode(), message, hashlib.sha256).digest()
-    text = base64.b32encode(digest[:10]).decode()
-    return "-".join(text[start : start + GROUP] for start in range(0, len(text), GROUP))
+    folder_id = str(Installation.objects.get().folder_id)
+    digest = salted_hmac("first owner", folder_id, algorithm="sha256").digest()
+    return "-".join(wrap(base64.b32encode(digest[:10]).decode(), 4))
 
 
 def is_first_owner_code(typed: str) -> bool:
@@ -206,12 +197,12 @@ def awaits_first_owner() -> bool:
 
 
 def create_first_owner(user: User) -> None:
-    """Store the first account with all permissions. Raises NoMore if it already exists."""
+    """Store the first account with all permissions. Raises Http404 if it already exists."""
     with transaction.atomic():
         # If two visitors submit the code at once, the row lock lets only one update succeed.
         updated = Installation.objects.filter(owned_since=None).update(owned_since=database_now())
         if not updated or User.objects.exists():
-            raise NoMore
+            raise Http404
         user.is_staff = user.is_superuser = True
         user.save()
 
@@ -246,10 +237,7 @@ def first_visit(request: HttpRequest) -> HttpResponse:
             request, "account/first_owner.html", context, status=422 if request.POST else 200
         )
     user = form.save(commit=False)
-    try:
-        create_first_owner(user)
-    except NoMore:
-        raise Http404 from None
+    create_first_owner(user)
     login(request, user)
     return redirect("studies")
 
