@@ -5,7 +5,7 @@ import tempfile
 import time
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -86,83 +86,15 @@ class Study:
         """Return the amounts due and the payment batches. Nothing is paid."""
         return self._connection.post(self._at("pay/"), {"dry_run": True})
 
-    def exclude(self, annotator: str, reason: str) -> None:
-        """Exclude an annotator (a pseudonym) from the analysis. The reason is recorded."""
-        self._connection.post(self._at(f"participations/{annotator}/exclude/"), {"reason": reason})
-
-    def reinstate(self, annotator: str, reason: str) -> None:
-        """Include an annotator in the analysis again. The reason is recorded."""
-        address = self._at(f"participations/{annotator}/reinstate/")
-        self._connection.post(address, {"reason": reason})
-
     def bonus(self, annotator: str, amount: Decimal | str, reason: str) -> None:
         """Give an annotator a bonus in the study's currency. The reason is recorded."""
         body = {"amount": str(amount), "reason": reason}
         self._connection.post(self._at(f"participations/{annotator}/bonus/"), body)
 
-    # Changes to a running study ----------------------------------------------------------------
-
     def add_seats(self, scenario: int, number: int, *, confirmed: bool = False) -> None:
         """Add seats to the scenario with this id. Once there are results, set `confirmed`."""
         body = given({"scenario": scenario, "number": number, "confirmed": confirmed or None})
         self._connection.post(self._at("seats/"), body)
-
-    def team(self) -> Rows:
-        """Return the user name and role of each team member."""
-        return self._rows("team/")
-
-    def add_member(self, username: str, role: str) -> None:
-        """Add a user with whom you already share a study, in a role such as analyst."""
-        self._team("add", username=username, role=role)
-
-    def change_role(self, username: str, role: str) -> None:
-        self._team("change", username=username, role=role)
-
-    def remove_member(self, username: str) -> None:
-        self._team("remove", username=username)
-
-    def _team(self, action: str, **member: str) -> None:
-        self._connection.post(self._at("team/"), {"action": action, **member})
-
-    def lists(self) -> Rows:
-        """Return the entries on the allow and deny lists."""
-        return self._rows("lists/")
-
-    def add_entry(
-        self, effect: str, criterion: str, value: str, *, platform: str | None = None
-    ) -> None:
-        """Allow or deny people by task or study (`value` is its name), or by their platform IDs."""
-        entry = {"effect": effect, "criterion": criterion, "value": value, "platform": platform}
-        self._connection.post(self._at("lists/"), given(entry))
-
-    def end_entry(self, entry: int) -> None:
-        """Remove the list entry with this `id`."""
-        self._connection.post(self._at("lists/"), {"end": entry})
-
-    def links(self) -> Rows:
-        """Return the name, URL and state of each personal link. Requires the pay scope."""
-        return self._rows("links/")
-
-    def make_links(self, names: Sequence[str]) -> list[Record]:
-        """Create a personal link for each name."""
-        return self._connection.post(self._at("links/"), {"names": list(names)})
-
-    def webhooks(self) -> Rows:
-        """Return the webhooks, which are URLs that are notified of events in the study."""
-        return self._rows("webhooks/")
-
-    def make_webhook(self, url: str, events: Sequence[str]) -> Record:
-        """Notify a URL of these events. The `secret` in the reply is shown only once."""
-        body = {"url": url, "events": list(events)}
-        return self._connection.post(self._at("webhooks/"), body)
-
-    def end_webhook(self, webhook: int) -> None:
-        """Remove the webhook with this `id`."""
-        self._connection.delete(self._at(f"webhooks/{webhook}/"))
-
-    def deliveries(self, webhook: int, state: str | None = None) -> Rows:
-        """Return deliveries to a webhook, optionally by state: waiting, delivered or failed."""
-        return self._rows(f"webhooks/{webhook}/deliveries/", state=state)
 
     # Progress ----------------------------------------------------------------------------------
 
