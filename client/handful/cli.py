@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from handful.client import Client, store_token
-from handful.connection import HandfulError, Record, Rows
+from handful.connection import HandfulError, Rows
 
-CLEAR = "\x1b[2J\x1b[H"
 ANNOTATE = (
     "The language model takes part in each scenario of an open study, following the same steps as"
     " human annotators. This requires Inspect AI (pip install inspect-ai)."
 )
-SEATS = ("task", "shots", "split", "arm", "seats", "completed", "working", "free", "simulated")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     added.add_argument("server", help="https://HOST")
     added.set_defaults(run=_login)
     _add_tasks(commands.add_parser("tasks", help="list and import tasks"))
-    _add_studies(commands.add_parser("study", help="list, create, watch, open and close studies"))
+    _add_studies(commands.add_parser("study", help="list, create, open and close studies"))
     added = commands.add_parser("export", help="download a study as CSV files, with verify.py")
     added.add_argument("study")
     added.add_argument("target", type=Path, help="FILE.zip, or a new folder")
@@ -73,10 +71,6 @@ def _add_studies(studies: argparse.ArgumentParser) -> None:
         added = commands.add_parser(move)
         added.add_argument("study")
         added.set_defaults(run=_move, move=move)
-    added = commands.add_parser("watch", help="show the progress until the study is closed")
-    added.add_argument("study")
-    added.add_argument("--seconds", type=float, default=5.0, help="time between updates")
-    added.set_defaults(run=_watch)
 
 
 def _add_score(score: argparse.ArgumentParser) -> None:
@@ -164,20 +158,6 @@ def _move(args: argparse.Namespace) -> None:
     print(f"{study.name}: {study.status}")
     if study.status == "open":
         print(f"Link for annotators: {study.link}")
-
-
-def _watch(args: argparse.Namespace) -> None:
-    with Client() as client:
-        for report in client.studies[args.study].watch(args.seconds):
-            if sys.stdout.isatty():
-                print(CLEAR, end="")
-            print(progress_text(args.study, report), flush=True)
-
-
-def progress_text(name: str, report: Record) -> str:
-    head = f"{name}: {report['status']}, {report['completed']} of {report['seats']} seats completed"
-    remaining = f"; {report['time_left']} of work left" if report["time_left"] else ""
-    return f"{head}{remaining}\n{Rows(lambda: report['scenarios']).as_text(*SEATS)}"
 
 
 def _export(args: argparse.Namespace) -> int:

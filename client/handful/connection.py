@@ -130,14 +130,6 @@ class Connection(AbstractContextManager["Connection"]):
                 return
             page = self.get(self._page_url(page["next"]))
 
-    def unchanged(self, address: str, etag: str | None) -> tuple[Any, str | None]:
-        """Return the JSON and its ETag. The JSON is None if it still has the given ETag."""
-        headers = {"If-None-Match": etag} if etag else {}
-        reply = self.send("GET", address, headers=headers)
-        if reply.status_code == httpx.codes.NOT_MODIFIED:
-            return None, etag
-        return _json(reply), reply.headers.get("ETag")
-
     def download(self, address: str, target: Path, *, progress: bool = True) -> Path:
         """Download a file to `target`, which doesn't appear until it is complete.
 
@@ -191,7 +183,7 @@ class Connection(AbstractContextManager["Connection"]):
             raise NotReachable(self._unreachable(error)) from None
 
     def _checked_reply(self, reply: httpx.Response) -> httpx.Response:
-        if reply.is_success or reply.status_code == httpx.codes.NOT_MODIFIED:
+        if reply.is_success:
             return reply
         if reply.is_redirect:
             raise NotReachable(

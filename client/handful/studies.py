@@ -2,10 +2,9 @@
 
 import shutil
 import tempfile
-import time
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -101,21 +100,6 @@ class Study:
     def progress(self) -> Record:
         """Return the status, the number of seats and of completed ones, and the time left."""
         return self._connection.get(self._at("progress/"))
-
-    def watch(
-        self, seconds: float = 5.0, sleep: Callable[[float], None] = time.sleep
-    ) -> Iterator[Record]:
-        """Yield the progress, with `scenarios`, whenever it changes, until the study closes."""
-        if not 0 <= seconds <= 86_400:
-            raise HandfulError("The time between updates must be 0 to 86400 seconds.")
-        etag: str | None = None
-        while True:
-            progress, etag = self._connection.unchanged(self._at("progress/"), etag)
-            if progress is not None:
-                yield {**progress, "scenarios": list(self.scenarios())}
-                if progress["status"] == "closed":
-                    return
-            sleep(seconds)
 
     # Rows --------------------------------------------------------------------------------------
 
