@@ -6,15 +6,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from handful.client import Client, store_token
 from handful.connection import HandfulError, Rows
-
-ANNOTATE = (
-    "The language model takes part in each scenario of an open study, following the same steps as"
-    " human annotators. This requires Inspect AI (pip install inspect-ai)."
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,7 +40,6 @@ def parser() -> argparse.ArgumentParser:
     added.add_argument("--verify", action="store_true", help="run verify.py on the files")
     added.set_defaults(run=_export)
     _add_score(commands.add_parser("score", help="upload predictions and print their scores"))
-    _add_annotate(commands.add_parser("annotate", help="run a model annotator", epilog=ANNOTATE))
     return top
 
 
@@ -81,28 +74,6 @@ def _add_score(score: argparse.ArgumentParser) -> None:
     score.add_argument("--split", type=int)
     score.add_argument("--arm", help="arm of a cross-task study, such as upstream")
     score.set_defaults(run=_score)
-
-
-def _add_annotate(added: argparse.ArgumentParser) -> None:
-    added.add_argument("--study", required=True, help="name of an open study")
-    added.add_argument(
-        "--model", required=True, help="its name in Inspect: openai/..., vllm/..., mockllm/model"
-    )
-    added.add_argument("--server", default="", help="URL (default: the server of the last login)")
-    added.add_argument("--examples", choices=["answered", "shown"], default="answered")
-    added.add_argument("--context", choices=["each", "all"], default="each")
-    added.add_argument("--retries", type=int, default=2, help="retries for an invalid output")
-    added.add_argument("--images", choices=["alt", "sent"], default="alt")
-    added.add_argument("--replicates", type=int, default=1)
-    added.add_argument("--revision", default="", help="revision of the model, which is stored")
-    added.add_argument("--tasks", default="", help="run only these tasks (comma-separated)")
-    added.add_argument("--shots", default="", help="run only these shots (comma-separated)")
-    added.add_argument("--temperature", type=float)
-    added.add_argument("--seed", type=int)
-    added.add_argument("--base-url", help="URL of the server that runs the model")
-    added.add_argument("--log-dir", default="logs", help="folder for Inspect's logs")
-    added.add_argument("--notes", default=".handful", help="folder for progress files")
-    added.set_defaults(run=annotate)
 
 
 def _login(args: argparse.Namespace) -> None:
@@ -176,37 +147,6 @@ def _score(args: argparse.Namespace) -> None:
             arm=args.arm,
         )  # fmt: skip
     print(Rows(lambda: model["scores"]).as_text("task", "shots", "metric", "mean", "n", "remark"))
-
-
-def annotate(args: argparse.Namespace, **model_args: Any) -> int:
-    """Let a model take part, using Inspect AI. Return 0 if it finished every scenario."""
-    try:
-        from inspect_ai import eval as evaluate
-
-        from handful.inspect.task import participate
-    except ImportError:
-        raise HandfulError("This requires Inspect AI. Run pip install inspect-ai.") from None
-    options = ("study", "server", "examples", "context", "retries", "images", "replicates",
-               "revision", "tasks", "shots", "notes")  # fmt: skip
-    try:
-        logs = evaluate(
-            participate(**{name: getattr(args, name) for name in options}), model=args.model,
-            model_base_url=args.base_url, model_args=model_args, temperature=args.temperature,
-            seed=args.seed, log_dir=args.log_dir, display="plain",
-        )  # fmt: skip
-    except ValueError as error:  # a model that Inspect does not know
-        raise HandfulError(error) from None
-    samples = logs[0].samples or []
-    for sample in samples:
-        report = sample.metadata
-        if sample.error:
-            print(f"{sample.id}: {sample.error.message}; run the command again to continue")
-        else:
-            print(
-                f"{sample.id}: {report['step']}, {report['invalid']} of {report['answers']} invalid"
-            )
-    is_done = logs[0].status == "success" and not any(sample.error for sample in samples)
-    return 0 if samples and is_done else 1
 
 
 if __name__ == "__main__":

@@ -97,27 +97,6 @@ def test_an_unknown_study_is_an_error_message_without_traceback(logged_in, capsy
     assert capsys.readouterr().err == ("handful: No study 'unknown' is visible to this token.\n")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (("--model", "absent/nothing"), "absent"),
-        (("--shots", "ten"), "pilot has no scenario with these tasks, shots and"),
-        (("--tasks", "nothing"), "pilot has no scenario with these tasks, shots and"),
-        (("--replicates", "0"), "pilot has no scenario with these tasks, shots and"),
-    ],
-)
-def test_invalid_options_of_annotate_are_error_messages(logged_in, capsys, given, message):
-    assert main(["annotate", "--study", "pilot", "--model", "mockllm/model", *given]) == 1
-    (line,) = [text for text in capsys.readouterr().err.splitlines() if "handful: " in text]
-    assert message in line
-
-
-def test_annotate_says_that_it_needs_inspect(logged_in, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "inspect_ai", None)
-    assert main(["annotate", "--study", "pilot", "--model", "mockllm/model"]) == 1
-    assert "Run pip install inspect-ai." in capsys.readouterr().err
-
-
 def test_a_task_and_a_study_are_run_from_the_terminal(logged_in, client, capsys):
     """Import, design, open, close, export and verify."""
     assert main(["tasks", "import", str(DEMO / "inference")]) == 0

@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 from conftest import KINDS, latest_question, mock_output
+from handful import HandfulError
 from inspect_ai.log import list_eval_logs, read_eval_log
 
 SCENARIOS = 3  # per task: zero shots, and two shots on two splits
@@ -16,8 +17,7 @@ def of_models(files, name):
 
 def test_a_perfect_model_takes_every_seat_in_every_kind_of_task(serve):
     served = serve(*KINDS)
-    options = ("--seed", "3", "--temperature", "0")
-    assert served.annotate("mockllm/model", *options, custom_outputs=served.right_answer) == 0
+    assert served.annotate(served.right_answer, seed=3, temperature=0)
     files = served.exported()
     seats = of_models(files, "annotators.csv")
     assert Counter(row["status"] for row in seats) == {"completed": SCENARIOS * len(KINDS)}
@@ -46,8 +46,7 @@ def test_a_broken_reply_is_retried_and_invalid_output_is_counted(serve):
             return mock_output("I am not sure what you mean.")
         return served.right_answer(messages)
 
-    options = ("--retries", "1", "--examples", "shown", "--context", "all")
-    assert served.annotate("mockllm/model", *options, custom_outputs=outputs) == 0
+    assert served.annotate(outputs, retries=1, examples="shown", context="all")
     files = served.exported()
     told = files["model_annotators.csv"]
     assert {row["examples"] for row in told} == {"shown"}
@@ -70,15 +69,14 @@ def test_an_interrupted_run_continues_without_a_second_answer(serve):
             raise RuntimeError("the machine is gone")
         return mock_output('Answer: ["home"]')
 
-    options = ("--shots", "2")
-    assert served.annotate("mockllm/model", *options, custom_outputs=outputs) == 1
+    assert not served.annotate(outputs, shots="2")
     before = of_models(served.exported(), "answers.csv")
     assert any(row["answer"] for row in before)
 
     def again(*_asked):
         return mock_output('Answer: ["then"]')
 
-    assert served.annotate("mockllm/model", *options, custom_outputs=again) == 0
+    assert served.annotate(again, shots="2")
     files = served.exported()
     after = {
         (row["annotator"], row["step"], row["position"]): row
@@ -95,7 +93,7 @@ def test_an_interrupted_run_continues_without_a_second_answer(serve):
     told = files["model_annotators.csv"]
     assert {row["answers"] for row in told} == {"6"}
     # The third call finds nothing left to do.
-    assert served.annotate("mockllm/model", *options, custom_outputs=again) == 0
+    assert served.annotate(again, shots="2")
     assert served.exported()["answers.csv"] == files["answers.csv"]
 
 
@@ -107,7 +105,7 @@ def test_a_model_reads_what_people_see_and_no_gold_in_advance(serve):
         seen.append([{"role": one.role, "text": one.text} for one in said])
         return mock_output("Answer: positive")
 
-    assert served.annotate("mockllm/model", "--shots", "2", custom_outputs=outputs) == 0
+    assert served.annotate(outputs, shots="2")
     asked = [said for said in seen if "about the instructions" not in said[-1]["text"]]
     system = asked[0][0]["text"]
     for words in ("Find the places in a sentence.", "Highlight every place.", "likes it"):
@@ -124,8 +122,7 @@ def test_a_model_reads_what_people_see_and_no_gold_in_advance(serve):
 
 def test_the_inspect_log_has_the_last_step_and_no_token(serve):
     served = serve("label")
-    options = ("--shots", "0")
-    assert served.annotate("mockllm/model", *options, custom_outputs=served.right_answer) == 0
+    assert served.annotate(served.right_answer, shots="0")
     (info,) = list_eval_logs(str(served.folder / "logs"))
     log = read_eval_log(info)
     assert [sample.metadata["step"] for sample in log.samples] == ["finished"]
@@ -133,8 +130,17 @@ def test_the_inspect_log_has_the_last_step_and_no_token(serve):
     assert served.token not in log.model_dump_json()
 
 
-@pytest.mark.parametrize("wrong", [("--examples", "x"), ("--context", "x")])
-def test_an_option_that_is_not_declared_is_refused(serve, wrong):
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"examples": "x"}, "expected one of"),
+        ({"context": "x"}, "expected one of"),
+        ({"shots": "ten"}, "has no scenario with these tasks, shots and"),
+        ({"tasks": "nothing"}, "has no scenario with these tasks, shots and"),
+        ({"replicates": 0}, "has no scenario with these tasks, shots and"),
+    ],
+)
+def test_impossible_options_are_refused(serve, wrong, message):
     served = serve("label")
-    with pytest.raises(SystemExit):
-        served.annotate("mockllm/model", *wrong)
+    with pytest.raises((ValueError, HandfulError), match=message):
+        served.annotate(served.right_answer, **wrong)

@@ -6,10 +6,12 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from handful import cli
+from handful.inspect.task import participate
+from inspect_ai import eval as evaluate
 from inspect_ai.model import ModelOutput, ModelUsage
 
 ROOT = Path(__file__).parents[2]
@@ -34,14 +36,15 @@ class Served:
         self.process.terminate()
         self.process.communicate(timeout=120)
 
-    def annotate(self, model: str, *options: str, **model_args: object) -> int:
-        """`handful annotate` with these options; its exit code."""
-        places = [
-            "annotate", "--log-dir", str(self.folder / "logs"),
-            "--notes", str(self.folder / "notes"),
-            "--server", self.server, "--study", self.study, "--model", model,
-        ]  # fmt: skip
-        return cli.annotate(cli.parser().parse_args([*places, *options]), **model_args)
+    def annotate(self, outputs: Callable[..., ModelOutput], **options: object) -> bool:
+        """Let the mock model with these outputs take part; whether it finished each scenario."""
+        of_model = {name: options.pop(name, None) for name in ("seed", "temperature")}
+        seats = participate(self.study, self.server, notes=str(self.folder / "notes"), **options)
+        (log,) = evaluate(
+            seats, model="mockllm/model", model_args={"custom_outputs": outputs}, **of_model,
+            log_dir=str(self.folder / "logs"), display="plain",
+        )  # fmt: skip
+        return log.status == "success" and not any(sample.error for sample in log.samples)
 
     def right_answer(self, messages, *_more: object) -> ModelOutput:
         """Give Inspect's mock model the right answer, in the requested format."""
