@@ -85,7 +85,6 @@ urlpatterns = [
     path(STUDY + "links/", recruitment_api.Links.as_view(), name="api_links"),
     path(STUDY + "panels/", platforms.Panels.as_view(), name="api_panels"),
     path(PROLIFIC, platforms.Prolific.as_view(), name="api_prolific"),
-    path(PROLIFIC + "costs/", platforms.ProlificCosts.as_view(), name="api_prolific_costs"),
     path(
         PROLIFIC + "<int:pk>/", platforms.ProlificStudyDetail.as_view(), name="api_prolific_study"
     ),

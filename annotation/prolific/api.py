@@ -2,21 +2,16 @@
 
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.models import Panel, ProlificStudy, Study
 from annotation.pay import ledger
-from annotation.prolific import drafts, studies
 from annotation.prolific import pages as platforms
-from annotation.prolific.errors import ProlificError
 from annotation.web.access import study_of
 from annotation.web.paging import small, small_list
-from annotation.web.problems import Conflict
-from annotation.web.views import ApiView, Twin
+from annotation.web.views import Twin
 from annotation.web.wording import join_url
 
 
@@ -60,50 +55,6 @@ class ThereShape(serializers.Serializer):
     scenarios = serializers.ListField(child=serializers.CharField(), source="scenarios.all")
     minutes = serializers.IntegerField()
     max_minutes = serializers.IntegerField()
-
-
-class CostShape(serializers.Serializer):
-    """Amounts in the study's currency, without Prolific's fees."""
-
-    choice = serializers.CharField(help_text="shortest or longest; drafted: as stored in drafts")
-    what = serializers.CharField(help_text="the choice in words")
-    reward = serializers.CharField(help_text="reward per participant, for all parts")
-    rewards = serializers.CharField(help_text="rewards for all seats")
-    bonuses = serializers.CharField(help_text="bonuses if everyone needs the announced time")
-    total = serializers.CharField()
-
-
-class AskedShape(serializers.Serializer):
-    """Prolific's own figures for a draft."""
-
-    id = serializers.IntegerField(source="draft.pk", help_text="id of the draft")
-    eligible = serializers.IntegerField(help_text="number of eligible people; 0: fewer than 25")
-    cost = serializers.CharField(help_text="cost of all places, with fees and VAT")
-
-
-class ProlificCosts(ApiView):
-    """Estimate the cost of the drafts. Prolific's own figures are included on request."""
-
-    parameters = frozenset({"ask"})
-
-    class Costs(serializers.Serializer):
-        costs = CostShape(many=True)
-        asked = AskedShape(many=True, help_text="Prolific's figures; empty without ?ask=prolific")
-
-    @extend_schema(
-        summary="Cost of the studies on Prolific, for each way to set the rewards",
-        parameters=[OpenApiParameter("ask", str, enum=["prolific"])],
-        responses={200: Costs, 409: OpenApiTypes.OBJECT},
-    )
-    def get(self, request: Request, name: str) -> Response:
-        study = study_of(request, name, "own")
-        forecasts: list[studies.Forecast] = []
-        if request.query_params.get("ask") == "prolific":
-            try:
-                forecasts = studies.ask(study)
-            except (drafts.PlanError, ProlificError) as error:
-                raise Conflict(str(error)) from None
-        return Response(self.Costs({"costs": drafts.costs(study), "asked": forecasts}).data)
 
 
 def _rows(study: Study) -> Any:

@@ -216,7 +216,7 @@ def _forecasts(request: ResearcherRequest, study: Study) -> dict[str, Any]:
 
 def _prolific_row(draft: ProlificStudy, form: OnPage, forecasts: dict[str, Any]) -> dict:
     submissions = draft.submissions
-    costs = {forecast.draft.pk: forecast.cost for forecast in forecasts.get("asked", [])}
+    costs = {asked.pk: cost for asked, _eligible, cost in forecasts.get("asked", [])}
     return {
         "study": draft, "form": form, "scenarios": list(draft.scenarios.select_related("task")),
         "sum": studies.sum_in_words(draft),

@@ -6,7 +6,6 @@ Creating a study costs money, so only one of two simultaneous requests may proce
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from typing import Any
@@ -190,25 +189,17 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
         draft.store(blocklist_id=group)
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """Prolific's figures for a draft: eligible people, and the cost of its places.
+def ask(study: Study) -> list[tuple[ProlificStudy, int, int]]:
+    """Return drafts that aren't on Prolific, the number of eligible people, and the cost in cents.
 
-    `eligible` ignores the blocklist, and is 0 if fewer than 25 people are eligible.
+    The number ignores the blocklist, and is 0 if fewer than 25 people are eligible. The cost is for
+    all places, with fees and VAT. Raises ProlificError and PlanError.
     """
-
-    draft: ProlificStudy
-    eligible: int
-    cost: str
-
-
-def ask(study: Study, client: Client | None = None) -> list[Forecast]:
-    """Ask Prolific about drafts that don't exist there yet. Raises ProlificError and PlanError."""
-    client = client or client_of(study.prolific_studies.first())
+    client = client_of(study.prolific_studies.first())
     workspace = client.workspace()
     eligible = client.eligible(audience_filters(study, client, workspace), workspace)
     return [
-        Forecast(draft, eligible, ledger.in_currency(client.cost(draft.reward_cents, draft.places)))
+        (draft, eligible, client.cost(draft.reward_cents, draft.places))
         for draft in study.prolific_studies.filter(external_id=None, places__gt=0)
     ]
 

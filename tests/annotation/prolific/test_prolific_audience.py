@@ -1,10 +1,9 @@
 """Studies on Prolific are restricted to the design's audience by Prolific's own filter ids."""
 
-from decimal import Decimal
-
 import pytest
 from django.urls import reverse
 
+from annotation.pay.ledger import in_currency
 from annotation.prolific import drafts, studies
 from annotation.prolific.drafts import PlanError
 from tests.annotation.prolific.fixtures import HOST
@@ -84,12 +83,10 @@ def test_estimated_people_and_cost_are_what_prolific_charges(fake, researcher, p
     address = reverse("recruit", args=[study.name], query={"show": "platforms"})
     assert "participants\n  on Prolific match" not in payer.get(address).content.decode()
     page = " ".join(payer.get(f"{address}&ask=prolific").content.decode().split())
-    told = payer.get(reverse("api_prolific_costs", args=[study.name]) + "?ask=prolific").json()
-    (asked,) = told["asked"]
-    assert 0 < asked["eligible"] < 130_000
-    assert f"{asked['eligible']} participants on Prolific match the audience" in page
-    assert f"cost {asked['cost']} GBP, including fees" in page
+    assert [cost.choice for cost in drafts.costs(study)] == ["drafted", "shortest", "longest"]
+    ((_draft, eligible, cost),) = studies.ask(study)
+    assert 0 < eligible < 130_000
+    assert f"{eligible} participants on Prolific match the audience" in page
+    assert f"cost {in_currency(cost)} GBP, including fees" in page
     studies.create(draft, HOST)
-    charged = fake.cost(fake.study(draft.external_id))["total_cost"]
-    assert Decimal(asked["cost"]) * 100 == charged
-    assert [cost["choice"] for cost in told["costs"]] == ["drafted", "shortest", "longest"]
+    assert cost == fake.cost(fake.study(draft.external_id))["total_cost"]

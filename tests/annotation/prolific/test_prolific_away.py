@@ -23,9 +23,10 @@ def test_an_unreachable_prolific_is_reported_on_page_and_api(
         reverse("prolific_study", args=[study.name, draft.pk]), factories.publishing(draft)
     )
     asked = payer.get(reverse("platforms", args=[study.name]), {"ask": "prolific"}, follow=True)
-    program = Client(headers=factories.bearer(researcher, "run")).get(
-        reverse("api_prolific_costs", args=[study.name]), {"ask": "prolific"}
-    )
+    program = Client(headers=factories.bearer(researcher, "run", "pay")).post(
+        reverse("api_prolific_study", args=[study.name, draft.pk]), {"action": "publish"},
+        content_type="application/json",
+    )  # fmt: skip
     assert (page.status_code, asked.status_code, program.status_code) == (409, 200, 409)
     for reply in (page, asked, program):
         told = reply.content.decode()

@@ -177,7 +177,6 @@ ALLOWED = [
     ("api_links", (), None, PAYERS),
     ("api_panels", (), None, OWNERS),
     ("api_prolific", (), None, OWNERS),
-    ("api_prolific_costs", (), None, OWNERS),
     ("api_pay", (), None, PAYERS),
     ("api_pay_batch", ("batch",), None, PAYERS),
     ("api_participations", (), None, EVERYBODY),
