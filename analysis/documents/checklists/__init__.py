@@ -1,44 +1,29 @@
 """Checklists of publication venues, filled in from a study's design and results.
 
-`for_study` returns all checklists. The ACL and NeurIPS forms are in acl.py, and the items from Wei
-et al. are in wei.py. Researchers answer each question only once (short_form.py), even if several
-forms use the answer. Statements about the study must come from its frozen design and its stored
-rows (facts.py), not from assumptions about what studies are usually like.
+`for_study` returns all checklists: of Wei et al. (2025, arXiv 2506.13776), ACL and NeurIPS.
+Researchers answer each question only once (short_form.py), even if several forms use the answer.
+Statements about the study must come from its frozen design and its stored rows (facts.py), not from
+assumptions about what studies are usually like.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import groupby
 
 from analysis.documents.blocks import Entry, Form
-from analysis.documents.checklists import acl, wei
 from analysis.documents.checklists.facts import Facts
-from analysis.documents.checklists.short_form import Answers, prose
+from analysis.documents.checklists.items import for_study as for_study
+from analysis.documents.checklists.short_form import QUESTIONS, prose
 from analysis.scores.attrition import SAMPLE
 from analysis.scores.columns import as_csv, as_records
 from analysis.scores.markup import NOT_LATIN, is_latin, latex
 from annotation.models import Kind, Study
 from annotation.monitoring.sample import about_export
 
-# Maps names used in URLs and files to the functions that fill in the forms, in report order.
-FORMS = {"wei-2025": wei.form, "acl-d": acl.form, "neurips-14-15": acl.neurips_form}
-
-
-def for_study(facts: Facts, answers: Mapping[str, str]) -> dict[str, Form]:
-    return {name: make(facts, Answers(answers)) for name, make in FORMS.items()}
+FORMS = tuple(QUESTIONS["forms"])  # names used in URLs and files, in report order
 
 
 # Export completed forms as LaTeX and JSON, and the sample as CSV and JSON.
-
-# Maps the first digit of an item number in Wei et al. to the title of its section.
-PARTS = {
-    "0": "Paper",
-    "1": "Design",
-    "2": "Recruitment",
-    "3": "Execution",
-    "4": "Analysis",
-    "5": "Documentation",
-}
 
 
 def forms_of(study: Study, masked: Callable[[str], str] = str) -> dict[str, Form]:
@@ -53,7 +38,7 @@ def form_of(study: Study, name: str) -> Form | None:
 
 def as_latex(form: Form) -> str:
     lines = [f"\\section*{{{latex(form.title)}}}", latex(form.source)]
-    parts = PARTS if form.name == "wei-2025" else {}  # other forms are not divided into sections
+    parts = QUESTIONS["forms"][form.name].get("parts", {})  # sections by first digit
     for part, entries in groupby(form.entries, key=lambda entry: parts.get(entry.number[0])):
         if part:
             lines.append(f"\\subsection*{{{latex(part)}}}")

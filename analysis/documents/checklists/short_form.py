@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from analysis.documents.blocks import Entry, Reply
-
 
 class Status(StrEnum):
     YES = "Yes"
@@ -24,10 +22,6 @@ class Status(StrEnum):
 
 
 NOT_STATED = "not stated"
-
-
-def status(number: str, title: str, answer: Status, *evidence: str, field: str = "") -> Entry:
-    return Entry(number, title, Reply.STATUS, str(answer), joined(evidence), field)
 
 
 def joined(sentences: Sequence[str]) -> str:
@@ -58,7 +52,7 @@ class Field:
     choices: Mapping[str, str] = field(default_factory=dict)
 
 
-# The questions of the short form, and the items of the checklist by Wei et al.
+# The questions of the short form, and the items of the checklists.
 QUESTIONS = tomllib.loads((Path(__file__).parent / "questions.toml").read_text(encoding="utf-8"))
 FIELDS = {name: Field(**field) for name, field in QUESTIONS["fields"].items()}
 CRITERIA = FIELDS["criteria"].choices

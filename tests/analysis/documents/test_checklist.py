@@ -7,8 +7,9 @@ import pytest
 from django.urls import reverse
 
 from analysis.documents import checklists
+from analysis.documents.blocks import Reply
 from analysis.documents.checklists import FORMS, short_form
-from analysis.documents.checklists.short_form import Reply, Status
+from analysis.documents.checklists.short_form import Status
 from annotation.models import ReportAnswer, Study
 from tests import factories
 from tests.analysis.documents.latex_reader import problems

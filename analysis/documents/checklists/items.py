@@ -1,44 +1,27 @@
-"""The checklist by Wei et al. 2025 (arXiv 2506.13776), filled in for a study.
+"""The items of the checklists, filled in for a study.
 
-The 71 items are numbered as in the authors' form (CC BY-NC-SA 4.0); item 5.1 is only a heading.
 Titles (questions.toml), answers and evidence are in our own words. Sentences are in
-templates/documents/wei.txt, and all other answers are here.
+templates/documents/wei.txt and acl.txt, and all other answers are here.
 """
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from analysis.documents import recruitment, wording
 from analysis.documents.blocks import Entry, Form, Reply
-from analysis.documents.checklists import short_form, wei_sentences
+from analysis.documents.checklists import sentences, short_form
 from analysis.documents.checklists.facts import Facts, between
+from analysis.documents.checklists.sentences import NA, NO, PARTIAL, UNKNOWN, YES
 from analysis.documents.checklists.short_form import CRITERIA, NOT_STATED, Answers, verdict
-from analysis.documents.checklists.wei_sentences import NA, NO, PARTIAL, UNKNOWN, YES
 from analysis.documents.wording import count
 from analysis.scores import markup
 from annotation.prolific.adapter import ProlificAdapter
 
-SOURCE = (
-    "Items are numbered as in the checklist of Wei et al. (2025, arXiv 2506.13776) and stated in"
-    " our own words."
-)
 
-
-class Item(NamedTuple):
-    """An item of the form. `field` is the short-form field that supplies its answer, or ""."""
-
-    number: str
-    reply: Reply
-    title: str
-    field: str = ""
-
-
-ITEMS = [Item(number, Reply(kind), *rest) for number, kind, *rest in short_form.QUESTIONS["wei"]]
-
-
-def form(facts: Facts, answers: Answers) -> Form:
-    blocks = markup.rendered("wei", wei_sentences.context(facts, answers))
+def for_study(facts: Facts, given: Mapping[str, str]) -> dict[str, Form]:
+    answers = Answers(given)
+    values = sentences.context(facts, answers)
+    blocks = markup.rendered("wei", values) | markup.rendered("acl", values)
     # Answers by item number, except those in `blocks` or in the short form alone.
     derived: dict[str, str] = {
         **_paper_and_design(facts, answers),
@@ -46,23 +29,24 @@ def form(facts: Facts, answers: Answers) -> Form:
         **_execution(facts, answers, blocks),
         **_analysis(facts, blocks),
         **_documentation(facts, answers),
+        **_of_acl_and_neurips(facts, answers),
     }
 
-    def entry(item: Item) -> Entry:
-        answer, evidence = derived.get(item.number), blocks.get(item.number, "")
-        if answer is None and item.number == item.field:
-            answer = answers.status(item.field)
-            evidence = short_form.joined([short_form.prose(answers[item.field]), evidence])
+    def entry(number: str, reply: str, title: str, field: str = "") -> Entry:
+        answer, evidence = derived.get(number), blocks.get(number, "")
+        if answer is None and number == field:
+            answer = answers.status(field)
+            evidence = short_form.joined([short_form.prose(answers[field]), evidence])
         if answer is None:
-            answer = blocks[f"answer_{item.number}"]
-        asks_models = bool(facts.model_cells) or not item.number.startswith("3.4")
-        field = item.field if asks_models else ""
-        return Entry(
-            item.number, item.title, item.reply, str(answer or NOT_STATED), evidence, field
-        )
+            answer = blocks[f"answer_{number}"]
+        if number.startswith("3.4") and not facts.model_cells:
+            field = ""  # nothing to ask about models
+        return Entry(number, title, Reply(reply), str(answer or NOT_STATED), evidence, field)
 
-    entries = [entry(item) for item in ITEMS]
-    return Form("wei-2025", "Checklist for human baselines", SOURCE, entries)
+    return {
+        name: Form(name, form["title"], form["source"], [entry(*item) for item in form["items"]])
+        for name, form in short_form.QUESTIONS["forms"].items()
+    }
 
 
 def _paper_and_design(facts: Facts, given: Answers) -> dict[str, str]:
@@ -75,9 +59,9 @@ def _paper_and_design(facts: Facts, given: Answers) -> dict[str, str]:
         "0.5": ", ".join(given.evaluation),
         "0.6": "Text, Image" if any("images" in card for card in cards) else "Text",
         "0.7": ", ".join(sorted({card["language"] for card in cards})),
-        "0.8": f"{sum(wei_sentences.imported_sizes(facts).values()):,}",
-        "0.9": f"{sum(wei_sentences.model_sizes(facts).values()):,}" if facts.model_cells else NA,
-        "0.10": wei_sentences.runs(facts.model_cells) if facts.model_cells else NA,
+        "0.8": f"{sum(sentences.imported_sizes(facts).values()):,}",
+        "0.9": f"{sum(sentences.model_sizes(facts).values()):,}" if facts.model_cells else NA,
+        "0.10": sentences.runs(facts.model_cells) if facts.model_cells else NA,
         "1.1": f"{facts.workers['analysed']:,}",
         "1.2": f"{sum(facts.test_sizes.values()):,}",
         "1.3": _per_item(facts),
@@ -90,7 +74,7 @@ def _paper_and_design(facts: Facts, given: Answers) -> dict[str, str]:
 def _recruitment(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dict[str, str]:
     is_known = recruitment.reached(facts) and not given["2.1"]
     is_paid, (bonuses, total) = wording.is_paid(facts.manifest), facts.bonuses
-    is_trained = wei_sentences.trained(facts)
+    is_trained = sentences.trained(facts)
     return {
         "2.1": PARTIAL if is_known else given.status("2.1"),
         "2.1.1": ", ".join(CRITERIA[key] for key in _criteria(facts, given)),
@@ -98,8 +82,8 @@ def _recruitment(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dic
         "2.3": YES if blocks["rules"] else PARTIAL,
         "2.5": PARTIAL,
         "2.6": YES if all(is_trained) else PARTIAL if any(is_trained) else NO,
-        "2.6.2": wei_sentences.training_pay(facts),
-        "2.7": (YES if wei_sentences.is_settled(facts) else PARTIAL) if is_paid else NO,
+        "2.6.2": sentences.training_pay(facts),
+        "2.7": (YES if sentences.is_settled(facts) else PARTIAL) if is_paid else NO,
         "2.7.2": PARTIAL if bonuses else NO if is_paid else NA,
         "2.7.2.1": total if bonuses else NA,
         "2.7.3": (PARTIAL if bonuses or facts.unpaid else YES) if is_paid else NA,
@@ -107,16 +91,16 @@ def _recruitment(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dic
 
 
 def _execution(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dict[str, str]:
-    is_explained = facts.manifest.get("asks_reasons") or wei_sentences.asked_in_text(facts)
+    is_explained = facts.manifest.get("asks_reasons") or sentences.asked_in_text(facts)
     return {
         "3.1": between([*facts.sessions.values(), facts.longest]),
-        "3.1.1": wei_sentences.random_order(facts),
+        "3.1.1": sentences.random_order(facts),
         "3.2": YES if blocks["controls"] else PARTIAL,
         "3.2.2": count(facts.excluded + facts.rejected_early, "annotator"),
         "3.3": NO if facts.uploaded else PARTIAL if facts.seated else NA,
         "3.3.1": "Checked" if facts.seated else "Unchecked",
         "3.3.2": _adjusted_interface(facts, given),
-        "3.4": wei_sentences.instructions(facts, given),
+        "3.4": sentences.instructions(facts, given),
         "3.4.1": _adjusted_instructions(facts, given),
         "3.5.1": PARTIAL,
         "3.6": PARTIAL if is_explained else NO,
@@ -126,7 +110,7 @@ def _execution(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dict[
 def _analysis(facts: Facts, blocks: Mapping[str, str]) -> dict[str, str]:
     by_models = YES if facts.model_cells else NA
     return {
-        "4.1": (YES if wei_sentences.compared(facts) else NO) if facts.model_cells else NA,
+        "4.1": (YES if sentences.compared(facts) else NO) if facts.model_cells else NA,
         "4.1.1": blocks["answer_4.1.1"] or "None.",
         "4.2": YES if facts.has_interval else PARTIAL if facts.has_variance else NO,
         "4.2.1": _estimate(facts),
@@ -141,7 +125,7 @@ def _documentation(facts: Facts, given: Answers) -> dict[str, str]:
     is_public, code = verdict(given.line("5.2", "data")), given.line("5.2", "code")
     asked_ai = facts.manifest["exit_questionnaire"] and facts.exit_answers["ai_used"]
     return {
-        "5.1.1": wei_sentences.demographics(facts)[0],
+        "5.1.1": sentences.demographics(facts)[0],
         "5.1.2": YES,
         "5.1.3": NO if facts.seconds_per_answer is None else YES,
         "5.1.4": PARTIAL if asked_ai else NO,
@@ -152,6 +136,19 @@ def _documentation(facts: Facts, given: Answers) -> dict[str, str]:
         "5.3": verdict(given.line("5.2", "materials")),
         "5.4": PARTIAL if not code and is_public == YES else verdict(code),
     }
+
+
+def _of_acl_and_neurips(facts: Facts, given: Answers) -> dict[str, str]:
+    """Return the answers of forms that have no Partial, which means Yes, or Unknown, meaning No."""
+    plain = {PARTIAL: YES, UNKNOWN: NO}
+    ethics, described = given.status("1.9"), sentences.demographics(facts)[0]
+    people = facts.flow.arrived > 0
+    items = {
+        **dict.fromkeys(("D1", "D2", "D3", "14"), YES),
+        **dict.fromkeys(("D4", "15"), plain.get(ethics, ethics)),
+        "D5": plain.get(described, described),
+    }
+    return {"D": YES if people else NO} | (items if people else dict.fromkeys(items, NA))
 
 
 def _per_item(facts: Facts) -> str:
@@ -192,7 +189,7 @@ def _adjusted_interface(facts: Facts, given: Answers) -> str:
 
 
 def _adjusted_instructions(facts: Facts, given: Answers) -> str:
-    answer = wei_sentences.instructions(facts, given)
+    answer = sentences.instructions(facts, given)
     if answer == YES or not facts.model_cells:
         return NA
     return PARTIAL if answer != UNKNOWN and given["3.4"] else UNKNOWN

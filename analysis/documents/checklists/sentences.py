@@ -1,4 +1,4 @@
-"""Values used in templates/documents/wei.txt, some of which also determine answers."""
+"""Values used in templates/documents/wei.txt and acl.txt, some of which also determine answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -38,6 +38,7 @@ def context(facts: Facts, given: Answers) -> dict[str, Any]:
         "flow": facts.flow,
         "design": facts.design,
         "said": {
+            "ethics": prose(given["1.9"]),
             "instructions": prose(given["3.4"]),
             "population": prose(given["2.1"]),
             "sampling": prose(given["2.2"]),
