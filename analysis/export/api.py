@@ -20,7 +20,7 @@ from rest_framework.response import Response
 
 from analysis.export import bundle_job
 from analysis.export import pages as export_pages
-from analysis.export.columns import ANSWERS
+from analysis.export.columns import ANSWER_LOOKUPS, ANSWERS, TEXTS
 from analysis.scores.columns import type_of
 from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Step, Study, Turn
 from annotation.monitoring.api import tasks_of
@@ -123,19 +123,23 @@ TURN_FILTERS: dict[str, tuple[str, Choices]] = {
     "kind": ("participation__kind", Kind.values),
     "annotator": ("participation__pseudonym", _pseudonyms_of),
 }
-SHARED = [column for column in ANSWERS if column.brief is not None]
-JOINED = {column.lookup.rpartition("__")[0] for column in SHARED} - {""}
+COLUMNS = TEXTS["api_answers"]
+LOOKUPS = {name: lookup for name, lookup in ANSWER_LOOKUPS.items() if name in COLUMNS}
+JOINED = {lookup.rpartition("__")[0] for lookup in LOOKUPS.values()} - {""}
 PYTHON_TYPES = {"integer": int, "number": float, "datetime": datetime, "string": str}
-KINDS: dict[str, Any] = {column.name: PYTHON_TYPES[type_of(column.name)] for column in SHARED}
-KINDS |= {"answer": list[str], "gold": list[str], "hidden": bool}
+KINDS: dict[str, Any] = {"answer": list[str], "gold": list[str], "hidden": bool}
 
 
 class Answers(RowsView):
     """List the answers: one row for each example that an annotator was shown, in that order."""
 
     columns = [
-        Column(column.name, meaning=column.brief or column.meaning, kind=KINDS[column.name])
-        for column in SHARED
+        Column(
+            name,
+            meaning=meaning or ANSWERS[name],
+            kind=KINDS.get(name, PYTHON_TYPES[type_of(name)]),
+        )
+        for name, meaning in COLUMNS.items()
     ]
     summary = "Answers"
     description = (
@@ -154,11 +158,11 @@ class Answers(RowsView):
 
     def record(self, row: Turn) -> dict[str, Any]:
         record: dict[str, Any] = {}
-        for column in SHARED:
+        for column in COLUMNS:
             value: Any = row  # None if a related row is missing
-            for name in column.lookup.split("__"):
+            for name in LOOKUPS.get(column, "").split("__"):
                 value = getattr(value, name, None)
-            record[column.name] = value
+            record[column] = value
         participation = row.participation
         # Whether this turn's gold may be shown, as on the annotator's page.
         is_open = row.given is not None

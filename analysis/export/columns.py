@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.cross_task import cross_task, learners
@@ -43,81 +42,40 @@ def _without(columns: dict[str, str], *names: str) -> dict[str, str]:
     return {name: meaning for name, meaning in columns.items() if name not in names}
 
 
-@dataclass(frozen=True)
-class OfTurn:
-    """A column in answers.csv and in the API's list of answers, which have one row per turn.
-
-    The value is read from the turn by following `lookup`, or computed if `lookup` is empty. `brief`
-    is its meaning in the API: "" if it is the same, None if the column is only in the file. Columns
-    without a `meaning` are only in the API. `empty` is the text of cells without a value.
-    """
-
-    name: str
-    meaning: str
-    lookup: str = ""
-    brief: str | None = ""
-    empty: object = ""
-
-
-ANSWERS = (
-    OfTurn("task", SCENARIO["task"], "example__split__task__name"),
-    OfTurn("task_version", SCENARIO["task_version"], "example__split__task__version",
-        "version of the task"),
-    OfTurn("shots", SCENARIO["shots"], "participation__scenario__shots", "number of shots"),
-    OfTurn("split", SCENARIO["split"], "participation__scenario__split_number", "split number"),
-    OfTurn("step", "anchor (unrevealed, before all others; scored apart), training, screening"
-        " (unrevealed, replaces the training step; used only for screening), annotation or check"
-        " (attention check; excluded from S1)",
-        "step", "anchor, upstream, training, screening, annotation or check"),
-    OfTurn("position", "position in the order in which this annotator saw the step's examples, from"
-        " 0; attention checks are numbered within the annotation step",
-        "position", "position within the step, from 0"),
-    OfTurn("annotator", WORKER["annotator"], "participation__pseudonym", "annotator's pseudonym"),
-    OfTurn("kind", WORKER["kind"], "participation__kind"),
-    OfTurn("status", WORKER["status"], "participation__status", "the annotator's progress"),
-    OfTurn("in_analysis", WORKER["in_analysis"], "analysed", None),
-    OfTurn("example", "id of the example in its file", "example__source_id", "id in its file"),
-    OfTurn("hash", "hash of the example, as in examples.csv", "example__content_hash",
-        "hash of the example"),
-    OfTurn("choice_order", "places of the card's labels or the example's options, from 0, in the"
-        " order shown, as a JSON list; empty unless the design shuffles them (shuffles_options)",
-        brief=None),
-    OfTurn("answer", "the answer as a JSON list of distinct texts; [] means “no answer”; empty: not"
-        " yet answered", brief="list of texts; [] means no answer; null: not answered"),
-    OfTurn("gold", "gold texts as a JSON list; [] means that there is no answer", "example__gold",
-        "list of texts; null while hidden"),
-    OfTurn("gold_rule", "set or any_of", brief=None),
-    OfTurn("s1", "S1 of the answer, 0 to 1", "answer__s1", "0 to 1; null: not answered or hidden"),
-    OfTurn("hidden", "",
-        brief="true while gold and S1 are hidden, as described for this list"),
-    OfTurn("shown_at", "time at which the example was first displayed, UTC", "shown_at", "UTC"),
-    OfTurn("submitted_at", "time at which the answer was stored, UTC", "answer__submitted_at",
-        "UTC"),
-    OfTurn("seconds", "submitted_at - shown_at", brief=None),
-    OfTurn("active_seconds", "active seconds, as defined in the study's design (manifest.json,"
-        " pay)", "answer__active_seconds", "active time in seconds"),
-    OfTurn("reveal_seconds", "active seconds from the answer to Continue, while the gold was shown;"
-        " empty in all other steps, and before Continue", "reading__seconds", None),
-    OfTurn("confidence", "confidence in the answer: 1 to 5, which means 0, 25, 50, 75 and 100 %"
-        " sure of being right; empty: not asked, or skipped", "confidence__value"),
-    OfTurn("reason", "one-line reason for the confidence, verbatim; empty: none",
-        "confidence__reason"),
-    OfTurn("problem", "problem with the example that the annotator reported, verbatim; empty: none;"
-        " review before publication", "problem__text"),
-    OfTurn("blurs", "number of times the page lost focus (reported by the browser)",
-        "activity__blurs", None, 0),
-    OfTurn("away_seconds", "total seconds without focus (reported by the browser)",
-        "activity__away_seconds", None, 0.0),
-    OfTurn("pastes", "number of paste events (reported by the browser)", "activity__pastes",
-        None, 0),
-    *(
-        OfTurn(name, f"{meaning} (reported by the browser)", f"activity__{name}", None, 0)
-        for name, meaning in REPORTS.items()
-    ),
-    OfTurn("shown_channel", CHANNELS["shown_channel"], "channel",
-        "where the example was shown: page or api"),
-    OfTurn("channel", CHANNELS["channel"], "answer__channel", "where it was answered: page or api"),
-)  # fmt: skip
+# Columns of answers.csv, which has one row per turn.
+ANSWERS = SCENARIO | TEXTS["turn"] | WORKER | TEXTS["answers"]
+ANSWERS |= {name: f"{meaning} (reported by the browser)" for name, meaning in REPORTS.items()}
+ANSWERS |= CHANNELS
+# How their values are read from a turn. Those of other columns, and of in_analysis, are computed.
+_ACTIVITY = ("blurs", "away_seconds", "pastes", *REPORTS)
+ANSWER_LOOKUPS = {
+    "task": "example__split__task__name",
+    "task_version": "example__split__task__version",
+    "shots": "participation__scenario__shots",
+    "split": "participation__scenario__split_number",
+    "step": "step",
+    "position": "position",
+    "annotator": "participation__pseudonym",
+    "kind": "participation__kind",
+    "status": "participation__status",
+    "in_analysis": "analysed",
+    "example": "example__source_id",
+    "hash": "example__content_hash",
+    "gold": "example__gold",
+    "s1": "answer__s1",
+    "shown_at": "shown_at",
+    "submitted_at": "answer__submitted_at",
+    "active_seconds": "answer__active_seconds",
+    "reveal_seconds": "reading__seconds",
+    "confidence": "confidence__value",
+    "reason": "confidence__reason",
+    "problem": "problem__text",
+    **{name: f"activity__{name}" for name in _ACTIVITY},
+    "shown_channel": "channel",
+    "channel": "answer__channel",
+}
+# Without reports of the browser, these cells are zero. Other cells without a value are empty.
+ZEROS = dict.fromkeys(_ACTIVITY, 0) | {"away_seconds": 0.0}
 # Columns of the findings tables, excluding bootstrap columns for intervals.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
 _CLOSED_FORM = (
@@ -136,7 +94,7 @@ SUMMED = [table for table in findings_columns.ARM_TABLES if table is not ADMISSI
 # Maps each file to its columns and their meanings, except for STUDY, which all files share.
 _OWN: dict[str, dict[str, str]] = {
     "examples.csv": TEXTS["examples"],
-    "answers.csv": {column.name: column.meaning for column in ANSWERS if column.meaning},
+    "answers.csv": ANSWERS,
     "spans.csv": SCENARIO | TEXTS["spans"],
     "annotators.csv": SCENARIO | ARM | WORKER | TEXTS["annotators"],
     "scenarios.csv": SCENARIO | TEXTS["scenarios"],

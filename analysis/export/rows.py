@@ -8,7 +8,15 @@ from typing import Any
 from django.db.models import Q
 
 from analysis.examples import difficulty, gold_audit
-from analysis.export.columns import ALLOCATED, ANSWERS, COLUMNS, REPORTS, SUMMED
+from analysis.export.columns import (
+    ALLOCATED,
+    ANSWER_LOOKUPS,
+    ANSWERS,
+    COLUMNS,
+    REPORTS,
+    SUMMED,
+    ZEROS,
+)
 from analysis.heavy import pd
 from analysis.models import differences, models_columns
 from analysis.scores import ceilings, findings, frames, means, overlap, sensitivity, tested
@@ -63,15 +71,12 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
     spans = texts_by_turn(spans_in_order(study))
     turn_of_spans, texts = next(spans, (None, []))
     analysed = Q(participation__in=study.participations.analysed())
-    columns = [column for column in ANSWERS if column.meaning]
     extra = (
         "pk", "example__split__task", "example__options", "answer__label", "answer__values",
     )  # fmt: skip
     turns = Turn.objects.filter(participation__study=study).order_by("pk")
     turns = turns.exclude(step=Step.UPSTREAM)  # these belong to other tasks and are in upstream.csv
-    turns = turns.annotate(analysed=analysed).values(
-        *extra, *filter(None, (column.lookup for column in columns))
-    )
+    turns = turns.annotate(analysed=analysed).values(*extra, *ANSWER_LOOKUPS.values())
     for turn in turns.iterator(chunk_size=2000):
         is_next, submitted_at = turn_of_spans == turn["pk"], turn["answer__submitted_at"]
         given = texts_of(turn["answer__label"], texts if is_next else (), turn["answer__values"])
@@ -85,11 +90,8 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
         if submitted_at is not None:
             seconds = (submitted_at - turn["shown_at"]).total_seconds()
             computed |= {"answer": given, "seconds": seconds}
-        values = (computed[c.name] if c.name in computed else turn[c.lookup] for c in columns)
-        yield [
-            column.empty if value is None else value
-            for column, value in zip(columns, values, strict=True)
-        ]
+        values = {name: turn[lookup] for name, lookup in ANSWER_LOOKUPS.items()} | computed
+        yield [ZEROS.get(name) if values[name] is None else values[name] for name in ANSWERS]
 
 
 def spans_rows(study: Study) -> Iterator[list[Any]]:
