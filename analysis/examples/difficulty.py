@@ -74,57 +74,62 @@ def _by_shots(shots: Sequence[int], name: str, meaning: str) -> list[Column]:
 
 
 KIND = "examples"
+VERSION = 2  # increase this whenever the job's results change
 
 
 def _parameters(study: Study, kind: str) -> dict[str, Any]:
     runs = PredictionFile.objects.filter(task__in=study.tasks.all(), witness=False)
     files = list(runs.order_by("pk").values_list("pk", flat=True))
-    return findings.parameters(study, kind) | {"files": files}
+    return findings.parameters(study, kind) | {"files": files, "version": VERSION}
 
 
-# The job that computes `hardest` and, in its last chunk, `doubts`.
-job_of = partial(findings.job_by_task, KIND, _parameters, further=1)
+# The job that computes `hardest` and `doubts`, one task at a time.
+job_of = partial(findings.job_by_task, KIND, _parameters)
 
 
 @jobs.job(KIND)
-def _chunk(job: Job, number: int) -> list[Any]:
-    """Compute the rows of a single task or, in the last chunk, the gold audit."""
+def _chunk(job: Job, number: int) -> dict[str, list[Any]]:
     study, kind = findings.study_of(job), job.parameters["kind"]
-    results: list[Any]
-    if number < job.total - 1:
-        task = study.tasks.get(name=findings.tasks_of(job.parameters)[number])
-        rows = measured(findings.answered(study, kind, task), sorted(study.shots), task)
-        results = list(map(findings.stored_row, rows))
-    else:
-        results = [list(map(vars, rows)) for rows in gold_audit.doubts(study, kind)]
+    task = study.tasks.get(name=findings.tasks_of(job.parameters)[number])
+    frame = findings.answered(study, kind, task)
+    rows = measured(frame, sorted(study.shots), task)
+    parts = dict(zip(("rows", "tallies", "doubts"), (rows, *gold_audit.doubts(frame)), strict=True))
     findings.check_inputs(job, _parameters(study, kind))
-    return results
+    return {name: list(map(findings.stored_row, part)) for name, part in parts.items()}
+
+
+def _stored(study: Study, kind: str) -> dict[str, dict[str, list[Any]]] | None:
+    """Return the job's results by task, or None if the job is not done."""
+    job = job_of(study, kind)
+    if job is None or not job.is_done:
+        return None
+    return dict(zip(findings.tasks_of(job.parameters), job.result, strict=True))
 
 
 def doubts(study: Study, kind: str) -> gold_audit.Doubts:
-    """Return `gold_audit.doubts`, from the job if it is done."""
-    job = job_of(study, kind)
-    if job is None or not job.is_done:
-        return gold_audit.doubts(study, kind)
-    tallies, rows = ([SimpleNamespace(**row) for row in rows] for rows in job.result[-1])
+    """Return `gold_audit.doubts` of all tasks, from the job if it is done."""
+    stored = _stored(study, kind)
+    tallies, rows = [], []
+    for task in study.tasks.order_by("name"):
+        if stored is None:
+            of_task, doubtful = gold_audit.doubts(findings.answered(study, kind, task))
+        else:
+            results = stored.get(task.name, {})
+            of_task, doubtful = (
+                [findings.row_of(row) for row in results.get(part, ())]
+                for part in ("tallies", "doubts")
+            )
+        tallies += of_task
+        rows += doubtful
     return tallies, rows
 
 
 def hardest(study: Study, task: Task, kind: str) -> list[SimpleNamespace]:
     """Return one row per answered test example, in ascending order of mean S1."""
-    rows = _stored(study, task, kind)
-    if rows is None:
+    stored = _stored(study, kind)
+    if stored is None:
         return measured(findings.answered(study, kind, task), sorted(study.shots), task)
-    return list(map(findings.row_of, rows))
-
-
-def _stored(study: Study, task: Task, kind: str) -> list[dict[str, Any]] | None:
-    """Return the job's rows for one task, or None if the job is not done."""
-    job = job_of(study, kind)
-    if job is None or not job.is_done:
-        return None
-    names = findings.tasks_of(job.parameters)
-    return job.result[names.index(task.name)] if task.name in names else []
+    return list(map(findings.row_of, stored[task.name]["rows"])) if task.name in stored else []
 
 
 def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[SimpleNamespace]:
@@ -191,13 +196,14 @@ def _order(mean: float, example: int) -> tuple[float, int]:
 
 def neighbours(study: Study, example: Example, kind: str) -> tuple[int | None, int | None]:
     """Return the keys of the previous and next example by difficulty, or None at an end."""
-    rows = _stored(study, example.split.task, kind)
-    if rows is None:
+    stored = _stored(study, kind)
+    if stored is None:
         people = study.participations.counted(kind).filter(scenario__task=example.split.task_id)
         means = people.answers().values_list("turn__example").annotate(Avg("s1"))
         order = [key for key, mean in sorted(means, key=lambda row: _order(row[1], row[0]))]
     else:
-        order = [row["example"] for row in rows]
+        of_task = stored.get(example.split.task.name, {"rows": []})
+        order = [row["example"] for row in of_task["rows"]]
     if example.pk not in order:
         return None, None
     place = order.index(example.pk)

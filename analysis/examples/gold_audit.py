@@ -7,14 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from types import SimpleNamespace
-from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Max, Min, QuerySet
+from django.db.models import QuerySet
 
 from analysis.heavy import pd
 from analysis.scores.columns import json_list
-from analysis.scores.test_sets import given_texts
 from annotation.models import ExampleComment, GoldOpinion, ProblemReport, Study
 from tasks.clock import database_now
 from tasks.columns import Column
@@ -66,45 +64,13 @@ class Unit:
 
 
 def units(frame: pd.DataFrame) -> list[Unit]:
-    columns = (frame[name] for name in ("task", "example", "texts", "s1"))
-    return _units(zip(*columns, strict=True))
-
-
-def _units(answers: Iterable[tuple[str, int, frozenset[str], float]]) -> list[Unit]:
     units: dict[int, Unit] = {}
-    for task, example, texts, s1 in answers:
+    columns = (frame[name] for name in ("task", "example", "texts", "s1"))
+    for task, example, texts, s1 in zip(*columns, strict=True):
         unit = units.setdefault(example, Unit(task, example, texts, s1))
         unit.n += 1
         unit.is_unanimous &= texts == unit.answer
     return [unit for unit in units.values() if unit.n >= FEWEST_AGREEING]
-
-
-def _answered(study: Study, kind: str) -> list[Unit]:
-    """Return the study's units. Texts are read only if they can show whether answers are equal.
-
-    Equal answers have equal scores, and a score of 1 under the gold rule `set` is an exact match.
-    """
-    tasks = {task.pk: task for task in study.tasks.all()}
-    given = study.participations.counted(kind).answers()
-    rows: Iterable[Any] = (
-        given.order_by()
-        .values_list("turn__participation__scenario__task", "turn__example")
-        .annotate(n=Count("pk"), low=Min("s1"), high=Max("s1"))
-        .filter(n__gte=FEWEST_AGREEING)
-    )
-    units, open_cases = [], {}
-    for key, example, n, low, high in rows:
-        task = tasks[key]
-        is_gold = low == 1 and task.card.gold_rule == "set"
-        if low == high and not is_gold:
-            open_cases[example] = task.name
-        else:
-            units.append(Unit(task.name, example, frozenset(), low, n, is_unanimous=is_gold))
-    text_rows = given_texts(given.filter(turn__example__in=list(open_cases))) if open_cases else ()
-    return units + _units(
-        (open_cases[example], example, frozenset(texts), s1)
-        for _person, example, _label, texts, s1 in text_rows
-    )
 
 
 def tallies(answered: Sequence[Unit]) -> list[SimpleNamespace]:
@@ -125,12 +91,13 @@ def tallies(answered: Sequence[Unit]) -> list[SimpleNamespace]:
 Doubts = tuple[list[SimpleNamespace], list[SimpleNamespace]]
 
 
-def doubts(study: Study, kind: str) -> Doubts:
+def doubts(frame: pd.DataFrame) -> Doubts:
     """Return a tally for each task, and the doubtful examples in the order of the test file.
 
-    `example` is an example's primary key. `s1` is the score x 100 that all annotators share.
+    `frame` comes from `findings.answered`. `example` is an example's primary key. `s1` is the score
+    x 100 that all annotators share.
     """
-    answered = _answered(study, kind)
+    answered = units(frame)
     doubtful = {unit.example: unit for unit in answered if unit.is_doubtful}
     examples = Example.objects.filter(pk__in=list(doubtful)).select_related("split__task")
     order = ("split__task__name", "split__task__version", "position")

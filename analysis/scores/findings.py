@@ -239,13 +239,13 @@ def job_for(work: str, study: Study, made_of: dict[str, Any], total: int, owner:
 
 def job_by_task(
     work: str, inputs: Callable[[Study, str], dict[str, Any]], study: Study, kind: str,
-    owner: Any = None, further: int = 0,
+    owner: Any = None,
 ) -> Job | None:  # fmt: skip
-    """Return a job with one chunk per task and `further` ones, or None if there are few answers."""
+    """Return a job with one chunk per task, or None if there are few answers."""
     if is_small(study, kind):
         return None
     made_of = inputs(study, kind)
-    return job_for(work, study, made_of, len(tasks_of(made_of)) + further, owner)
+    return job_for(work, study, made_of, len(tasks_of(made_of)), owner)
 
 
 def waiting(job: Job | None) -> Job | None:

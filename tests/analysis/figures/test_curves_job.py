@@ -118,7 +118,6 @@ def test_only_the_jobs_read_answers(ada, study, large, monkeypatch):
     monkeypatch.setattr("analysis.scores.sensitivity.given", None)
     monkeypatch.setattr("analysis.scores.overlap.given_texts", None)
     monkeypatch.setattr(findings, "answers_of", None)
-    monkeypatch.setattr("analysis.examples.gold_audit._answered", None)
     assert len(files(ada, study)) == len(FILES)
 
 

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.documents.blocks import Grid
-from analysis.examples import gold_audit
+from analysis.examples import difficulty
 from analysis.scores import findings
 from analysis.scores.ceilings import ceilings
 from annotation.models import Kind
@@ -143,7 +143,7 @@ def test_a_gold_is_doubtful_if_all_agree_against_it(researcher, answers, doubtfu
     study, example = one_example(researcher, TEXT, ["Oslo"])
     say(study, 0, answers[0])
     say(study, 2, *answers[1:])
-    tallies, rows = gold_audit.doubts(study, Kind.PERSON)
+    tallies, rows = difficulty.doubts(study, Kind.PERSON)
     assert [(row.example, row.n) for row in rows] == [(example.pk, 2)] * doubtful
     counts = [(tally.doubtful, tally.unanimous) for tally in tallies]
     assert counts == ([(doubtful, unanimous)] if len(answers) > 1 else [])
@@ -186,7 +186,7 @@ def test_golds_that_cannot_be_highlighted_are_found_in_wikiann(researcher, clues
 
     for _ in range(5):
         factories.work_through(factories.seat(study.scenarios.get()), all_that_is_there)
-    _tallies, rows = gold_audit.doubts(study, Kind.PERSON)
+    _tallies, rows = difficulty.doubts(study, Kind.PERSON)
     assert Counter(row.source_id for row in rows) == Counter(r.id for r in out_of_reach)
     (row,) = ceilings(findings.answered(study, Kind.PERSON))
     assert row.leave_one_out == 100
