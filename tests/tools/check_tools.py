@@ -16,7 +16,7 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import get_file_task_name
 
-from analysis.export import answered, files
+from analysis.export import files, other_tools
 from annotation.models import Answer, Kind
 from tasks.formats import Record
 from tasks.models import Prediction, PredictionFile
@@ -57,7 +57,7 @@ def stored():
 
 def test_inspect_opens_every_log(study, tmp_path):
     folder = export(study, tmp_path / "out", "inspect")
-    people = {row[0].pseudonym: row for row in answered.tested(study)}
+    people = {row[0].pseudonym: row for row in other_tools.tested(study)}
     logs = [read_eval_log(info) for info in list_eval_logs(str(folder))]
     assert len(logs) == len(people) == 8
     for log in logs:
@@ -65,7 +65,7 @@ def test_inspect_opens_every_log(study, tmp_path):
         participation, rows = people[pseudonym]
         assert (kind, log.status) == (participation.kind, "success")
         assert log.eval.metadata["in_analysis"] == (kind in ("person", "simulated"))
-        assert log.eval.task == answered.place_name(participation)
+        assert log.eval.task == other_tools.place_name(participation.scenario)
         samples = {sample.id: sample for sample in log.samples}
         assert len(samples) == len(rows)
         for row in rows:
@@ -79,7 +79,7 @@ def test_inspect_opens_every_log(study, tmp_path):
 
 def test_an_exported_log_imports_with_the_same_scores(study, tmp_path):
     folder = export(study, tmp_path / "out", "inspect")
-    participation, rows = next(answered.tested(study))
+    participation, rows = next(other_tools.tested(study))
     for log in folder.iterdir():
         if participation.pseudonym not in log.name:
             log.unlink()

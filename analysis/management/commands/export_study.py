@@ -7,15 +7,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.export import files, harness_samples, inspect_logs
-from analysis.export.answered import NothingAnswered
+from analysis.export import files, other_tools
 from annotation.models import Study
 from annotation.protocol import blinding
 
 # Maps each format to the function that writes it and to the optional package that it requires.
 FORMATS = {
-    "inspect": (inspect_logs.write, "inspect-ai"),
-    "lm-eval": (harness_samples.write, ""),
+    "inspect": (other_tools.write_inspect_logs, "inspect-ai"),
+    "lm-eval": (other_tools.write_harness_samples, ""),
 }
 
 
@@ -53,7 +52,7 @@ class Command(BaseCommand):
                     counts = write(study, building)
             else:
                 counts = files.write_export(study, folder)
-        except (OSError, NothingAnswered) as error:
+        except (OSError, other_tools.NothingAnswered) as error:
             raise CommandError(str(error)) from None
         for file, count in counts.items():
             self.stdout.write(f"{file}: {count} rows")

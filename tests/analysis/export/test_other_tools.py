@@ -10,7 +10,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from analysis.export import answered
+from analysis.export import other_tools
 from annotation.models import Answer, Kind, Study
 from tasks.datasets import harness
 from tasks.formats import Record
@@ -51,7 +51,7 @@ def export(study, folder, form):
 
 
 def people(study):
-    return list(answered.tested(study))
+    return list(other_tools.tested(study))
 
 
 def test_harness_samples_hold_every_test_answer_of_every_kind(study, tmp_path):

@@ -15,7 +15,7 @@ from django.utils.html import escape
 from scipy.stats import ttest_ind
 
 from analysis.documents.study_record import StudyRecord
-from analysis.export import harness_samples
+from analysis.export import other_tools
 from analysis.export.pages_seen import pages
 from analysis.scores import anchors
 from annotation.models import Answer, Arm, Kind, Status, Step, Study
@@ -294,7 +294,7 @@ def test_the_database_refuses_anchors_for_them(researcher):
 
 
 def test_harness_samples_hold_the_prompt_that_was_shown(answered, tmp_path):
-    harness_samples.write(answered, tmp_path)
+    other_tools.write_harness_samples(answered, tmp_path)
     samples = {"question": [], "": []}
     for file in tmp_path.glob("*/samples_*.jsonl"):
         (results,) = file.parent.glob("results_*.json")
