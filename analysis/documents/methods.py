@@ -4,15 +4,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from analysis.cross_task import learners
-from analysis.documents import planned_analysis, recruitment, results, wording
+from analysis.documents import preregistration, results, wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import StudyRecord
-from analysis.documents.wording import PLANNED, count, listed
+from analysis.documents.wording import PLANNED, listed
 from analysis.scores import markup
 from annotation.models import Arm, Status, StudyStatus
 from annotation.pay.ledger import in_currency
 from annotation.prolific.adapter import ProlificAdapter
-from annotation.recruitment.links import OpenLink
 from annotation.study import own_questions, screening
 from tasks.answers import KINDS
 
@@ -36,21 +35,12 @@ def paragraphs(record: StudyRecord, tables: Mapping[str, int]) -> list[Paragraph
         "agreement": tables.get(results.AGREEMENT),
         "of_shots": tables.get(results.OF_SHOTS),
         "of_models": tables.get(results.OF_MODELS),
-        "of_arms": tables.get(planned_analysis.ARM_GAINS),
+        "of_arms": tables.get(results.ARM_GAINS),
         "of_model_gains": tables.get(learners.TABLES[1].title),
-        **planned_analysis.context(record.manifest),
+        **preregistration.analysis_context(record.manifest),
         **_pay(record),
     }
     return [Paragraph(text) for text in markup.texts(markup.rendered("methods", values))]
-
-
-def per_browser(record: StudyRecord) -> str:
-    """Return a caveat if exclusivity was only enforced per browser, otherwise ""."""
-    number = dict(record.platforms).get(OpenLink.label)
-    if not number:
-        return ""
-    people = count(number, "annotator")
-    return f" For the {people} who came via an open link, this was enforced per browser only."
 
 
 def _design(record: StudyRecord) -> dict[str, Any]:
@@ -68,8 +58,6 @@ def _design(record: StudyRecord) -> dict[str, Any]:
         "cells": sum(scenario.get("arm") != Arm.QUESTION for scenario in manifest["scenarios"]),
         "ways": _answer_kinds(manifest),
         "is_from_elsewhere": {name for name, _n in record.platforms} - {ProlificAdapter.label},
-        "per_browser": per_browser(record),
-        "reached": recruitment.reached(record),
         "options": wording.options(manifest, wording.REPORTED),
         "questions": len(screening.parse(manifest["comprehension_questions"])),
         "own_questions": len(own_questions.parse(manifest["own_questions"])),

@@ -6,20 +6,27 @@ opening, and the strata of the test examples, which are covered by the tasks' co
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from analysis.documents import blocks, planned_analysis, recruitment, wording
+from analysis.cross_task import cross_task, upstream
+from analysis.documents import blocks, wording
 from analysis.documents.blocks import Block, Bullets, Fact, Facts, Grid, Paragraph, Quote, Section
-from analysis.documents.wording import Manifest, moment
+from analysis.documents.wording import LEVEL, POWER, Manifest, moment
 from analysis.scores import markup
 from analysis.scores.performance import FAMILY_NAMES
 from analysis.scores.sensitivity import SECONDS, TRAINING
+from analysis.stats import power, significance
+from analysis.stats.two_way import BOTH, RUNS
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
 from annotation.models import Qualification, Study
 from annotation.study import screening
+from tasks.answer_keys import LABEL
+from tasks.answers import KINDS
 from tasks.cards import place
 from tasks.columns import Column
 
@@ -70,7 +77,7 @@ def document(manifest: Manifest, opening: Opening) -> blocks.Document:
             Section("Screening and exclusion", rules),
             Section("Pay", [pay]),
             Section("Consent", _consent(manifest, opening, texts)),
-            Section("Planned analysis", planned_analysis.blocks(manifest, texts)),
+            Section("Planned analysis", _planned_analysis(manifest, texts)),
         ],
     )
 
@@ -79,7 +86,7 @@ def _context(manifest: Manifest, questions: list[screening.Question]) -> dict[st
     is_screened = manifest["qualification"]["rule"] != Qualification.NONE
     return {
         **wording.context(manifest),
-        **planned_analysis.context(manifest),
+        **analysis_context(manifest),
         "questions": questions,
         "pauses": is_screened or manifest["comprehension_questions"].strip(),
         "seats": sum(scenario["seats"] for scenario in manifest["scenarios"]),
@@ -145,7 +152,7 @@ def _scenarios(manifest: Manifest, texts: Mapping[str, str]) -> list[Block]:
         *([Column("", "Announced minutes", get=itemgetter("minutes"))] if has_minutes else []),
     ]
     design = wording.design(manifest)
-    audience = recruitment.audience(manifest)
+    audience = wording.audience(manifest)
     recruited = [design["rehearsal"], design["programs"], *audience, design["arms"]]
     return [
         Paragraph(texts["scenarios"]),
@@ -175,3 +182,99 @@ def _consent(manifest: Manifest, opening: Opening, texts: Mapping[str, str]) -> 
 def _quoted(manifest: Manifest, key: str, title: str) -> list[Quote]:
     text = manifest[key]
     return [Quote(title, text)] if text else []
+
+
+# The planned analysis, including parts for cross-task studies.
+
+
+def _planned_analysis(manifest: Manifest, sentences: Mapping[str, str]) -> list[Block]:
+    """Return what will be computed, as decided before the first seat is taken.
+
+    `sentences` come from templates/documents/preregistration.txt.
+    """
+    planned, rule = wording.pairs(manifest["scenarios"]), manifest["qualification"]
+    shots = sorted(wording.shots_of(manifest))
+    warning = screening.warning(rule["rule"], shots, rule.get("screening_examples", 0))
+    arms = markup.texts(sentences, "arms_")
+    return [
+        Bullets(markup.texts(sentences, "analysis_")),
+        Facts(wording.same_recipe(manifest)),
+        *([Paragraph(warning)] if planned and warning else []),
+        Paragraph(sentences["contrasts"]),
+        *([_power([pair[3:] for pair in planned], sentences["power"])] if planned else []),
+        *([Bullets(arms)] if arms else []),
+    ]
+
+
+def analysis_context(manifest: Manifest) -> dict[str, Any]:
+    return {
+        "contrasts": len(wording.pairs(manifest["scenarios"])),
+        "largest_group": max(wording.group_sizes(manifest["scenarios"]).values()),
+        "votes": _votes(manifest),
+        "gain_interval": interval(manifest),
+        "has_arm_bootstrap": _has_arm_bootstrap(manifest),
+        "fewest_for_bootstrap": FEWEST_FOR_BOOTSTRAP,
+        "resamples": RESAMPLES,
+        "power": POWER,
+        "of_people": wording.WELCH_TEST,
+        "at_least": wording.LOWER_BOUND,
+        "to_both": BOTH,
+        "to_runs": RUNS,
+        "to_arms": cross_task.QUESTION,
+        "arm_family": upstream.FAMILY,
+    }
+
+
+def _votes(manifest: Manifest) -> list[str]:
+    kinds = {wording.answer_kind(task["card"]) for task in manifest["tasks"]}
+    choices = {kind.name for kind in KINDS.values() if kind.is_one_choice}
+    votes = {
+        "plurality vote on labels and options": kinds & choices,
+        "majority vote on sets of texts": kinds - choices,
+        "Dawid-Skene on labels": kinds & {LABEL},
+    }
+    return [method for method, fitting in votes.items() if fitting]
+
+
+def _power(groups: list[tuple[int, int]], note: str) -> Grid:
+    number = len(groups)
+    levels = sorted({LEVEL, LEVEL / number}, reverse=True)
+    rows = [
+        [
+            f"{fewer} and {more}",
+            str(groups.count((fewer, more))),
+            f"{significance.smallest_p(fewer, more):.3g}",
+            *(wording.sds(power.detectable(min(fewer, more), level, POWER)) for level in levels),
+        ]
+        for fewer, more in sorted(set(groups))
+    ]
+    return Grid(
+        "Statistical power of this design",
+        [
+            "Annotators per group", "Contrasts", "Smallest permutation p",
+            *(f"Detectable at p < {level:.2g}" for level in levels),
+        ],
+        rows,
+        [note],
+    )  # fmt: skip
+
+
+def interval(manifest: Manifest) -> str:
+    if len({scenario["task"] for scenario in manifest["scenarios"]}) == 1:
+        return "Fieller's method"
+    return (
+        "the delta method with Satterthwaite's degrees of freedom over all tasks, and Fieller's"
+        " method for a single task"
+    )
+
+
+def _has_arm_bootstrap(manifest: Manifest) -> bool:
+    """Return whether any two arms have enough planned annotators in each of their tasks."""
+    seats: Counter[tuple[int, str, str]] = Counter()
+    for scenario in manifest["scenarios"]:
+        seats[scenario["shots"], scenario.get("arm", ""), scenario["task"]] += scenario["seats"]
+    fewest: dict[tuple[int, str], int] = {}
+    for (shots, arm, _task), number in seats.items():
+        fewest[shots, arm] = min(number, fewest.get((shots, arm), number))
+    enough = Counter(shots for (shots, _arm), n in fewest.items() if n >= FEWEST_FOR_BOOTSTRAP)
+    return max(enough.values(), default=0) >= 2

@@ -17,8 +17,6 @@ from analysis.documents import (
     front,
     methods,
     paper_tables,
-    planned_analysis,
-    recruitment,
     results,
     wording,
 )
@@ -58,7 +56,7 @@ def for_study(
 def document(record: Record, answers: Mapping[str, str]) -> blocks.Document:
     marked = [Paragraph(mark) for mark in record.marks]
     parts = results.parts(record)
-    arms = planned_analysis.results(record.study) if record.study.is_cross_task else []
+    arms = results.arm_blocks(record.study) if record.study.is_cross_task else []
     tasks, listed = paper_tables.task_rows(record.study), paper_tables.TASKS.columns
     tables = _sizes([*chain.from_iterable(parts.values()), *arms])
     sections = [
@@ -71,13 +69,13 @@ def document(record: Record, answers: Mapping[str, str]) -> blocks.Document:
             [
                 *parts["uncertainty"],
                 *parts["groups"],
-                *recruitment.attrition_blocks(record),
-                *recruitment.admission_blocks(record),
+                *results.attrition_blocks(record),
+                *results.admission_blocks(record),
                 *marked,
             ],
         ),
-        *_section(recruitment.SENSITIVITY, parts["criteria"], marked),
-        *_section(planned_analysis.ARM_GAINS, arms),
+        *_section(results.SENSITIVITY, parts["criteria"], marked),
+        *_section(results.ARM_GAINS, arms),
         *_section("Confidence and calibration", parts["confidence"], marked),
         *_section("Learning in the training step", parts["training"], marked),
         *_section("Agreement and aggregated answers", parts["agreement"], marked),

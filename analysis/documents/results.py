@@ -14,26 +14,36 @@ from typing import Any
 
 from django.conf import settings
 
-from analysis.documents import recruitment
-from analysis.documents.blocks import Block, Grid, Paragraph, Picture, meanings
+from analysis.cross_task import cross_task, learners, upstream
+from analysis.documents.blocks import Block, Bullets, Grid, Paragraph, Picture, meanings
 from analysis.documents.study_record import StudyRecord
+from analysis.documents.wording import shots_of
 from analysis.examples import gold_audit
 from analysis.figures import data as figure_data
 from analysis.figures.data import Figure, can_draw
 from analysis.models import differences, model_runs, models_columns
-from analysis.scores import ceilings, findings, findings_columns, metrics, published, sensitivity
+from analysis.scores import (
+    attrition,
+    ceilings,
+    findings,
+    findings_columns,
+    metrics,
+    published,
+    sensitivity,
+)
 from analysis.scores.anchors import ANCHORS, QUESTION_ALONE
+from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import Noted, Table
 from analysis.scores.confidence import CALIBRATION, CONFIDENCE
 from analysis.scores.findings import is_small, study_of
-from analysis.scores.markup import explained
+from analysis.scores.markup import ASSUMES, explained
 from analysis.scores.means import STRATA
 from analysis.scores.tested import contrasts
 from analysis.scores.training import PLATEAU
 from annotation.models import Kind, ModelRun, Status, Study
 from annotation.study import compared_files
 from tasks import jobs
-from tasks.columns import NOTHING, Column, on_page
+from tasks.columns import NOTHING, Column, on_page, shots_text
 from tasks.models import Job
 
 NO_ANNOTATOR = Paragraph("No annotator in the analysis has completed the study yet.")
@@ -181,6 +191,89 @@ def among_people(record: StudyRecord) -> Iterator[Block]:
     yield Grid.of(title, gold_audit.TALLY, tallies, notes)
 
 
+# Report sections about the participants behind a result: attrition, admission and criteria.
+
+SENSITIVITY = "Sensitivity to inclusion criteria"
+
+
+def attrition_blocks(record: StudyRecord) -> Iterator[Block]:
+    if rows := ATTRITION.rows(record.study, Kind.PERSON):
+        columns = on_page(ATTRITION.columns)
+        yield Grid.of(ATTRITION.title, columns, rows, [ATTRITION.intro, meanings(columns)])
+
+
+def admission_blocks(record: StudyRecord) -> Iterator[Block]:
+    if rows := ADMISSION.rows(record.study, Kind.PERSON):
+        yield from map(Paragraph, attrition.warnings(record.study))
+        notes = [ADMISSION.intro, meanings(on_page(ADMISSION.columns[5:]))]
+        yield Grid.of(ADMISSION.title, ADMISSION.columns, rows, notes)
+
+
+def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
+    """Return each task's cells as reported and under each criterion that changes any of them."""
+    if record.answered.empty:
+        return []
+    tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON))
+    has_training = any(shots_of(record.manifest))
+    unused = {  # criteria that cannot change any cell in this design
+        rule.label
+        for rule in sensitivity.RULES
+        if (rule.name == "passed_checks" and not record.manifest["attention_checks"])
+        or (rule.name.startswith("training") and not has_training)
+    }
+    is_silent = record.manifest["exit_questionnaire"] and not any(record.exit_answers.values())
+    silence = " The exit questionnaire has no answers." if is_silent else ""
+    return [_criteria(table, unused, silence) for table in tables]
+
+
+def _criteria(table: SimpleNamespace, unused: set[str], silence: str) -> Grid:
+    reported, *further = table.lines
+    changed = [line for line in further if any(moved for _text, moved in line[1])]
+    rows = [[title, *(text for text, _moved in cells)] for title, cells in [reported, *changed]]
+    unchanged = [line[0] for line in further if line not in changed and line[0] not in unused]
+    stable = f" No cell changes under: {'; '.join(unchanged)}." if unchanged else ""
+    note = f"Mean ± SD over annotators (n), 95 % interval; {ASSUMES}.{stable}{silence}"
+    headings = ["Criterion", *(shots_text(shots) for shots in table.shots)]
+    return Grid(f"{SENSITIVITY}: {table.task}", headings, rows, explained([note], rows))
+
+
+# The report section on the arms of cross-task studies.
+
+ARM_GAINS = "Gains of the arms"  # used as both table caption and section title
+
+
+def arm_blocks(study: Study) -> list[Block]:
+    rows = cross_task.gains(study, Kind.PERSON)
+    if not rows:
+        return [Paragraph("No unseen task has been completed by participants in two arms yet.")]
+    published = cross_task.published_for(study)
+    completions = upstream.ARM_TABLES["completions"]
+    tables: list[tuple[str, Sequence[Column], Sequence[Any]]] = [
+        (ARM_GAINS, cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
+        *(
+            (table.title, table.columns, table.rows(study, Kind.PERSON))
+            for table in (*upstream.SEVERAL_ARMS, *learners.TABLES)
+        ),
+        (completions.title, completions.columns, completions.rows(study, Kind.PERSON)),
+        ("ARG of models, as published (Ye et al., 2021)", cross_task.PUBLISHED, published),
+        ("Manipulation check", upstream.MANIPULATION, upstream.manipulation(study, Kind.PERSON)),
+        (
+            "Learning curve within an upstream task",
+            upstream.CURVE,
+            upstream.curve(study, Kind.PERSON),
+        ),
+    ]
+    intros = {completions.title: [completions.intro]}
+    return [
+        Bullets(list(cross_task.sentences(study, Kind.PERSON))),
+        *(
+            Grid.of(caption, columns, lines, [*intros.get(caption, []), meanings(on_page(columns))])
+            for caption, columns, lines in tables
+            if lines
+        ),
+    ]
+
+
 # The report section on models, both uploaded predictions and models that took part as annotators.
 
 
@@ -237,7 +330,7 @@ PARTS: dict[str, Callable[[StudyRecord], Iterable[Block]]] = {
     ),
     "confidence": calibration,
     "training": lambda record: _tables(record, *[PLATEAU] * bool(record.design["plateau"])),
-    "criteria": recruitment.sensitivity_to_criteria,
+    "criteria": sensitivity_to_criteria,
     "agreement": agreement,
     "ceilings": among_people,
     "figures": pictures,

@@ -43,7 +43,9 @@ from annotation.monitoring import funnel
 from annotation.monitoring.sample import Row
 from annotation.pay import ledger
 from annotation.pay.budget import PAUSED
+from annotation.prolific.adapter import ProlificAdapter
 from annotation.protocol.activity_summary import REPORTS
+from annotation.recruitment.links import OpenLink
 from annotation.recruitment.platform_adapters import source_of
 from annotation.study import compared_files
 from tasks.cards import place
@@ -332,6 +334,24 @@ class StudyRecord:
     def platforms(self) -> list[tuple[str, int]]:
         counts = self.people.order_by("worker__platform").values_list("worker__platform")
         return [(source_of(name), n) for name, n in counts.annotate(n=Count("pk"))]
+
+    @property
+    def came_from_prolific(self) -> bool:
+        return ProlificAdapter.label in dict(self.platforms)
+
+    @property
+    def reached(self) -> list[str]:
+        """Return sentences about the audience of the design, or that Prolific was not used."""
+        return list(wording.audience(self.manifest, wording.REPORTED, self.came_from_prolific))
+
+    @property
+    def per_browser(self) -> str:
+        """Return a caveat if exclusivity was only enforced per browser, otherwise ""."""
+        number = dict(self.platforms).get(OpenLink.label)
+        if not number:
+            return ""
+        people = wording.count(number, "annotator")
+        return f" For the {people} who came via an open link, this was enforced per browser only."
 
     @property
     def sources(self) -> str:

@@ -1,8 +1,9 @@
 """Sentences and formats shared by plans and reports, so that both use the same terms."""
 
+import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -303,3 +304,46 @@ def data_warnings(manifest: Manifest) -> list[Block]:
 
 def sds(difference: float) -> str:
     return f"{difference:.2f} SDs" if math.isfinite(difference) else "more than 50 SDs"
+
+
+# Maps each key of the audience to the condition's name and suffix.
+CONDITIONS = {
+    "countries": ("countries", ""),
+    "languages": ("languages", ""),
+    "minimum_age": ("minimum age", ""),
+    "maximum_age": ("maximum age", ""),
+    "approval_rate": ("approval rate of at least", " %"),
+    "quotas": ("quotas", ""),
+}
+
+
+def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = True) -> Iterator[str]:
+    limits = manifest["audience"] or {}
+    conditions = [
+        f"{name} {_flat(limits[key])}{end}"
+        for key, (name, end) in CONDITIONS.items()
+        if limits.get(key)
+    ]
+    if limits.get("filters"):
+        conditions.append(f"Prolific filters {json.dumps(limits['filters'], ensure_ascii=False)}")
+    if conditions:
+        listed = "; ".join(conditions)
+        yield (
+            f"On Prolific, participants {verbs.are} recruited under these conditions: {listed}."
+            if on_prolific
+            else f"The design restricts recruitment on Prolific ({listed}), but no participants"
+            " were recruited there."
+        )
+    if limits.get("content_warning"):
+        warning = " ".join(limits["content_warning"].split())
+        yield f"Annotators {verbs.are} warned of the content: “{warning}”"
+
+
+def _flat(value: Any) -> str:
+    """Format a condition as text, for example "sex (female 50, male 50)"."""
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{name} ({_flat(each)})" if isinstance(each, dict) else f"{name} {_flat(each)}"
+            for name, each in value.items()
+        )
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,6 +1,6 @@
 """Power of a design that is still being edited, for contrasts between shots and gains between arms.
 
-The test is the primary test of the preregistration (documents/planned_analysis.py), at the first
+The test is the primary test of the preregistration (documents/preregistration.py), at the first
 step of Holm's correction over the whole family. Differences in points require an SD between
 annotators, either from a study of the task that the owner may read, or from CLUES if the task uses
 this test file.

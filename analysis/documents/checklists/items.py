@@ -7,7 +7,7 @@ templates/documents/wei.txt and acl.txt, and all other answers are here.
 from collections import Counter
 from collections.abc import Mapping
 
-from analysis.documents import recruitment, wording
+from analysis.documents import wording
 from analysis.documents.blocks import Entry, Form, Reply
 from analysis.documents.checklists import sentences, short_form
 from analysis.documents.checklists.facts import Facts, between
@@ -72,7 +72,7 @@ def _paper_and_design(facts: Facts, given: Answers) -> dict[str, str]:
 
 
 def _recruitment(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dict[str, str]:
-    is_known = recruitment.reached(facts) and not given["2.1"]
+    is_known = facts.reached and not given["2.1"]
     is_paid, (bonuses, total) = wording.is_paid(facts.manifest), facts.bonuses
     is_trained = sentences.trained(facts)
     return {

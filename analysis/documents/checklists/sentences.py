@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.cross_task import cross_task as gains
 from analysis.cross_task import learners
-from analysis.documents import methods, planned_analysis, recruitment, wording
+from analysis.documents import preregistration, wording
 from analysis.documents.checklists.facts import Facts, ModelCell, between, by_task
 from analysis.documents.checklists.short_form import Answers, Status, prose, verdict
 from analysis.documents.wording import LEVEL, POWER, count, sds
@@ -99,9 +99,6 @@ def _participant_values(facts: Facts) -> dict[str, Any]:
     is_closed = facts.study.status == StudyStatus.CLOSED
     return {
         "consent": consent(facts),
-        "per_browser": methods.per_browser(facts),
-        "reached": recruitment.reached(facts),
-        "came_from_prolific": recruitment.came_from_prolific(facts),
         "questions": len(screening.parse(facts.manifest["comprehension_questions"])),
         "access_rules": facts.study.access_rules.count(),
         "out": out,
@@ -164,7 +161,7 @@ def _model_values(facts: Facts, given: Answers) -> dict[str, Any]:
 
 def _analysis_values(facts: Facts) -> dict[str, Any]:
     return {
-        "gain_interval": planned_analysis.interval(facts.manifest),
+        "gain_interval": preregistration.interval(facts.manifest),
         "fewest": FEWEST_FOR_BOOTSTRAP,
         "smallest_arm": min(facts.by_arm.values(), default=0),
         "recipes": sorted({task["recipe"] for task in facts.manifest["tasks"]}),

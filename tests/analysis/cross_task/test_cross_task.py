@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 
 from analysis.cross_task import cross_task, upstream
-from analysis.documents import planned_analysis
+from analysis.documents import results
 from analysis.export import pages_seen, release
 from analysis.export.files import write_export
 from analysis.scores import performance
@@ -168,7 +168,7 @@ def test_the_documents_state_the_arms_the_plan_and_the_gains(study, researcher, 
     assert f"Transfer: the upstream arm gains {whole.gain:+.1f} %" in report
     assert "as published" not in report  # the study has no partition
     study.partition = "random"
-    captions = [block.caption for block in planned_analysis.results(study) if block.kind == "grid"]
+    captions = [block.caption for block in results.arm_blocks(study) if block.kind == "grid"]
     assert "ARG of models, as published (Ye et al., 2021)" in captions
 
 
@@ -296,5 +296,5 @@ def test_attrition_by_arm_is_beside_the_gains(study, researcher, client):
         "rows"
     ]
     assert reply["share_from"] == 0.5
-    captions = [block.caption for block in planned_analysis.results(study) if block.kind == "grid"]
+    captions = [block.caption for block in results.arm_blocks(study) if block.kind == "grid"]
     assert "Attrition by arm" in captions
