@@ -73,7 +73,6 @@ def lines(text: str) -> list[str]:
 
 
 # The licence of a bundle, chosen by the researcher from SPDX names.
-
 OWN_TERMS = "own"
 _CC = "https://creativecommons.org/"
 # Maps the SPDX name to the title and URL of the licence.
@@ -84,21 +83,3 @@ LICENCES = {
     "CC-BY-NC-4.0": ("Creative Commons Attribution-NonCommercial 4.0", f"{_CC}licenses/by-nc/4.0/"),
     OWN_TERMS: ("custom terms, as stated in LICENSE", ""),
 }
-TASK_LICENCES = (
-    "The licence covers what this study adds: answers, tables, figures and documents. The task"
-    " texts remain under the licences of their sources, which are stated in `materials/`."
-)
-
-
-def licence_text(answers: Mapping[str, str], holders: str) -> str:
-    licence = answers.get("licence", "")
-    if licence not in LICENCES:
-        return ""
-    if licence == OWN_TERMS:
-        terms = answers.get("own-terms", "").strip() or "No terms are stated: all rights reserved."
-        return f"{terms}\n\n{TASK_LICENCES}\n"
-    name, at = LICENCES[licence]
-    return (
-        f"Copyright: {holders}\n\nThis bundle is licensed under {name}.\n"
-        f"SPDX-License-Identifier: {licence}\nLicence text: {at}legalcode\n\n{TASK_LICENCES}\n"
-    )

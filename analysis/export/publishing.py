@@ -42,32 +42,43 @@ def authors(study: Study, answers: Mapping[str, str]) -> list[str]:
     return names or [f"The researchers of the study {study.name}"]
 
 
-def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
-    """Return CITATION.cff (1.2.0). Only names written as "Family, Given" are split."""
-    lines = [
-        "cff-version: 1.2.0",
-        'message: "If you use this data set, please cite it as below."',
-        "type: dataset",
-        f"title: {_quoted(title(study, answers))}",
-        "authors:",
-    ]
-    for author in authors(study, answers):
-        family, comma, given = author.partition(",")
-        if comma and given.strip():
-            lines += [f"  - family-names: {_quoted(family.strip())}"]
-            lines += [f"    given-names: {_quoted(given.strip())}"]
-        else:
-            lines += [f"  - name: {_quoted(author)}"]
-    lines += [f"date-released: {_quoted(on.isoformat())}"]
-    lines += [f"version: {_quoted(f'design {study.manifest_hash[:12]}')}"]
-    if answers.get("licence") in front.LICENCES and answers["licence"] != front.OWN_TERMS:
-        lines += [f"license: {answers['licence']}"]
-    return "\n".join(lines) + "\n"
-
-
 def _quoted(text: str) -> str:
     """Quote text for YAML, using the fact that JSON strings are valid YAML."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
+    """Return CITATION.cff (1.2.0). Only names written as "Family, Given" are split."""
+    names = []
+    for author in authors(study, answers):
+        family, _comma, given = author.partition(",")
+        parts = [family.strip(), given.strip()] if given.strip() else [author, ""]
+        names.append([part and _quoted(part) for part in parts])
+    licence = answers.get("licence")
+    context = {
+        "study": study,
+        "title": _quoted(title(study, answers)),
+        "authors": names,
+        "released_on": on.isoformat(),
+        "licence": licence if licence in front.LICENCES and licence != front.OWN_TERMS else "",
+    }
+    return render_to_string("export/citation.cff", context)
+
+
+def licence_text(study: Study, answers: Mapping[str, str]) -> str:
+    licence = answers.get("licence", "")
+    if licence not in front.LICENCES:
+        return ""
+    name, address = front.LICENCES[licence]
+    terms = answers.get("own-terms", "").strip() or "No terms are stated: all rights reserved."
+    context = {
+        "terms": terms if licence == front.OWN_TERMS else "",
+        "holders": "; ".join(authors(study, answers)),
+        "name": name,
+        "licence": licence,
+        "address": address,
+    }
+    return render_to_string("export/licence.txt", context)
 
 
 def front_matter(study: Study, answers: Mapping[str, str]) -> str:
@@ -150,7 +161,7 @@ def files(
     study: Study, answers: Mapping[str, str], folder: Path, on: date
 ) -> Iterator[tuple[str, str]]:
     yield CITATION, citation(study, answers, on)
-    if text := front.licence_text(answers, "; ".join(authors(study, answers))):
+    if text := licence_text(study, answers):
         yield LICENSE, text
     metadata = croissant(study, answers, folder, on)
     yield CROISSANT, json.dumps(metadata, ensure_ascii=False, indent=1) + "\n"
