@@ -12,9 +12,8 @@ from django.utils import translation
 from django.utils.translation import get_language, get_language_bidi
 
 from annotation.models import Scenario, Step, Study
-from annotation.participation.forms import ComprehensionForm
 from annotation.participation.reveal import Reveal, reveal_page
-from annotation.participation.state import instructions_of
+from annotation.participation.state import comprehension_page, instructions_page
 from annotation.participation.turn import Place, Progress, TurnPage
 from annotation.study import cross_task, screening
 from annotation.web.wording import as_html
@@ -108,18 +107,10 @@ def _consent(study: Study, card: Card) -> str:
 
 def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
     study, card = scenario.study, (upstream or scenario.task).card
-    extra = cross_task.length(study, scenario.arm)
-    context = instructions_of(scenario, card)
-    context |= {
-        "training_total": context["training_total"] + extra,
-        "minutes": scenario.estimated_minutes,
-        "begin_url": "#",
-        "try_url": "#" if study.try_the_tool else "",
-        "comprehend_url": "#",
-        "attempts_left": study.comprehension_attempts,
-    }
+    context = instructions_page(study, scenario, "#", card)
+    context |= {"minutes": scenario.estimated_minutes, "try_url": "#" if study.try_the_tool else ""}
     if study.comprehension_questions.strip():
-        context["questions_form"] = ComprehensionForm(study)
+        context |= comprehension_page(study, "#")
     return _page("participation/_instructions.html", f"{card.title}: instructions", context)
 
 
