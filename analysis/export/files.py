@@ -99,13 +99,13 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
         "annotators.csv": lambda: rows.annotators_rows(study, frame),
         "scenarios.csv": lambda: rows.scenarios_rows(frame),
         **{name: partial(make, study) for name, make in records.ROWS.items()},
-        **{name: partial(iter, lists) for name, lists in rows.concluded_rows(study).items()},
     }
-    counts = {}
-    for name, make in makers.items():
+    concluded, counts = rows.concluded_rows(study), {}
+    for name, columns in COLUMNS.items():
+        made = makers[name]() if name in makers else concluded[name]
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
-            lines = ([study.name, study.manifest_hash, *map(cell, row)] for row in make())
-            counts[name] = write_csv(file, list(COLUMNS[name]), lines)
+            lines = ([study.name, study.manifest_hash, *map(cell, row)] for row in made)
+            counts[name] = write_csv(file, list(columns), lines)
     tasks = [*study.tasks.all(), *study.trained_tasks]
     Image.objects.filter(task__in=[task.pk for task in tasks]).write(folder)
     (folder / "manifest.json").write_bytes(study.manifest.encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -173,17 +174,12 @@ def scenarios_rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
 
 # Rows of the files that summarise all answers in a cell.
 
-CONCLUDED = (
-    "agreement.csv", "intervals.csv", "contrasts.csv", "ceilings.csv", "items.csv",
-    *(f"{table.name}.csv" for table in SUMMED),
-    "sensitivity.csv", "overlap.csv", "model_differences.csv",
-)  # fmt: skip
 HEAD = 5  # columns before the figures: study, manifest, kind, task and version
 
 
 def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
-    """Map files to their rows. Only one kind's answers to one task are in memory at a time."""
-    concluded: dict[str, list[list[Any]]] = {name: [] for name in CONCLUDED}
+    """Map files to any rows. Only one kind's answers to one task are in memory at a time."""
+    concluded: dict[str, list[list[Any]]] = defaultdict(list)
     tasks = list(study.tasks.order_by("name"))
     versions = {task.name: task.version for task in tasks}
     shots = sorted(study.shots)
