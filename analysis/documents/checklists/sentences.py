@@ -76,8 +76,6 @@ def _item_values(facts: Facts) -> dict[str, Any]:
         "readable": parts,
         "has_model_gains": any(learners.model_gains(facts.study)),
         "seats": sum(scenario["seats"] for scenario in facts.manifest["scenarios"]),
-        "has_groups": facts.upstream or len(facts.shots) > 1,
-        "shots": list(map(str, facts.shots)),
         "by_arm": [
             f"{task}, {shots_text(shots)}{f', {arm} arm' if arm else ''}: {n}"
             for (task, shots, arm), n in facts.by_arm.items()
@@ -138,7 +136,6 @@ def _session_values(facts: Facts) -> dict[str, Any]:
         "active_minutes": None if active is None else active / 60,
         "is_random": random_order(facts) != NO,
         "refuses_pastes": _refuses_pastes(facts),
-        "reports": facts.page_reports,
         "ai_instruction": AI_INSTRUCTION,
         "asked_in_text": asked_in_text(facts),
     }
