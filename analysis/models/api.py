@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar
 
-from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
@@ -29,7 +28,6 @@ from annotation.web.problems import Unprocessable
 from annotation.web.views import ApiView, Twin, tagged
 from tasks.columns import Column
 from tasks.models import Job, LanguageModel, Prediction, PredictionFile
-from tasks.predictions import store as prediction_store
 
 
 class FileShape(serializers.Serializer):
@@ -103,14 +101,11 @@ class UploadModels(ApiView):
                 raise Unprocessable({"task": [str(error)]}) from None
         form = UploadForm(as_form_data(fields), request.FILES)
         check(form)
-        try:
-            stored = form.store(request.user)
-        except prediction_store.PredictionsError as error:
-            raise Unprocessable({"files": error.problems}) from None
-        except ValidationError as error:
-            raise Unprocessable({"body": error.messages}) from None
+        stored = form.store(request.user)
+        check(form)  # for errors found while storing
         if isinstance(stored, Job):
             return Response({"job": jobs.as_record(stored)}, status=202)
+        assert stored is not None  # otherwise, there are errors
         return Response(as_record(stored), status=201)
 
 

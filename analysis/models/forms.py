@@ -142,17 +142,23 @@ class UploadForm(forms.Form):
             cleaned["uploads"] = [PredictionUpload(file.name, file.read(), task, shots, number)]
         return cleaned
 
-    def store(self, user: Any) -> LanguageModel | Job:
-        """Store the files or start a job. Raises PredictionsError or ValidationError."""
+    def store(self, user: Any) -> LanguageModel | Job | None:
+        """Store the files or start a job. If this fails, add the errors and return None."""
         data = self.cleaned_data
         details = {key: data[key] for key in store.STATED}
         if details["predicted_on"] is not None:
             details["predicted_on"] = details["predicted_on"].isoformat()  # jobs store JSON
         name, uploads = data["name"], data["uploads"]
-        if sum(len(upload.data) for upload in uploads) <= upload_job.SMALL:
-            with contextlib.suppress(checking.Busy):  # if busy, store it in a job
-                return store.add(name, uploads, user, **details)[0].model
-        return upload_job.begin(name, uploads, user, **details)
+        try:
+            if sum(len(upload.data) for upload in uploads) <= upload_job.SMALL:
+                with contextlib.suppress(checking.Busy):  # if busy, store it in a job
+                    return store.add(name, uploads, user, **details)[0].model
+            return upload_job.begin(name, uploads, user, **details)
+        except store.PredictionsError as error:
+            self.add_error("files", error.problems)
+        except ValidationError as error:
+            self.add_error(None, error)
+        return None
 
     def _by_name(self, files: list[Any]) -> list[PredictionUpload]:
         uploads = []

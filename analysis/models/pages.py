@@ -5,7 +5,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -49,13 +48,13 @@ def models(request: ResearcherRequest) -> HttpResponse:
     uploaded = job.parameters["model"] if job else request.GET.get("model", "")
     if request.method == "POST":
         form = UploadForm(request.POST, request.FILES)
-        if form.is_valid() and (address := _store(form, request)):
-            return redirect(address)
+        if form.is_valid() and (stored := form.store(request.user)):
+            return redirect(_address_of(stored, request, len(form.cleaned_data["uploads"])))
     else:
         form = UploadForm(initial={"name": uploaded})
-    stored = LanguageModel.objects.select_related("uploaded_by").order_by("name")
+    listed = LanguageModel.objects.select_related("uploaded_by").order_by("name")
     rows = list(
-        stored.annotate(file_count=Count("files"), task_count=Count("files__task", distinct=True))
+        listed.annotate(file_count=Count("files"), task_count=Count("files__task", distinct=True))
     )
     results = listing.listing(
         request.GET, rows, LISTED,
@@ -84,20 +83,10 @@ LISTED = [
 ]  # fmt: skip
 
 
-def _store(form: UploadForm, request: ResearcherRequest) -> str:
-    """Store a valid form and return a URL, or add errors to the form and return ""."""
-    try:
-        stored = form.store(request.user)
-    except prediction_store.PredictionsError as error:
-        form.add_error("files", error.problems)
-        return ""
-    except ValidationError as error:
-        form.add_error(None, error)
-        return ""
+def _address_of(stored: LanguageModel | Job, request: ResearcherRequest, files: int) -> str:
     if isinstance(stored, Job):
         return UPLOADED.format(reverse("models"), stored.pk)
-    files = form.cleaned_data["uploads"]
-    messages.success(request, f"{len(files)} file{'s' if files[1:] else ''} stored.")
+    messages.success(request, f"{files} file{'s' if files > 1 else ''} stored.")
     return address_after(request, reverse("model", args=[stored.name]))
 
 
