@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from analysis.documents import checklists, paper_tables, wording
 from analysis.documents import pages as documents_pages
-from analysis.documents.blocks import Form, Reply
+from analysis.documents.blocks import Form
 from analysis.documents.checklists import FORMS
 from analysis.scores.api import KIND, OBJECT, KindOfTable
 from annotation.models import Study
@@ -98,7 +98,8 @@ class ChecklistForm(ApiView):
             number = serializers.CharField()
             title = serializers.CharField(help_text="the question, in our own words")
             reply = serializers.ChoiceField(
-                [str(reply) for reply in Reply], help_text="the type of reply that the form expects"
+                ["status", "text", "choices", "checkbox"],
+                help_text="the type of reply that the form expects",
             )
             answer = serializers.CharField(help_text="status: Yes, Partial, No, Unknown or N/A")
             evidence = serializers.CharField(allow_blank=True)

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Any, ClassVar
 
 from django.utils.text import slugify
@@ -86,13 +85,6 @@ class Picture:
     kind: ClassVar[str] = "picture"
 
 
-class Reply(StrEnum):
-    STATUS = "status"  # a value of checklists.short_form.Status
-    TEXT = "text"  # a number or a description
-    CHOICES = "choices"  # any number of items from a list
-    CHECKBOX = "checkbox"
-
-
 @dataclass(frozen=True)
 class Entry:
     """A checklist item with its answer and evidence. `title` is in our own words.
@@ -102,7 +94,7 @@ class Entry:
 
     number: str
     title: str
-    reply: Reply
+    reply: str  # status, text, choices or checkbox
     answer: str
     evidence: str = ""
     field: str = ""

@@ -202,9 +202,8 @@ def neighbours(study: Study, example: Example, kind: str) -> tuple[int | None, i
         means = people.answers().values_list("turn__example").annotate(Avg("s1"))
         order = [key for key, mean in sorted(means, key=lambda row: _order(row[1], row[0]))]
     else:
-        of_task = stored.get(example.split.task.name, {"rows": []})
-        order = [row["example"] for row in of_task["rows"]]
+        order = [row["example"] for row in stored.get(example.split.task.name, {}).get("rows", ())]
     if example.pk not in order:
         return None, None
-    place = order.index(example.pk)
-    return next(iter(order[:place][-1:]), None), next(iter(order[place + 1 :]), None)
+    place, around = order.index(example.pk), [None, *order, None]
+    return around[place], around[place + 2]

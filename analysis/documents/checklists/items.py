@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from analysis.documents import wording
-from analysis.documents.blocks import Entry, Form, Reply
+from analysis.documents.blocks import Entry, Form
 from analysis.documents.checklists import sentences, short_form
 from analysis.documents.checklists.facts import Facts, between
 from analysis.documents.checklists.sentences import NA, NO, PARTIAL, UNKNOWN, YES
@@ -41,7 +41,7 @@ def for_study(facts: Facts, given: Mapping[str, str]) -> dict[str, Form]:
             answer = blocks[f"answer_{number}"]
         if number.startswith("3.4") and not facts.model_cells:
             field = ""  # nothing to ask about models
-        return Entry(number, title, Reply(reply), str(answer or NOT_STATED), evidence, field)
+        return Entry(number, title, reply, str(answer or NOT_STATED), evidence, field)
 
     return {
         name: Form(name, form["title"], form["source"], [entry(*item) for item in form["items"]])
