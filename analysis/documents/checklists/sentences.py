@@ -76,6 +76,7 @@ def _item_values(facts: Facts) -> dict[str, Any]:
         "readable": parts,
         "has_model_gains": any(learners.model_gains(facts.study)),
         "seats": sum(scenario["seats"] for scenario in facts.manifest["scenarios"]),
+        "shots": list(map(str, facts.shots)),
         "by_arm": [
             f"{task}, {shots_text(shots)}{f', {arm} arm' if arm else ''}: {n}"
             for (task, shots, arm), n in facts.by_arm.items()
