@@ -14,11 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
 from types import SimpleNamespace
+from typing import Any
 
 from analysis.models import model_runs
 from analysis.models.model_runs import Place, Run, joined, mean_of, runs, splits
 from analysis.scores import frames, test_sets
 from analysis.scores.frames import covariances
+from analysis.scores.markup import rendered
 from analysis.scores.performance import PerformanceTable, families_of, performance
 from analysis.scores.published import human_table4, machine_tables5_6, name_of
 from analysis.scores.scores import Aggregate, Score, aggregate, over
@@ -74,53 +76,18 @@ class Row:
     @property
     def cells(self) -> list[tuple[Score, str]]:
         return [
-            (score, self._explain(score, task))
+            (score, self._explained("score", score=score, task=task))
             for score, task in zip(self.scores, self.tasks, strict=True)
         ]
 
-    def _explain(self, score: Score, of: Task) -> str:
-        task = of.name
-        if math.isnan(score.mean):
-            return f"{self}, {task}: {score.remark or 'none'}."
-        if self.is_published:
-            spread = "no ± printed" if math.isnan(score.printed) else self._published_spread
-            return f"{self}, {task}: quoted from CLUES, {spread}."
-        spread = f"no SD for one {self.unit.removesuffix('s')}"
-        if score.n > 1:
-            sds = f"{score.sd_ddof1:.2f} with ddof 1, {score.sd_ddof0:.2f} with ddof 0"
-            spread = f"SD over {self.unit} {sds}"
-        over, metric = f"{score.n} of {score.of} {self.unit}", of.card.metric
-        scored = "the mean S1" if metric == test_sets.S1 else metric
-        return f"{self}, {task}: mean over {over} of {scored} x 100; {spread}."
-
-    @property
-    def _published_spread(self) -> str:
-        if self.unit == "annotators":
-            return "Table 4; the paper does not define the ± over three annotators"
-        return "Tables 5 and 6; ± is the SD over five splits, ddof not stated"
-
     @property
     def aggregate_explanation(self) -> str:
-        average = self.aggregate
-        if average is None:
-            have = sum(not math.isnan(score.mean) for score in self.scores)
-            return f"{self}: no aggregate, with scores on {have} of {len(self.tasks)} tasks."
-        over = f"{self}: mean over {average.tasks} task{'s' if average.tasks > 1 else ''}"
-        if math.isnan(average.sd_of_sum):
-            return f"{over}; a task has no SD."
-        return (
-            f"{over}; SD of this average {average.sd_of_average:.2f}, SD of the sum (as the CLUES"
-            f" README prints it) {average.sd_of_sum:.2f}{self._with_covariance}."
-        )
+        scored = sum(not math.isnan(score.mean) for score in self.scores)
+        return self._explained("average", scored=scored, covariances=2 * self.covariance)
 
-    @property
-    def _with_covariance(self) -> str:
-        if not self.covariance:
-            return ""
-        return (
-            f"; of the variance of the sum, {2 * self.covariance:+.2f} is the covariance between"
-            " tasks of annotators with several tasks"
-        )
+    def _explained(self, block: str, **values: Any) -> str:
+        values |= {"row": self, "one": self.unit.removesuffix("s")}
+        return rendered("cells", values, only=block)[block]
 
 
 @dataclass(frozen=True)
