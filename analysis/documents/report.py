@@ -207,12 +207,8 @@ def _behaviour(record: StudyRecord) -> list[Block]:
         )
         for person in people.select_related("scenario__task").order_by("scenario", "pseudonym")
     ]
-    note = (
-        "Browsers may fail to report behaviour, and assistive technology can cause false reports."
-        " Errors are compared with those of models on the same examples. Neither triggers any"
-        " automatic action."
-    )
-    return [Grid.of("Behaviour by annotator", BEHAVIOUR, rows, [note])] if rows else []
+    notes = [_texts(record)["behaviour"]]
+    return [Grid.of("Behaviour by annotator", BEHAVIOUR, rows, notes)] if rows else []
 
 
 def _pay(record: StudyRecord) -> list[Block]:
@@ -238,14 +234,10 @@ def _pay(record: StudyRecord) -> list[Block]:
         Column("cents", f"Amount ({currency})", show=in_currency),
     ]
     early = sum(row.participation.status != Status.COMPLETED for row in record.settled)
-    ended = f", of which {early:,} ended before completion" if early else ""
-    if unpaid := len(record.settled) - len(record.wages):
-        ended += f"; {unpaid:,} unpaid by decision (included in times, not in amounts)"
-    if record.withdrawn_with_pay:
-        ended += f"; {record.withdrawn_with_pay:,} more withdrew (included in amounts only)"
+    texts = _texts(record, early=early, unpaid=len(record.settled) - len(record.wages))
+    settled = Fact("Annotators with settled pay", texts["settled"])
     rule = record.manifest["qualification"]["rule"]
     waited = ", including waiting" if rule == Qualification.RESEARCHER else ""
-    settled = Fact("Annotators with settled pay", f"{len(record.settled):,}{ended}")
     times = [
         Fact(f"Total active time{waited}", in_words(timedelta(seconds=active))),
         Fact(f"Median active minutes{waited}", minutes("active_seconds")),
@@ -272,9 +264,9 @@ def _pay(record: StudyRecord) -> list[Block]:
     ]
 
 
-def _texts(record: StudyRecord) -> dict[str, str]:
+def _texts(record: StudyRecord, **numbers: int) -> dict[str, str]:
     values = {"m": record.manifest, "record": record, "recomputed": recomputed(record.manifest)}
-    return markup.rendered("report", values)
+    return markup.rendered("report", values | numbers)
 
 
 def _decision(in_analysis: bool) -> str:

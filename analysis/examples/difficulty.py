@@ -24,12 +24,6 @@ from tasks import jobs
 from tasks.columns import Column, shots_text
 from tasks.models import Example, Job, Prediction, PredictionFile, Task
 
-FEW = (
-    f"A two-parameter model (2PL) requires at least about {agreement.FOR_2PL} respondents. With"
-    " fewer, an item-rest correlation is a reason to read the example, but does not measure a"
-    " property of it. Across humans and models together, it also reflects group differences."
-)
-
 
 def columns(shots: Sequence[int]) -> list[Column]:
     return [

@@ -17,7 +17,9 @@ from analysis.examples import difficulty, gold_audit
 from analysis.examples.one_page import ExamplePage
 from analysis.scores import findings, performance
 from analysis.scores.api import KIND, OBJECT, KindOfTable
+from analysis.scores.markup import rendered
 from analysis.scores.pages import WORK, chosen_kind, csv_file, study_and_kind
+from analysis.stats import agreement
 from annotation.models import ExampleComment, GoldOpinion, Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import signed_in
@@ -90,7 +92,8 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
     questions = {example.question for example in examples.values()}
     context |= {
         "job": job, "tasks": tasks, "task": task, "listing": results if rows else None,
-        "few": difficulty.FEW, "wrong": wrong_golds,
+        "wrong": wrong_golds,
+        "few": rendered("tables", {"for_2pl": agreement.FOR_2PL}, only="items")["items"],
         "question": questions.pop() if len(questions) == 1 else "",
         "rows": [
             (examples[row.example], reported[row.example], cells) for row, cells in results.cells
