@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Q
 
 from analysis.cross_task import upstream
+from analysis.documents.wording import table_note
 from analysis.examples import difficulty, gold_audit
 from analysis.figures import data as figure_data
 from analysis.models import differences, leaderboard, model_runs, models_columns
@@ -42,15 +43,6 @@ from tasks.columns import NOTHING, Column, shots_text
 from tasks.metrics import recipe
 from tasks.models import Split, Task
 
-TRAINING_NOTE = (
-    "Mean ± SD over annotators (ddof 1) of their mean S1 x 100 on these training examples;"
-    " examples are identified by content, not by position in a file."
-)
-SENSITIVITY_NOTE = (
-    "Mean ± SD over annotators (ddof 1) of their score x 100 under the task's metric, number of"
-    f" annotators who meet the criterion, and 95 % interval, which generalises to {BOTH};"
-    f" {ASSUMES}."
-)
 OVER_BOTH = "Mean ± SD (x 100) over annotators or training splits."
 METHODS = {"FT": "fine-tuning", "PT": "prompt-based fine-tuning", "ICL": "in-context learning"}
 ANNOTATOR_KINDS = {
@@ -138,10 +130,8 @@ def _performance(study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def _training(study: Study, kind: str) -> Iterator[PaperTable]:
-    rows = training.training(study, kind)
-    yield _table(
-        study, kind, "training", "Training", training.columns(rows), rows, TRAINING_NOTE
-    )  # fmt: skip
+    rows, intro = training.training(study, kind), table_note("training")
+    yield _table(study, kind, "training", "Training", training.columns(rows), rows, intro)
 
 
 def _admission(study: Study, kind: str) -> Iterator[PaperTable]:
@@ -151,6 +141,7 @@ def _admission(study: Study, kind: str) -> Iterator[PaperTable]:
 
 
 def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
+    intro = table_note("sensitivity", to_both=BOTH, assumes=ASSUMES)
     for table in sensitivity.task_tables(sensitivity.table(study, kind)):
         columns = [
             Column("", "Criterion", get=itemgetter(0)),
@@ -162,7 +153,7 @@ def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
         ]  # fmt: skip
         name = f"sensitivity-{table.task}"
         title = f"Sensitivity to inclusion criteria: {table.task}"
-        yield _table(study, kind, name, title, columns, table.lines, SENSITIVITY_NOTE)
+        yield _table(study, kind, name, title, columns, table.lines, intro)
 
 
 def _models(study: Study, kind: str) -> Iterator[PaperTable]:

@@ -17,7 +17,7 @@ from django.conf import settings
 from analysis.cross_task import cross_task, learners, upstream
 from analysis.documents.blocks import Block, Bullets, Grid, Paragraph, Picture, meanings
 from analysis.documents.study_record import StudyRecord
-from analysis.documents.wording import shots_of
+from analysis.documents.wording import shots_of, table_note
 from analysis.examples import gold_audit
 from analysis.figures import data as figure_data
 from analysis.figures.data import Figure, can_draw
@@ -286,21 +286,13 @@ MODEL_COLUMNS = [
     Column("score", "Score x 100", get="score.text"),
     Column("splits", "Splits", get=lambda row: f"{row.score.n} of {row.score.of}"),
 ]
-NOTE = (
-    "Mean ± SD (ddof = 1) over training splits (at zero shots, over runs), scored by the same"
-    " function as human answers."
-)
-SEATED_NOTE = (
-    "A model in the annotator's seat took part through the API in the same steps as human"
-    " annotators; its replicates on a training split are averaged first."
-)
 
 
 def model_blocks(record: StudyRecord) -> Iterator[Block]:
     seated = list(_seated(record)) if record.has_seated_models else []
     if not seated and not record.model_names:
         return
-    notes = [NOTE, SEATED_NOTE] if seated else [NOTE]
+    notes = [table_note("models"), *([table_note("seated_models")] if seated else [])]
     yield Grid.of("Models", MODEL_COLUMNS, [*record.models, *seated], notes)
     if rows := metrics.page_rows(record.study, Kind.PERSON):
         title = "Humans and models under every metric"

@@ -241,6 +241,11 @@ def options(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     return [text for name, text in texts.items() if text and manifest[name]]
 
 
+def table_note(table: str, **values: str) -> str:
+    """Return the sentences about a table in templates/documents/tables.txt."""
+    return rendered("tables", values, only=table)[table]
+
+
 def can_screen_out(manifest: Manifest) -> bool:
     rule = manifest["qualification"]
     judges = any(shots_of(manifest)) or rule["screening_examples"]
