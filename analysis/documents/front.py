@@ -17,14 +17,10 @@ from annotation.models import Study
 ETHICS = "1.9"  # number of the item in the checklist
 PUBLISHED = ("title", "authors", "licence")
 # Maps the name of an answer to the question shown to researchers.
-ASKED = {
-    "title": "Title of the report (default: the title of the study)",
-    "authors": "Authors, one per line",
-    "institute": "Affiliations and correspondence address, one per line",
-    "licence": "Licence of the bundle",
-    "own-terms": "Licence terms, if you use your own",
-    "exhibits": "Tables and figures for the paper",
-}
+ASKED: dict[str, str] = short_form.QUESTIONS["title_page"]
+# The licence of a bundle: maps its SPDX name to its title and URL.
+LICENCES: dict[str, list[str]] = short_form.QUESTIONS["licences"]
+OWN_TERMS = "own"
 
 
 def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
@@ -34,7 +30,7 @@ def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
         Fact("Study", study.name),
         Fact("Frozen and opened", moment(study.opened_at) if study.opened_at else "–"),
         Fact("SHA-256 of the design", study.manifest_hash, is_code=True),
-        Fact("Licence", LICENCES.get(answers.get("licence", ""), ("not stated", ""))[0]),
+        Fact("Licence", LICENCES.get(answers.get("licence", ""), ["not stated"])[0]),
         Fact("Made with", f"Handful {settings.VERSION}"),
     ]
     return Front(lines(answers.get("authors", "")), lines(answers.get("institute", "")), facts)
@@ -70,16 +66,3 @@ def page_style(study: Study) -> str:
 
 def lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-# The licence of a bundle, chosen by the researcher from SPDX names.
-OWN_TERMS = "own"
-_CC = "https://creativecommons.org/"
-# Maps the SPDX name to the title and URL of the licence.
-LICENCES = {
-    "CC-BY-4.0": ("Creative Commons Attribution 4.0", f"{_CC}licenses/by/4.0/"),
-    "CC0-1.0": ("CC0 1.0, no rights reserved", f"{_CC}publicdomain/zero/1.0/"),
-    "CC-BY-SA-4.0": ("Creative Commons Attribution-ShareAlike 4.0", f"{_CC}licenses/by-sa/4.0/"),
-    "CC-BY-NC-4.0": ("Creative Commons Attribution-NonCommercial 4.0", f"{_CC}licenses/by-nc/4.0/"),
-    OWN_TERMS: ("custom terms, as stated in LICENSE", ""),
-}
