@@ -9,9 +9,7 @@ import json
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +61,7 @@ def write_release(
     key: Path | None = None,
     round_times: str = "",
 ) -> str:
-    """Write the bundle to a new folder or NAME.zip, and return the output of verify.py.
+    """Write the bundle to a new folder, and return the output of verify.py.
 
     `browser` takes screenshots of the pages. If it fails, `warn` is called with the reason. `key`
     is the SSH key that signs the checksums, and `round_times` is one of publishing.UNITS. The
@@ -73,31 +71,13 @@ def write_release(
     """
     if study.is_draft:
         raise ReleaseError("The study is a draft. Open it before you release it.")
-    with _new(study, target.absolute()) as folder:
+    with files.whole_folder(target) as folder:
         with files.snapshot():
             write_data(study, folder, round_times)
         write_readme(folder, _write_pictures(folder, browser, warn))
         for name in COLUMNS:
             write_parquet(folder, name)
         return verify(folder, key)
-
-
-@contextmanager
-def _new(study: Study, target: Path) -> Iterator[Path]:
-    """Create a temporary folder; on success, rename the folder or its ZIP to `target`."""
-    if target.suffix != ".zip":
-        with files.whole_folder(target) as building:
-            yield building
-        return
-    if target.exists():
-        raise FileExistsError(f"{target} already exists. Name a new file.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent) as parent:
-        folder, archive = Path(parent) / study.name, Path(parent) / target.name
-        folder.mkdir()
-        yield folder
-        files.zip_folder(folder, archive)
-        archive.rename(target)
 
 
 def write_data(study: Study, folder: Path, round_times: str = "") -> None:

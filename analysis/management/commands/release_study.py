@@ -16,7 +16,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="name of the study")
-        parser.add_argument("target", type=Path, help="a new or empty folder, or a new FILE.zip")
+        parser.add_argument("target", type=Path, help="a new or empty folder")
         parser.add_argument(
             "--browser",
             help="Chromium or Chrome, for screenshots of what annotators saw (default: the one on"

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -452,20 +451,15 @@ def test_instructions_and_consent_are_literal(study, bundle):
 # Making it ----------------------------------------------------------------------------------------
 
 
-def test_the_command_writes_a_folder_or_zip_without_overwriting(study, tmp_path):
+def test_the_command_writes_a_folder_without_overwriting(study, tmp_path):
     output = io.StringIO()
-    call_command(
-        "release_study", study.name, str(tmp_path / "one.zip"), "--no-pictures", stdout=output
-    )
+    call_command("release_study", study.name, str(tmp_path / "one"), "--no-pictures", stdout=output)
     assert "Consistent" in output.getvalue()
-    names = zipfile.ZipFile(tmp_path / "one.zip").namelist()
-    assert f"{study.name}/verify.txt" in names
-    assert f"{study.name}/parquet/answers.parquet" in names
-    call_command("release_study", study.name, str(tmp_path / "two"), "--no-pictures", stdout=output)
-    for target in ("one.zip", "two"):
-        with pytest.raises(CommandError, match="already exists"):
-            call_command("release_study", study.name, str(tmp_path / target), stdout=output)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.zip", "two"]
+    assert (tmp_path / "one" / "verify.txt").exists()
+    assert (tmp_path / "one" / "parquet" / "answers.parquet").exists()
+    with pytest.raises(CommandError, match="already exists"):
+        call_command("release_study", study.name, str(tmp_path / "one"), stdout=output)
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
 
 
 @pytest.fixture(scope="module")
@@ -528,8 +522,6 @@ def test_nothing_is_made_where_verify_does_not_agree(study, tmp_path):
     seat.save(update_fields=["pseudonym"])
     with pytest.raises(CommandError, match="verify.py does not agree"):
         call_command("release_study", study.name, str(tmp_path / "out"), "--no-pictures")
-    with pytest.raises(CommandError, match="verify.py does not agree"):
-        call_command("release_study", study.name, str(tmp_path / "out.zip"), "--no-pictures")
     assert list(tmp_path.iterdir()) == []
 
 
