@@ -27,7 +27,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.prolific import studies
-from annotation.protocol import answering, confidence, training_step
+from annotation.protocol import answering, training_step
 from annotation.recruitment import consent, identities, seats
 from annotation.study import consequences, design, lifecycle
 from tasks.cards import Card, parse_card
@@ -396,7 +396,7 @@ def work_through(participation: Participation, answer=None, limit: int = 10_000,
             return count
         if turn.awaits_confidence:
             sent = (participation.token, turn.pk, rate(turn), Channel.PAGE)
-            _participation, turn = confidence.give(*sent)
+            _participation, turn = answering.rate_confidence(*sent)
             if turn is None:
                 return count
         if turn.given is not None:

@@ -15,7 +15,7 @@ from analysis.scores.columns import CELL, Table, estimated
 from analysis.stats.learning import by_cell
 from analysis.stats.uncertainty import Estimate, estimate, sums_and_resamples
 from annotation.models import Confidence, Kind, Step, Study
-from annotation.protocol.confidence import POINTS, percent
+from annotation.protocol.answering import POINTS, percent
 from tasks.columns import Column
 
 NONE: Estimate = (math.nan, math.nan, math.nan, "")

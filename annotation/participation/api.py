@@ -34,7 +34,6 @@ from annotation.privacy import withdrawal
 from annotation.protocol import (
     answering,
     comprehension,
-    confidence,
     own_questions,
     qualification,
     training_step,
@@ -111,7 +110,8 @@ class Work(InStudyLanguage):
             exc = AuthenticationFailed(UNKNOWN_TOKEN)
         if isinstance(exc, answering.Conflict | join_errors.RecruitmentError):
             code = getattr(exc, "code", self.conflict)
-            return reply(current(self.request), HTTPStatus.CONFLICT, code, str(exc))
+            status = HTTPStatus.UNPROCESSABLE_ENTITY if code == "template" else HTTPStatus.CONFLICT
+            return reply(current(self.request), status, code, str(exc))
         return super().handle_exception(exc)
 
 
@@ -255,7 +255,7 @@ class Confidence(Work):
         point, reason = data.get("confidence"), data.get("reason", "")
         fields = {"skip": "1"} if point is None else {"confidence": str(point), "reason": reason}
         try:
-            given = confidence.give(str(request.auth), data["turn"], fields, Channel.API)
+            given = answering.rate_confidence(str(request.auth), data["turn"], fields, Channel.API)
         except AnswerError as error:
             raise Unfit({"reason": [translated(error.sentence)]}) from None
         return Response(state_of(*given))
@@ -301,13 +301,7 @@ class Finish(Work):
     @documented("Report a model's run (only the first report counts)", bodies.RunBody)
     def post(self, request: Request) -> Response:
         participation, run = current(request), parse(bodies.RunBody, request)
-        try:
-            answering.note(participation.token, run)
-        except answering.RunError as error:
-            status = HTTPStatus.CONFLICT
-            if error.code == "template":
-                status = HTTPStatus.UNPROCESSABLE_ENTITY
-            return reply(participation, status, error.code, str(error))
+        answering.note(participation.token, run)
         return Response(state_of(participation))
 
 

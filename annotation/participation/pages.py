@@ -42,7 +42,6 @@ from annotation.protocol import (
     training_step,
     upstream_step,
 )
-from annotation.protocol import confidence as confidence_step
 from annotation.recruitment import consent as consent_step
 from annotation.recruitment import join_errors, registry, seats, visitors
 from annotation.recruitment.platform_adapters import Exit, NotAdmitted
@@ -323,7 +322,7 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
 def confidence(request: access.PageRequest, token: str) -> HttpResponse:
     key, channel = turn_of(request), Channel.PAGE
     try:
-        participation, turn = confidence_step.give(token, key, request.POST, channel)
+        participation, turn = answering.rate_confidence(token, key, request.POST, channel)
     except AnswerError as error:
         message = translated(error.sentence)
         return _state(request, visitors.participation_of(token), error=message, status=422)

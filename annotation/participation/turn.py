@@ -23,7 +23,7 @@ from django.utils.translation import get_language, gettext, gettext_lazy
 from annotation.models import Step
 from annotation.participation.question import Question
 from annotation.participation.reveal import Reveal
-from annotation.protocol.confidence import POINTS, percent
+from annotation.protocol.answering import POINTS, percent
 from annotation.protocol.training_review import Mistake
 from tasks.cards import Card
 from tasks.models import Example

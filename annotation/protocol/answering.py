@@ -10,6 +10,12 @@ time since the last activity by the server's clock, up to the study's cut-off
 waiting is paid separately (annotation/pay/ledger.py), and a break is not work. The page's other
 reports (REPORTED) come with a ping or an answer, and are only stored as unverified counts.
 
+The annotation step shows the test examples in order, without reveals or scores. If the study is
+done in parts (recruitment/seats.py), the step stops at the end of a part until the worker is back.
+
+The design determines after which answers the confidence question is asked (Turn.asks_confidence).
+By then, the answer is stored and final, but the gold answer has not been shown.
+
 The page also sends a draft of the answer after a pause in typing (static/js/drafts.js), so that
 another tab or device can continue it. The last write wins. A draft is never an answer: only its
 size and format are checked, it is never scored, and it is deleted when the answer is stored.
@@ -18,6 +24,7 @@ size and format are checked, it is never scored, and it is deleted when the answ
 import hashlib
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -29,6 +36,7 @@ from annotation.models import (
     Answer,
     AnswerSpan,
     Channel,
+    Confidence,
     Draft,
     Kind,
     ModelAnnotator,
@@ -40,8 +48,10 @@ from annotation.models import (
     Study,
     Turn,
 )
-from annotation.models.answers import insert_together
-from annotation.protocol import annotation_step, qualification
+from annotation.models.answers import LONGEST_REASON, insert_together
+from annotation.pay import budget, ledger
+from annotation.protocol import activity_summary, qualification
+from annotation.recruitment import seats
 from tasks.answers.kind import NO_ANSWER
 from tasks.clock import database_now
 from tasks.metrics import score
@@ -91,11 +101,11 @@ def submit(
             given = {"seconds": turn.answer.active_seconds, "last_at": turn.answer.submitted_at}
             Activity.objects.update_or_create(turn=turn, defaults=given | _reported(turn, fields))
         if following is None and turn.step == Step.ANCHOR:
-            following = annotation_step.after_anchors(participation, turn, channel)
+            following = qualification.after_anchors(participation, turn, channel)
         elif following is None and turn.step == Step.SCREENING:
             following = qualification.after_judged_step(participation, turn, channel)
         elif following is None:
-            annotation_step.end(participation, turn)
+            _end(participation, turn)
         return participation, following
 
 
@@ -149,9 +159,98 @@ def store_answer(turn: Turn, given: GivenAnswer, channel: str) -> Turn | None:
     if turn.is_revealed or turn.awaits_confidence:
         insert_together([turn.answer, *spans])
         return turn
-    following = annotation_step.following(turn, channel, now)
+    following = _following(turn, channel, now)
     insert_together([turn.answer, *spans, *([following] if following else [])])
     return following
+
+
+def _following(answered: Turn, channel: str, shown_at: datetime) -> Turn | None:
+    """Return the unsaved next turn, or None after the last example or at the end of a part."""
+    participation, position = answered.participation, answered.position + 1
+    step = Step.ANNOTATION if answered.step == Step.CHECK else answered.step
+    is_last = position == len(participation.order_of(step))
+    in_a_part = participation.part and step == Step.ANNOTATION
+    if is_last or (in_a_part and seats.ends_before(participation, position)):
+        return None
+    return participation.show(step, position, channel, answered, shown_at=shown_at, save=False)
+
+
+def _end(participation: Participation, answered: Turn) -> None:
+    """Complete the participation, or end the worker's part. The caller must hold the lock."""
+    if answered.position + 1 < len(participation.annotation_order):
+        seats.end_part(participation)
+        return
+    summary = activity_summary.for_participation(participation)._asdict()
+    participation.store(
+        status=Status.COMPLETED, finished_at=database_now(), activity_summary=summary
+    )
+    seats.note_outcome(participation, "completed")
+    ledger.settle(participation)
+    budget.watch(participation.study_id)
+
+
+# Points of the confidence question. The page shows the probability of being correct next to them.
+POINTS = {
+    1: gettext_lazy("Not sure at all"),
+    2: gettext_lazy("A little sure"),
+    3: gettext_lazy("Half sure"),
+    4: gettext_lazy("Quite sure"),
+    5: gettext_lazy("Completely sure"),
+}
+
+
+def percent(point: int) -> int:
+    """Return the probability of a correct answer that a point represents, as a percentage."""
+    return 25 * (point - 1)
+
+
+def rate_confidence(
+    token: str, turn_id: int, fields: Mapping[str, str], channel: str
+) -> tuple[Participation, Turn | None]:
+    """Store a reply; in the annotation step, also show the next example or end the step.
+
+    Repeating a request, or sending it at another time, has no effect. Returns the same as `submit`.
+    Raises Participation.DoesNotExist, PeopleUsePages and AnswerError.
+    """
+    with transaction.atomic():
+        participation = Participation.objects.lock(token)
+        check_channel(channel, participation.kind, participation.scenario.design)
+        turn = participation.latest_turn()
+        if turn is None or turn.pk != turn_id or not turn.awaits_confidence:
+            return participation, turn
+        if participation.status != Status.WORKING:
+            return participation, turn
+        value, reason = _read_confidence(fields)
+        now = max(database_now(), turn.answer.submitted_at)
+        active = turn.active_until(now, participation.scenario.idle_cutoff).total_seconds()
+        turn.confidence = Confidence.objects.create(
+            turn=turn,
+            value=value,
+            reason=reason if participation.scenario.design.asks_reasons else "",
+            seconds=max(0.0, active - turn.answer.active_seconds),
+            given_at=now,
+            channel=channel,
+        )
+        if turn.is_revealed:
+            return participation, turn
+        following = _following(turn, channel, now)
+        if following is None:
+            _end(participation, turn)
+        else:
+            following.save()
+        return participation, following
+
+
+def _read_confidence(fields: Mapping[str, str]) -> tuple[int | None, str]:
+    """Return the point (None if the question was skipped) and the reason. Raises AnswerError."""
+    if fields.get("skip"):
+        return None, ""
+    point, reason = fields.get("confidence", ""), " ".join(fields.get("reason", "").split())
+    if point not in map(str, POINTS):
+        raise AnswerError("no_confidence", "Please choose one, or skip this question.")
+    if len(reason) > LONGEST_REASON or "\0" in reason:
+        raise AnswerError("bad_reason", "Please write one line of at most 200 characters.")
+    return int(point), reason
 
 
 class PeopleUsePages(Exception):
@@ -190,7 +289,7 @@ def report_problem(token: str, turn_id: int, text: str, channel: str) -> Partici
         return participation
 
 
-class RunError(ValueError):
+class RunError(Conflict):
     """Raised if the run was not stored. `code` is for programs; users see the message."""
 
     def __init__(self, code: str, message: str):

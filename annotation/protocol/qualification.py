@@ -25,12 +25,13 @@ from annotation.models import (
     Participation,
     Qualification,
     Status,
+    Step,
     Study,
     Topic,
     Turn,
 )
 from annotation.pay import budget, ledger
-from annotation.protocol import annotation_step, blinding
+from annotation.protocol import blinding
 from annotation.recruitment import seats
 from annotation.study.screening import OTHERS_NEEDED
 from tasks.clock import database_now
@@ -112,7 +113,7 @@ def after_judged_step(participation: Participation, turn: Turn, channel: str) ->
     """Continue to the annotation step, a wait or an exit. The caller must hold the lock."""
     rule = participation.study.qualification
     if rule == Qualification.NONE:
-        return annotation_step.begin(participation, turn, channel)
+        return _begin_annotation(participation, turn, channel)
     if rule == Qualification.RESEARCHER:
         participation.store(status=Status.WAITING, waiting_since=database_now())
         return None
@@ -121,7 +122,25 @@ def after_judged_step(participation: Participation, turn: Turn, channel: str) ->
         screen_out(participation, judgement.reason)
         return None
     _note(participation, True, judgement.reason, None)
-    return annotation_step.begin(participation, turn, channel)
+    return _begin_annotation(participation, turn, channel)
+
+
+def after_anchors(participation: Participation, turn: Turn, channel: str) -> Turn | None:
+    """Show the first example after the anchors. The caller must hold the lock."""
+    step = next((step for step in JUDGED_STEPS if participation.order_of(step)), None)
+    if step is None:
+        return _begin_annotation(participation, turn, channel)
+    return participation.show(step, 0, channel, previous=turn)
+
+
+def _begin_annotation(
+    participation: Participation, previous: Turn, channel: str, until: datetime | None = None
+) -> Turn | None:
+    """Show the first test example, or return None if the part ends. The caller holds the lock."""
+    if participation.part and seats.ends_before(participation, 0):
+        seats.end_part(participation)
+        return None
+    return participation.show(Step.ANNOTATION, 0, channel, previous, until)
 
 
 def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Participation:
@@ -144,7 +163,7 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
         _note(participation, True, reason, by)
         last = participation.latest_turn()
         assert last is not None  # waiting starts after the judged step
-        annotation_step.begin(participation, last, last.channel, until=participation.waiting_since)
+        _begin_annotation(participation, last, last.channel, until=participation.waiting_since)
         return participation
 
 

@@ -1,6 +1,6 @@
 """The training step: k examples, each of which is revealed once its answer is stored and final.
 
-The design's anchor examples come first, without reveals (annotation_step.py). Zero-shot workers
+The design's anchor examples come first, without reveals (answering.py). Zero-shot workers
 start with the annotation step, or with the screening step if the design includes it
 (qualification.py). In a cross-task study, the upstream step comes first, and follows the same rules
 (upstream_step.py).

@@ -25,7 +25,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.pay import ledger
-from annotation.protocol import answering, confidence
+from annotation.protocol import answering
 from annotation.study import lifecycle
 from tasks.models import Example
 from tests import factories
@@ -231,7 +231,7 @@ def test_an_unused_study_can_return_to_draft_and_be_deleted(researcher):
 
 def test_an_answer_cannot_be_submitted_before_it_was_shown(answered):
     sent = (answered.token, answered.latest_turn().pk, {"skip": "1"}, Channel.PAGE)
-    _participation, turn = confidence.give(*sent)
+    _participation, turn = answering.rate_confidence(*sent)
     early = Answer(
         turn=turn, no_answer=True, s1=0, tokeniser="1", active_seconds=0, channel=turn.channel
     )

@@ -16,7 +16,7 @@ from annotation.models.answers import LONGEST_REASON
 from annotation.pay import ledger
 from annotation.privacy import withdrawal
 from annotation.privacy.personal_data import personal_data
-from annotation.protocol import confidence, training_step
+from annotation.protocol import answering, training_step
 from annotation.protocol.answering import PeopleUsePages
 from annotation.recruitment import seats
 from annotation.study import design_file
@@ -289,7 +289,7 @@ def test_a_program_cannot_rate_for_a_person(researcher):
     seat = factories.seat(study.scenarios.get())
     turn = answer(both_doors.Pages(), seat)
     with pytest.raises(PeopleUsePages):
-        confidence.give(seat.token, turn.pk, {"confidence": "3"}, Channel.API)
+        answering.rate_confidence(seat.token, turn.pk, {"confidence": "3"}, Channel.API)
     with pytest.raises(DatabaseError, match="people use the pages"), transaction.atomic():
         _store(turn, channel=Channel.API)
 
