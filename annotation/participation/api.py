@@ -17,12 +17,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import (
-    AuthenticationFailed,
-    NotFound,
-    PermissionDenied,
-    ValidationError,
-)
+from rest_framework.exceptions import AuthenticationFailed, NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -43,6 +38,7 @@ from annotation.recruitment import join_errors, registry, seats, visitors
 from annotation.recruitment.platform_adapters import NotAdmitted
 from annotation.web import problems
 from annotation.web.authentication import HoldsParticipation, ParticipationToken, PerParticipation
+from annotation.web.problems import Unprocessable
 from annotation.web.views import ApiView
 from annotation.web.wording import translated
 from tasks.spans import AnswerError
@@ -51,17 +47,11 @@ UNKNOWN_TOKEN = "No participation has this token. Check the token, or join again
 NO_TURN = "This turn does not belong to this participation."
 
 
-class Unfit(ValidationError):
-    """Raised if a payload is invalid (422), in which case nothing is stored."""
-
-    status_code = HTTPStatus.UNPROCESSABLE_ENTITY
-
-
 def parse(body: type[bodies.Body], request: Request) -> dict[str, Any]:
-    """Validate the request body, and return its data. Raises Unfit."""
+    """Validate the request body, and return its data. Raises Unprocessable."""
     serializer = body(data=request.data)
     if not serializer.is_valid():
-        raise Unfit(_flat(serializer.errors))
+        raise Unprocessable(_flat(serializer.errors))
     return serializer.validated_data
 
 
@@ -108,6 +98,8 @@ class Work(InStudyLanguage):
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, Participation.DoesNotExist):
             exc = AuthenticationFailed(UNKNOWN_TOKEN)
+        if isinstance(exc, Turn.DoesNotExist):
+            exc = NotFound(NO_TURN)
         if isinstance(exc, answering.Conflict | join_errors.RecruitmentError):
             code = getattr(exc, "code", self.conflict)
             status = HTTPStatus.UNPROCESSABLE_ENTITY if code == "template" else HTTPStatus.CONFLICT
@@ -193,10 +185,12 @@ class OwnQuestions(Work):
         questions = own_questions.unanswered(participation, moment)
         ids = {question.id for question in questions}
         if questions and (unknown := sorted(set(given) - ids)):
-            raise Unfit({f"answers.{name}": ["This question does not exist."] for name in unknown})
+            raise Unprocessable(
+                {f"answers.{name}": ["This question does not exist."] for name in unknown}
+            )
         form = OwnForm(questions, {f"own-{name}": text for name, text in given.items()})
         if not form.is_valid():
-            raise Unfit({f"answers.{name.removeprefix('own-')}": list(map(str, errors))
+            raise Unprocessable({f"answers.{name.removeprefix('own-')}": list(map(str, errors))
                          for name, errors in form.errors.items()})  # fmt: skip
         own_questions.answer(participation.token, moment, form.answers())
         return Response(state_of(current(request)))
@@ -211,11 +205,13 @@ class Comprehension(Work):
             return Response(state)
         totals = [len(question["options"]) for question in state["questions"]]
         if len(given) != len(totals):
-            raise Unfit({"answers": [f"Expected {len(totals)} answers, one for each question."]})
+            raise Unprocessable(
+                {"answers": [f"Expected {len(totals)} answers, one for each question."]}
+            )
         # A page would not send such an answer either, so it does not count as an attempt.
         if unfit := [number for number, total in enumerate(totals) if given[number] >= total]:
             odd = "This question has no such option. Use its index, from 0."
-            raise Unfit({f"answers.{number}": [odd] for number in unfit})
+            raise Unprocessable({f"answers.{number}": [odd] for number in unfit})
         wrong = comprehension.answer(
             participation.token,
             {f"question-{number}": str(place) for number, place in enumerate(given, start=1)},
@@ -237,8 +233,6 @@ class Answer(Work):
         token, fields = str(request.auth), bodies.fields_of(data["answer"])
         try:
             participation, turn = answering.submit(token, data["turn"], fields, Channel.API)
-        except Turn.DoesNotExist:
-            raise NotFound(NO_TURN) from None
         except AnswerError as error:
             participation = current(request)
             text = translated(error.sentence)
@@ -257,7 +251,7 @@ class Confidence(Work):
         try:
             given = answering.rate_confidence(str(request.auth), data["turn"], fields, Channel.API)
         except AnswerError as error:
-            raise Unfit({"reason": [translated(error.sentence)]}) from None
+            raise Unprocessable({"reason": [translated(error.sentence)]}) from None
         return Response(state_of(*given))
 
 
@@ -265,12 +259,8 @@ class Problem(Work):
     @documented("Report a problem with an example (only the first counts)", bodies.ProblemBody)
     def post(self, request: Request) -> Response:
         data = parse(bodies.ProblemBody, request)
-        try:
-            given = answering.report_problem(
-                str(request.auth), data["turn"], data["text"], Channel.API
-            )
-        except Turn.DoesNotExist:
-            raise NotFound(NO_TURN) from None
+        turn, text = data["turn"], data["text"]
+        given = answering.report_problem(str(request.auth), turn, text, Channel.API)
         return Response(state_of(given))
 
 

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from annotation.models import Channel, Kind, ModelAnnotator, Participation, Scenario, Study
 from annotation.participation import api_bodies as bodies
-from annotation.participation.api import InStudyLanguage, Unfit, holding, parse
+from annotation.participation.api import InStudyLanguage, holding, parse
 from annotation.participation.landing import landing_page
 from annotation.protocol import answering
 from annotation.recruitment import join_errors, visitors
@@ -24,7 +24,7 @@ from annotation.recruitment.links import ModelAdapter, OpenLink, SimulatedLink
 from annotation.recruitment.platform_adapters import adapter_at
 from annotation.web import access
 from annotation.web.authentication import PerHolder, TokenAuthentication
-from annotation.web.problems import MEDIA_TYPE, problem
+from annotation.web.problems import MEDIA_TYPE, Unprocessable, problem
 
 LANDING_FIELDS = (
     "title", "by", "anchors", "training", "screening", "test", "words", "minutes", "rate",
@@ -99,12 +99,14 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> visitors.Arriv
     """Return the arrival for an open or personal link. Raises Http404 for unknown links.
 
     A platform's link requires an ID on that platform, which programs do not have. For such links,
-    it raises answering.PeopleUsePages or, if the design allows programs, Unfit.
+    it raises answering.PeopleUsePages or, if the design allows programs, Unprocessable.
     """
     adapter = adapter_at(code)
     if adapter is not None and not isinstance(adapter, OpenLink):
         answering.check_channel(Channel.API, adapter.kind, adapter.study)
-        raise Unfit({"code": ["This link belongs to a platform. It works only in a browser."]})
+        raise Unprocessable(
+            {"code": ["This link belongs to a platform. It works only in a browser."]}
+        )
     return visitors.arrival(request._request, code, ticket)
 
 
@@ -113,16 +115,16 @@ def _for_researcher(
 ) -> tuple[visitors.Arrival, ModelAnnotator | None]:
     """Return the arrival of a simulated annotator or model, using a researcher's token.
 
-    Raises NotAuthenticated, PermissionDenied, Unfit, or Http404 for another researcher's study.
+    Raises NotAuthenticated, PermissionDenied, Unprocessable, or Http404 for others' studies.
     """
     if access.token_of(request) is None:
         raise NotAuthenticated("This kind requires a researcher's token with the run scope.")
     study = access.study_of(request, arrival.study.name, "own")
     if type(arrival.adapter) is not OpenLink or kind == Kind.PERSON:
-        raise Unfit({"kind": [f"This link does not accept the kind {kind}."]})
+        raise Unprocessable({"kind": [f"This link does not accept the kind {kind}."]})
     visitor = request._request
     if kind == Kind.SIMULATED and not study.rehearsal:
-        raise Unfit({"kind": ["Simulated annotators can join rehearsals only."]})
+        raise Unprocessable({"kind": ["Simulated annotators can join rehearsals only."]})
     if kind == Kind.SIMULATED:
         code = study.simulated_link_code
         ticket = data.get("arrival", "")
@@ -137,13 +139,13 @@ def _for_researcher(
 
 
 def _scenario(study: Study, cell: dict[str, Any]) -> Scenario:
-    """Return the scenario described in the request. Raises Unfit if it does not exist."""
+    """Return the scenario described in the request. Raises Unprocessable if it does not exist."""
     scenario = study.scenarios.filter(
         task__name=cell["task"], shots=cell["shots"], split_number=cell.get("split"),
         arm=cell.get("arm", ""),
     ).select_related("study", "task").first()  # fmt: skip
     if scenario is None:
-        raise Unfit({"scenario": ["No scenario has this task, shots, split and arm."]})
+        raise Unprocessable({"scenario": ["No scenario has this task, shots, split and arm."]})
     return scenario
 
 

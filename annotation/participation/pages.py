@@ -52,9 +52,10 @@ from tasks.spans import AnswerError
 
 
 def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
-    """Decorate an annotator's page: allow these methods, and set the language.
+    """Decorate an annotator's page: allow these methods, set the language, and handle refusals.
 
-    After declining, the Back button leads to a URL whose participation has been deleted.
+    A refused step shows the unchanged state with the message (docs/protocol.md#replies). After
+    declining, the Back button leads to a URL whose participation has been deleted.
     """
 
     def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -64,7 +65,15 @@ def worker_page(*methods: str) -> Callable[[Callable[..., HttpResponse]], Any]:
         def guarded(request: access.PageRequest, *args: str, **kwargs: str) -> HttpResponse:
             with translation.override(settings.LANGUAGE_CODE):
                 try:
-                    return limited(request, *args, **kwargs)
+                    try:
+                        return limited(request, *args, **kwargs)
+                    except (answering.Conflict, join_errors.RecruitmentError) as conflict:
+                        participation = visitors.participation_of(kwargs["token"])
+                        return _state(request, participation, notice=str(conflict), status=409)
+                    except AnswerError as error:
+                        participation = visitors.participation_of(kwargs["token"])
+                        message = translated(error.sentence)
+                        return _state(request, participation, error=message, status=422)
                 except NotAdmitted as refused:
                     context = {"reason": refused}
                     return render(request, "participation/not_admitted.html", context, status=403)
@@ -239,11 +248,7 @@ def custom_questions(request: access.PageRequest, token: str) -> HttpResponse:
 
 @worker_page("POST")
 def resume(request: access.PageRequest, token: str) -> HttpResponse:
-    participation = visitors.participation_of(token)
-    try:
-        seats.resume(participation)
-    except join_errors.RecruitmentError as refusal:
-        return _state(request, participation, notice=str(refusal), status=409)
+    seats.resume(visitors.participation_of(token))
     return redirect("work", token)
 
 
@@ -295,11 +300,7 @@ def try_tool(request: access.PageRequest, token: str, number: int) -> HttpRespon
 
 @worker_page("POST")
 def begin(request: access.PageRequest, token: str) -> HttpResponse:
-    participation = visitors.participation_of(token)
-    try:
-        training_step.begin(token)
-    except answering.Conflict as conflict:
-        return _state(request, participation, notice=str(conflict), status=409)
+    training_step.begin(token)
     return redirect("work", token)
 
 
@@ -308,41 +309,27 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
     """Store an answer. The possible responses are listed in docs/protocol.md#replies."""
     try:
         participation, turn = answering.submit(token, turn_of(request), request.POST)
-    except answering.Conflict as conflict:
-        return _state(request, visitors.participation_of(token), notice=str(conflict), status=409)
-    except AnswerError as error:
+    except AnswerError:
         if not answering.REPORTED.keys().isdisjoint(request.POST):
             answering.ping(token, turn_of(request), request.POST)
-        participation = visitors.participation_of(token)  # this activates its language
-        return _state(request, participation, error=translated(error.sentence), status=422)
+        raise
     return _after_post(request, participation, turn)
 
 
 @worker_page("POST")
 def confidence(request: access.PageRequest, token: str) -> HttpResponse:
-    key, channel = turn_of(request), Channel.PAGE
-    try:
-        participation, turn = answering.rate_confidence(token, key, request.POST, channel)
-    except AnswerError as error:
-        message = translated(error.sentence)
-        return _state(request, visitors.participation_of(token), error=message, status=422)
-    return _after_post(request, participation, turn)
+    number, channel = turn_of(request), Channel.PAGE
+    return _after_post(request, *answering.rate_confidence(token, number, request.POST, channel))
 
 
 @worker_page("POST")
 def go_on(request: access.PageRequest, token: str) -> HttpResponse:
-    participation, turn = training_step.go_on(token, request.POST.get("leaving", ""))
-    return _after_post(request, participation, turn)
+    return _after_post(request, *training_step.go_on(token, request.POST.get("leaving", "")))
 
 
 @worker_page("POST")
 def next_task(request: access.PageRequest, token: str) -> HttpResponse:
-    participation = visitors.participation_of(token)
-    try:
-        following = seats.next_task(participation)
-    except join_errors.RecruitmentError as refusal:
-        return _state(request, participation, notice=str(refusal), status=409)
-    return redirect("work", following.token)
+    return redirect("work", seats.next_task(visitors.participation_of(token)).token)
 
 
 def _after_post(

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy
 
 from annotation.models import (
     JUDGED_STEPS,
@@ -96,13 +96,17 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
         participation = Participation.objects.lock(token)
         answering.check_channel(channel, participation.kind, participation.scenario.design)
         if participation.status == Status.ARRIVED:
-            raise Conflict(gettext("First, please answer the question about consent."))
+            raise Conflict(gettext_lazy("First, please answer the question about consent."))
         if participation.status != Status.WORKING or participation.turns.exists():
             return
         if own_questions.unanswered(participation, OwnAnswer.Moment.BEFORE):
-            raise Conflict(gettext("First, please answer the questions before the instructions."))
+            raise Conflict(
+                gettext_lazy("First, please answer the questions before the instructions.")
+            )
         if comprehension.is_open(participation):
-            raise Conflict(gettext("First, please answer the questions about the instructions."))
+            raise Conflict(
+                gettext_lazy("First, please answer the questions about the instructions.")
+            )
         if not upstream_step.may_begin(participation):
             participation.store(status=Status.REFUSED, seat_number=None)
             return
