@@ -26,13 +26,7 @@ from annotation.participation import api_bodies as bodies
 from annotation.participation.api_state import declined, record_of, state_of
 from annotation.participation.forms import OwnForm
 from annotation.privacy import withdrawal
-from annotation.protocol import (
-    answering,
-    comprehension,
-    own_questions,
-    qualification,
-    training_step,
-)
+from annotation.protocol import answering, own_questions, qualification, training_step
 from annotation.recruitment import consent as consent_step
 from annotation.recruitment import join_errors, registry, seats, visitors
 from annotation.recruitment.platform_adapters import NotAdmitted
@@ -212,7 +206,7 @@ class Comprehension(Work):
         if unfit := [number for number, total in enumerate(totals) if given[number] >= total]:
             odd = "This question has no such option. Use its index, from 0."
             raise Unprocessable({f"answers.{number}": [odd] for number in unfit})
-        wrong = comprehension.answer(
+        wrong = own_questions.answer_comprehension(
             participation.token,
             {f"question-{number}": str(place) for number, place in enumerate(given, start=1)},
         )

@@ -20,8 +20,8 @@ from annotation.participation.state import (
     turn_page,
 )
 from annotation.participation.turn import Place, TurnPage
-from annotation.protocol import comprehension, own_questions, training_step, upstream_step
-from annotation.protocol.training_review import Mistake
+from annotation.protocol import own_questions, training_step
+from annotation.protocol.training_step import Mistake
 from annotation.recruitment.platform_adapters import Exit
 from annotation.study import screening
 from tasks.answers.typed import as_digits
@@ -49,7 +49,7 @@ def state_of(participation: Participation, turn: Turn | None = None) -> dict[str
     turn = turn or participation.latest_turn()
     if turn is None:
         return participant | _outside(participation)
-    if card := upstream_step.card_shown_after(participation, turn):
+    if card := training_step.card_shown_after(participation, turn):
         instructions = _instructions(participation.scenario, next_instructions(participation, card))
         return participant | {"step": "instructions", "leads_to": "continue"} | instructions
     return participant | _at_turn(participation, turn_page(participation, turn))
@@ -81,7 +81,7 @@ def record_of(participation: Participation) -> dict[str, Any]:
             compared = training_step.reveal(turn)
             record["reveal"] = _revealed(reveal_page(card, turn.shown_example, given, compared))
         answered.append(record)
-    first = instructions_of(scenario, upstream_step.first_card(participation))
+    first = instructions_of(scenario, training_step.first_card(participation))
     lead = _instructions(scenario, first) if participation.turns.exists() else None
     return {"lead": lead, "answered": answered}
 
@@ -101,7 +101,7 @@ def _outside(participation: Participation) -> dict[str, Any]:
         return {"step": step, "questions": _questions(participation, OwnAnswer.Moment.BEFORE)}
     if step == "instructions":
         instructions = _instructions(participation.scenario, page)
-        if not comprehension.is_open(participation):
+        if not own_questions.comprehension_is_open(participation):
             return {"step": step, "leads_to": "begin"} | instructions
         items = screening.parse(study.comprehension_questions)
         questions = [{"text": item.text, "options": list(item.options)} for item in items]

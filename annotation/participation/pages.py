@@ -34,14 +34,7 @@ from annotation.participation.state import (
     turn_page,
 )
 from annotation.privacy import withdrawal
-from annotation.protocol import (
-    answering,
-    comprehension,
-    own_questions,
-    qualification,
-    training_step,
-    upstream_step,
-)
+from annotation.protocol import answering, own_questions, qualification, training_step
 from annotation.recruitment import consent as consent_step
 from annotation.recruitment import join_errors, registry, seats, visitors
 from annotation.recruitment.platform_adapters import Exit, NotAdmitted
@@ -178,11 +171,11 @@ def declined(request: access.PageRequest) -> HttpResponse:
 @worker_page("POST")
 def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
     participation = visitors.participation_of(token)
-    if not comprehension.is_open(participation):
+    if not own_questions.comprehension_is_open(participation):
         return redirect("work", token)
     form = ComprehensionForm(participation.study, request.POST)
     if form.is_valid():
-        form.mark(comprehension.answer(token, form.cleaned_data))
+        form.mark(own_questions.answer_comprehension(token, form.cleaned_data))
         participation = visitors.participation_of(token)
     if form.is_valid() or participation.status != Status.WORKING:
         return redirect(f"{reverse('work', args=[token])}#begin")
@@ -340,7 +333,7 @@ def _after_post(
     if not request.htmx:
         return redirect("work", participation.token)
     is_working = participation.status == Status.WORKING
-    if turn is None or not is_working or upstream_step.card_shown_after(participation, turn):
+    if turn is None or not is_working or training_step.card_shown_after(participation, turn):
         return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
     return render_turn(request, turn_page(participation, turn))
 
@@ -356,7 +349,7 @@ def _state(
 ) -> HttpResponse:
     is_working = participation.status == Status.WORKING
     turn = participation.latest_turn() if is_working else None
-    card = upstream_step.card_shown_after(participation, turn)
+    card = training_step.card_shown_after(participation, turn)
     address = reverse("work", args=[participation.token])
     shared = {
         "study": participation.study,
@@ -375,6 +368,6 @@ def _state(
     if participation.status == Status.COMPLETED:  # unseen tasks are not shown before the end
         shared["card"] = participation.scenario.task.card
     else:
-        shared["card"] = content.get("card") or upstream_step.first_card(participation)
+        shared["card"] = content.get("card") or training_step.first_card(participation)
     context = shared | content | by_key(sent=form)
     return render(request, "participation/work.html", context, status=status)

@@ -1,6 +1,6 @@
 """Context for a reveal, which compares an answer with the gold answer.
 
-Only this module and training_review.py add gold answers to a page, and only for answered training
+Only this module and training_step.py add gold answers to a page, and only for answered training
 turns, previews, try-outs and researchers (docs/protocol.md#invariants).
 """
 

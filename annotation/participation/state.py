@@ -32,14 +32,7 @@ from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.turn import ENOUGH, Place, Progress, TurnPage, paragraphs
 from annotation.pay import ledger
 from annotation.privacy.personal_data import WHOLE, personal_data
-from annotation.protocol import (
-    comprehension,
-    own_questions,
-    qualification,
-    training_review,
-    training_step,
-    upstream_step,
-)
+from annotation.protocol import own_questions, qualification, training_step
 from annotation.recruitment import join_errors
 from annotation.recruitment.registry import current_exit, is_rejected
 from annotation.study import compared_files, cross_task
@@ -107,8 +100,10 @@ def page_outside_turns(participation: Participation) -> dict:
     earned = {"pay": earned_in_words(participation)}
     if participation.status == Status.COMPLETED:
         return earned | _finished(participation)
-    is_out = participation.status == Status.SCREENED_OUT and comprehension.is_open(participation)
-    reason = NOT_COMPREHENDED if is_out else ENDED_MESSAGES[Status(participation.status)]
+    reason = ENDED_MESSAGES[Status(participation.status)]
+    is_out = participation.status == Status.SCREENED_OUT
+    if is_out and own_questions.comprehension_is_open(participation):
+        reason = NOT_COMPREHENDED
     return earned | {
         "stage": "gone",
         "reason": f"{reason} {PAID}" if _is_paid_for_time(participation) else str(reason),
@@ -140,11 +135,11 @@ def questions_page(questions: list[OwnQuestion], address: str) -> dict:
 
 def _instructions(participation: Participation) -> dict:
     token, study = participation.token, participation.study
-    card, begin_url = upstream_step.first_card(participation), reverse("begin", args=[token])
+    card, begin_url = training_step.first_card(participation), reverse("begin", args=[token])
     page = instructions_page(study, participation.scenario, begin_url, card)
     if study.try_the_tool:
         page["try_url"] = reverse("try_tool", args=[token, 1])
-    if comprehension.is_open(participation):
+    if own_questions.comprehension_is_open(participation):
         used = participation.comprehension_attempts_used
         page |= comprehension_page(study, reverse("comprehend", args=[token]), used)
     return page | {"comprehended": participation.comprehended_at is not None}
@@ -256,7 +251,7 @@ def turn_page(participation: Participation, turn: Turn, **extra: Any) -> TurnPag
     card, revealed, review, tally = turn.card, None, [], []
     rated = turn.answer.as_given if turn.awaits_confidence else None
     if turn.is_revealed and turn.given is not None and rated is None:
-        review = training_review.shown_after(participation, turn)
+        review = training_step.review_shown_after(turn)
         if not review:
             revealed = _revealed(turn)
         if card.kind.is_judged:

@@ -24,7 +24,7 @@ from annotation.models import Step
 from annotation.participation.question import Question
 from annotation.participation.reveal import Reveal
 from annotation.protocol.answering import POINTS, percent
-from annotation.protocol.training_review import Mistake
+from annotation.protocol.training_step import Mistake
 from tasks.cards import Card
 from tasks.models import Example
 from tasks.spans import GivenAnswer

@@ -2,12 +2,19 @@
 
 The design's anchor examples come first, without reveals (answering.py). Zero-shot workers
 start with the annotation step, or with the screening step if the design includes it
-(qualification.py). In a cross-task study, the upstream step comes first, and follows the same rules
-(upstream_step.py).
+(qualification.py). In a cross-task study, the upstream step comes first, and follows the same
+rules: its examples come from other tasks, and a page shows the instructions before each new task.
+
+If there were any mistakes, a review is shown once, between the last reveal and the annotation step.
+It shows the most common mistakes with their rules, and only repeats what was revealed.
+
+Whether instructions or the review are shown follows from stored rows (when the last reveal was
+read), so reloading or using a second device shows the same page.
 """
 
 import random
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.db import transaction
@@ -18,7 +25,9 @@ from annotation.models import (
     JUDGED_STEPS,
     ORDERS,
     Answer,
+    ArmTaken,
     Channel,
+    Exposure,
     OwnAnswer,
     Participation,
     Reading,
@@ -27,20 +36,14 @@ from annotation.models import (
     Study,
     Turn,
 )
-from annotation.protocol import (
-    answering,
-    attention_checks,
-    comprehension,
-    own_questions,
-    qualification,
-    training_review,
-    upstream_step,
-)
+from annotation.protocol import answering, attention_checks, own_questions, qualification
 from annotation.protocol.answering import Conflict
 from annotation.study import cross_task, screening
+from tasks import frozen
+from tasks.cards import Card, HelpWindow
 from tasks.clock import database_now
 from tasks.columns import grouped
-from tasks.comparison import Comparison, compare_answer
+from tasks.comparison import Comparison, Finding, compare_answer, findings_on
 from tasks.models import Example, Split
 
 
@@ -103,17 +106,59 @@ def begin(token: str, channel: str = Channel.PAGE) -> None:
             raise Conflict(
                 gettext_lazy("First, please answer the questions before the instructions.")
             )
-        if comprehension.is_open(participation):
+        if own_questions.comprehension_is_open(participation):
             raise Conflict(
                 gettext_lazy("First, please answer the questions about the instructions.")
             )
-        if not upstream_step.may_begin(participation):
+        if not _may_begin(participation):
             participation.store(status=Status.REFUSED, seat_number=None)
             return
         _set_orders(participation)
         steps = (Step.ANCHOR, Step.UPSTREAM, *JUDGED_STEPS, Step.ANNOTATION)
         first = next(step for step in steps if participation.order_of(step))
         participation.show(first, 0, channel)
+
+
+def _may_begin(participation: Participation) -> bool:
+    """Record that the worker has seen the scenario's tasks and arm. Return False if seen before.
+
+    An upstream task counts as seen in all studies. The caller must hold the participation's lock.
+    """
+    scenario, key = participation.scenario, participation.worker.key
+    names = [scenario.task.name]
+    if scenario.design.is_cross_task:
+        names += cross_task.training(scenario.study)[scenario.arm][0]
+        if _has_met_a_text(participation):
+            return False
+        assigned, _is_new = ArmTaken.objects.get_or_create(
+            study_id=scenario.study_id, worker_key=key, defaults={"arm": scenario.arm}
+        )
+        if assigned.arm != scenario.arm:
+            return False
+    if Exposure.objects.filter(worker_key=key, task_name__in=names).exists():
+        return False
+    rows = [Exposure.objects.get_or_create(worker_key=key, task_name=name) for name in names]
+    # The same worker may have been recorded in another study in the meantime.
+    return all(is_new for _row, is_new in rows)
+
+
+def _has_met_a_text(participation: Participation) -> bool:
+    """Return whether the worker has seen any text of the study in another task (by hash)."""
+    turns = Turn.objects.filter(participation__worker=participation.worker_id)
+    contexts = turns.values_list("example__context", flat=True)
+    met = {text for context in contexts for text in cross_task.texts_of(context)}
+    if not met:
+        return False
+    study, scenario = participation.study, participation.scenario
+    pool = Example.objects.filter(pk__in=study.upstream_pool.values("example"))
+    unseen = Example.objects.filter(split__task=scenario.task_id).exclude(
+        split__kind=Split.Kind.CHECK
+    )
+    return any(
+        not met.isdisjoint(cross_task.texts_of(context))
+        for examples in (pool, unseen)
+        for context in examples.values_list("context", flat=True)
+    )
 
 
 def _set_orders(participation: Participation) -> None:
@@ -171,17 +216,46 @@ def go_on(
         ):
             return participation, turn
         is_read = _note_reading(turn, participation.scenario.idle_cutoff)
-        if turn.step == Step.UPSTREAM:
-            # Another task starts with its instructions.
-            if upstream_step.ends_a_task(participation, turn) and (is_read or leaving == "reveal"):
-                return participation, turn
-            return participation, upstream_step.following(participation, turn, channel)
-        if turn.position + 1 < len(participation.training_order):
-            following = participation.show(Step.TRAINING, turn.position + 1, channel, previous=turn)
-            return participation, following
-        if training_review.is_due(participation, turn) and (is_read or leaving == "reveal"):
+        is_upstream, position = turn.step == Step.UPSTREAM, turn.position + 1
+        is_last = position == len(participation.order_of(turn.step))
+        # Another task starts with its instructions, and the annotation step with the review.
+        pause = _next_card(turn) if is_upstream else _review(turn)
+        if pause and (is_read or leaving == "reveal"):
             return participation, turn
-        return participation, qualification.after_judged_step(participation, turn, channel)
+        if is_last and not is_upstream:
+            return participation, qualification.after_judged_step(participation, turn, channel)
+        step = turn.step
+        if is_last:
+            position, step = 0, Step.TRAINING if participation.training_order else Step.ANNOTATION
+        return participation, participation.show(step, position, channel, previous=turn)
+
+
+def first_card(participation: Participation) -> Card:
+    """Return the card of the participation's first task, which may be an upstream task."""
+    order = cross_task.draw(participation) if participation.scenario.arm else []
+    card = frozen.card_of_example(order[0]) if order else participation.scenario.task.card
+    return participation.shown_card(card)
+
+
+def _next_card(turn: Turn) -> Card | None:
+    """Return the next task's card if this is the last answered example of an upstream task."""
+    if turn.given is None:
+        return None
+    order, position = turn.participation.upstream_order, turn.position + 1
+    if position == len(order):
+        return turn.participation.scenario.task.card
+    card = frozen.card_of_example(order[position])
+    return None if card.name == turn.card.name else card
+
+
+def card_shown_after(participation: Participation, turn: Turn | None) -> Card | None:
+    """Return the next task's card if its instructions should be shown now, otherwise None."""
+    if turn is None or turn.step != Step.UPSTREAM or participation.status != Status.WORKING:
+        return None
+    card = _next_card(turn)
+    if card is None or not Reading.objects.filter(turn=turn).exists():
+        return None
+    return participation.shown_card(card)
 
 
 def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
@@ -201,7 +275,7 @@ def reveal(turn: Turn) -> Comparison:
     """Compare a training answer with the gold answer.
 
     Raises ValueError for any other turn, and while the confidence question is open: besides the
-    review (training_review.py), only this function lets gold answers leave the server.
+    review, only this function lets gold answers leave the server.
     """
     if not turn.is_revealed or turn.given is None or turn.awaits_confidence:
         raise ValueError("only an answered turn of a training step is revealed")
@@ -237,3 +311,75 @@ def other_kinds(turn: Turn) -> dict[str, str]:
     }
     answered = Answer.objects.filter(turn__participation=participation, turn__example__in=related)
     return kinds if answered.count() == len(related) else {}
+
+
+SHOWN = 3  # number of kinds of mistakes in the review, starting with the most common
+EXAMPLES = 2  # number of examples of each kind, starting with the latest
+
+
+@dataclass
+class Mistake:
+    """A kind of mistake: how often it was made, its latest instances, and the rules."""
+
+    kind: str
+    # In label tasks, the chosen label and the correct one.
+    given: str = ""
+    gold: str = ""
+    count: int = 0
+    instances: list[Finding] = field(default_factory=list)
+    rules: list[HelpWindow] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)  # latest first
+
+    def add(self, finding: Finding, rule: HelpWindow | None, turn: Turn) -> None:
+        self.count += 1
+        if turn not in self.turns:
+            self.turns.insert(0, turn)
+        pairs = [(instance.given, instance.gold) for instance in self.instances]
+        if (finding.given, finding.gold) not in pairs:
+            self.instances = [finding, *self.instances][:EXAMPLES]
+        if rule is not None and rule not in self.rules:
+            self.rules.append(rule)
+
+
+def _commonest(participation: Participation) -> list[Mistake]:
+    card = participation.scenario.task.card
+    groups: dict[tuple[str, str, str], Mistake] = {}
+    turns = participation.turns.filter(step=Step.TRAINING, answer__isnull=False)
+    for turn in turns.select_related("answer", "example").prefetch_related("answer__spans"):
+        for finding in _mistakes(turn, card):
+            given, gold = (finding.given, finding.gold[0]) if card.labels else ("", "")
+            key = (finding.kind, given, gold)
+            rule = card.rule_for(turn.example.question, turn.example.gold)
+            groups.setdefault(key, Mistake(*key)).add(
+                finding, None if finding.is_on_boundaries else rule, turn
+            )
+    mistakes = sorted(groups.values(), key=lambda mistake: -mistake.count)[:SHOWN]
+    used = set[Turn]()
+    for place, mistake in enumerate(mistakes):
+        # Choose SHOWN turns in total, using one twice only if a mistake has no other turn.
+        unused = [turn for turn in mistake.turns if turn not in used] or mistake.turns
+        mistake.turns = unused[: 1 if place else SHOWN - len(mistakes) + 1]
+        used.update(mistake.turns)
+    return mistakes
+
+
+def _mistakes(turn: Turn, card: Card) -> Iterator[Finding]:
+    if turn.answer.s1 == 1:
+        return
+    example, given = turn.example, turn.answer.as_given
+    comparison = compare_answer(card, example, given, example.gold)
+    findings = findings_on(card, example, given, comparison, example.gold)
+    yield from (finding for finding in findings if finding.is_mistake)
+
+
+def review_shown_after(turn: Turn) -> list[Mistake]:
+    """Return the mistakes if the review should be shown now, otherwise []."""
+    return _review(turn) if Reading.objects.filter(turn=turn).exists() else []
+
+
+def _review(turn: Turn) -> list[Mistake]:
+    """Return the mistakes if the review follows this reveal, which must be the last of the step."""
+    participation = turn.participation
+    is_answered = turn.step == Step.TRAINING and turn.given is not None
+    is_last = is_answered and turn.position + 1 == len(participation.training_order)
+    return _commonest(participation) if is_last else []

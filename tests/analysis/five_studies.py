@@ -14,7 +14,7 @@ from django.test import override_settings
 from annotation.models import Arm, Participation, Scenario, Status, Study
 from annotation.privacy import withdrawal
 from annotation.prolific import drafts, studies, sync
-from annotation.protocol import comprehension, exclusion, training_step
+from annotation.protocol import exclusion, own_questions, training_step
 from annotation.recruitment import consent, expiry
 from annotation.study import lifecycle
 from tests import factories
@@ -57,7 +57,7 @@ def come(study: Study, name: str = "") -> Participation:
     person = factories.join(study, identity=name)
     consent.record(person, agree=True)
     if study.comprehension_questions:
-        comprehension.answer(person.token, {"question-1": "1"})
+        own_questions.answer_comprehension(person.token, {"question-1": "1"})
     training_step.begin(person.token)
     person.refresh_from_db()
     return person

@@ -29,7 +29,7 @@ from annotation.models import (
 from annotation.monitoring import progress
 from annotation.pay import ledger
 from annotation.privacy import withdrawal
-from annotation.protocol import comprehension, exclusion, own_questions, training_step
+from annotation.protocol import exclusion, own_questions, training_step
 from annotation.recruitment import consent, expiry, join_errors
 from tasks.models import Job
 from tests import factories
@@ -185,8 +185,8 @@ def begun(study, kind: str = Kind.PERSON) -> Participation:
     """Seat a participant at the first example, after two attempts at the question."""
     participation = factories.join(study, kind)
     consent.record(participation, agree=True)
-    comprehension.answer(participation.token, {"question-1": "1"})
-    comprehension.answer(participation.token, {"question-1": "0"})
+    own_questions.answer_comprehension(participation.token, {"question-1": "1"})
+    own_questions.answer_comprehension(participation.token, {"question-1": "0"})
     training_step.begin(participation.token)
     return participation
 
