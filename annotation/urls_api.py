@@ -15,7 +15,7 @@ from annotation.participation import api as participants
 from annotation.participation import api_joining as joining
 from annotation.payout import pages as money
 from annotation.prolific import api as platforms
-from annotation.recruitment import api as recruitment_api
+from annotation.recruitment import pages as lists
 from annotation.simulation import pages as simulation_pages
 from annotation.study import api as studies
 from annotation.study import lifecycle
@@ -35,7 +35,7 @@ files = uploads.takes_files(uploads.MAX_BYTES, uploads.MAX_FILES)
 
 # Counterparts of pages' POST requests that have a GET method or additional fields.
 TWINS: dict[type[Post[Any]], type[Twin]] = {
-    view.step: view for view in (annotators.Decide, recruitment_api.Lists, recruitment_api.Switches)
+    view.step: view for view in (annotators.Decide, lists.Lists, lists.Switches)
 }
 checks = twin(library.TaskChecks).as_view(parser_classes=[MultiPartParser])
 
@@ -82,7 +82,7 @@ urlpatterns = [
         for post in POSTS
     ),
     path(STUDY + "team/", studies.Team.as_view(), name="api_team"),
-    path(STUDY + "links/", recruitment_api.Links.as_view(), name="api_links"),
+    path(STUDY + "links/", lists.Links.as_view(), name="api_links"),
     path(STUDY + "panels/", platforms.Panels.as_view(), name="api_panels"),
     path(PROLIFIC, platforms.Prolific.as_view(), name="api_prolific"),
     path(

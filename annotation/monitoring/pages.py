@@ -22,7 +22,7 @@ from annotation.pay import budget, ledger
 from annotation.prolific import review as prolific_review
 from annotation.protocol import attention_checks, blinding, exclusion
 from annotation.recruitment import pages as access
-from annotation.recruitment.registry import current_exit
+from annotation.recruitment.arrivals import current_exit
 from annotation.study import compared_files, consequences, design, lifecycle, minutes, screening
 from annotation.study import pages as study_pages
 from annotation.web import wording
@@ -111,8 +111,8 @@ def _recruit(request: ResearcherRequest, study: Study, form: OnPage | None = Non
 
 recruit = study_page(_recruit)
 POSTS: Views = {
-    access.Lists: section(access.Lists, _recruit, "recruit", "eligibility"),
-    access.Switches: section(access.Switches, _recruit, "recruit", "open-link"),
+    access.ListEntries: section(access.ListEntries, _recruit, "recruit", "eligibility"),
+    access.StudySwitches: section(access.StudySwitches, _recruit, "recruit", "open-link"),
     access.Seats: section(access.Seats, _recruit, "recruit", "seats"),
     access.Budget: section(access.Budget, _recruit, "recruit", "budget"),
 }

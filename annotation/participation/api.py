@@ -28,7 +28,7 @@ from annotation.participation.forms import OwnForm
 from annotation.privacy import withdrawal
 from annotation.protocol import answering, own_questions, qualification, training_step
 from annotation.recruitment import consent as consent_step
-from annotation.recruitment import join_errors, registry, seats, visitors
+from annotation.recruitment import join_errors, seats, visitors
 from annotation.recruitment.platform_adapters import NotAdmitted
 from annotation.web import problems
 from annotation.web.authentication import HoldsParticipation, ParticipationToken, PerParticipation
@@ -158,8 +158,8 @@ class Consent(Work):
             consent_step.record(participation, agree=True)
             return Response(state_of(current(request)))
         try:
-            return Response(declined(registry.decline(participation.token)))
-        except registry.Agreed:
+            return Response(declined(consent_step.decline(participation.token)))
+        except consent_step.Agreed:
             return Response(state_of(current(request)))
 
 

@@ -36,7 +36,7 @@ from annotation.participation.state import (
 from annotation.privacy import withdrawal
 from annotation.protocol import answering, own_questions, qualification, training_step
 from annotation.recruitment import consent as consent_step
-from annotation.recruitment import join_errors, registry, seats, visitors
+from annotation.recruitment import join_errors, seats, visitors
 from annotation.recruitment.platform_adapters import Exit, NotAdmitted
 from annotation.web import access
 from annotation.web.fields import PageForm, by_key
@@ -145,8 +145,8 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
     language = visitors.language_of(request)
     query = {} if language == settings.LANGUAGE_CODE else {"language": language}
     try:
-        study_exit = registry.decline(token)
-    except registry.Agreed:
+        study_exit = consent_step.decline(token)
+    except consent_step.Agreed:
         return redirect("work", token)
     if study_exit is not None:
         query["exit"] = signing.dumps([study_exit.code, study_exit.url, study_exit.platform])

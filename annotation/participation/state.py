@@ -34,7 +34,7 @@ from annotation.pay import ledger
 from annotation.privacy.personal_data import WHOLE, personal_data
 from annotation.protocol import own_questions, qualification, training_step
 from annotation.recruitment import join_errors
-from annotation.recruitment.registry import current_exit, is_rejected
+from annotation.recruitment.arrivals import current_exit, is_rejected
 from annotation.study import compared_files, cross_task
 from annotation.study.own_questions import AFTER, OwnQuestion, questions_at
 from annotation.web.wording import as_html, in_words, money, script_sentences, translated

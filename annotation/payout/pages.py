@@ -21,7 +21,7 @@ from annotation.payout import payments as payout
 from annotation.prolific.api import Amount
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.sync import sync
-from annotation.recruitment.registry import current_exit
+from annotation.recruitment.arrivals import current_exit
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import NO_REASON, PageForm, RowField
 from annotation.web.posts import StudyPost, page, study_page, with_status

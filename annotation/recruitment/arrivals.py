@@ -1,13 +1,17 @@
-"""Assign seats to arrivals and store platforms' records of their work."""
+"""Assign seats to arrivals, store platforms' records of their work, and find their exits."""
+
+import logging
 
 from django.db import transaction
 
-from annotation.models import Participation, Study, Submission, Worker
+from annotation.models import Participation, Status, Study, Submission, Worker
 from annotation.pay import budget
-from annotation.recruitment import expiry, identities, seats
+from annotation.recruitment import expiry, identities, links, seats
 from annotation.recruitment.identities import worker_key
 from annotation.recruitment.join_errors import RecruitmentError
-from annotation.recruitment.platform_adapters import Identity, PlatformAdapter
+from annotation.recruitment.platform_adapters import Exit, Identity, PlatformAdapter, adapter_of
+
+logger = logging.getLogger(__name__)
 
 
 def arrive(adapter: PlatformAdapter, identity: Identity, browser: str) -> Participation:
@@ -93,3 +97,50 @@ def _note_submission(
     is_used = earlier is not None and (earlier.is_live or earlier.has_seen_an_example())
     if not (stored.outcome or is_used):
         stored.store(participation=participation)
+
+
+def exit_of(participation: Participation, outcome: str) -> Exit | None:
+    """Return the exit to the platform from which the worker came last.
+
+    A submission ends with a worker's first task, so its outcome also applies to further tasks.
+    """
+    latest = participation.latest_submission()
+    if latest is None:
+        return links.OpenLink(participation.study).exit(
+            outcome, None, participation.completion_code
+        )
+    if latest.participation_id != participation.pk:
+        outcome = latest.outcome or outcome
+    try:
+        identity = Identity(identities.decrypt(latest.person), identities.decrypt(latest.reference))
+    except ValueError as error:
+        # A worker's last page must not fail, so show the code and log the error for the operator.
+        logger.error("%s", error)
+        identity = None
+    return adapter_of(latest).exit(outcome, identity, participation.completion_code)
+
+
+# Maps a participation's status to its outcome (a key of platform_adapters.OUTCOMES).
+OUTCOMES = {
+    Status.BETWEEN: "completed", Status.COMPLETED: "completed", Status.REFUSED: "study_full",
+    Status.SCREENED_OUT: "not_qualified",
+}  # fmt: skip
+
+
+def current_exit(participation: Participation) -> Exit | None:
+    """Return the exit, or None before the end of the work, so that the code stays secret."""
+    status, finished_at = participation.status, participation.finished_at
+    if status != Status.BETWEEN and is_rejected(participation):
+        return None
+    outcome = OUTCOMES.get(Status(status), "")
+    if status == Status.WITHDRAWN and finished_at is not None:
+        # Withdrawing does not change the earnings, so the code must remain available.
+        outcome = "completed" if finished_at < participation.tombstone.erased_at else ""
+    return exit_of(participation, outcome) if outcome else None
+
+
+def is_rejected(participation: Participation) -> bool:
+    latest = participation.submissions.order_by("-pk").first()
+    return participation.status == Status.REJECTED or (
+        latest is not None and latest.status == "REJECTED" and not participation.is_paid
+    )

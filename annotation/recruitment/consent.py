@@ -14,6 +14,8 @@ from annotation.models import (
     Tombstone,
     Worker,
 )
+from annotation.recruitment import arrivals
+from annotation.recruitment.platform_adapters import Exit
 from tasks.clock import database_now
 
 # Statuses of participants who have not consented, including those who let their seat expire.
@@ -34,6 +36,21 @@ def record(participation: Participation, agree: bool) -> None:
         arrived.update(status=Status.WORKING, consented_at=database_now(), consent_text=text)
     else:
         _decline(participation)
+
+
+class Agreed(Exception):
+    """Raised if the worker has consented in another tab in the meantime, which takes precedence."""
+
+
+def decline(token: str) -> Exit | None:
+    """Delete the participation of a worker who declines and return its exit. Raises Agreed."""
+    study_exit = None
+    for participation in Participation.objects.filter(token=token).select_related("study"):
+        study_exit = arrivals.exit_of(participation, "no_consent")
+        record(participation, agree=False)
+    if Participation.objects.filter(token=token, consented_at__isnull=False).exists():
+        raise Agreed
+    return study_exit
 
 
 def _decline(participation: Participation) -> None:

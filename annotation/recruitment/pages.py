@@ -3,6 +3,7 @@
 Except for personal links, their forms are sections of the Recruit page (monitoring/pages.py).
 """
 
+from datetime import datetime
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -11,12 +12,16 @@ from django import forms
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from annotation.models import AccessRule, PersonalLink, Study
 from annotation.pay import budget, ledger
 from annotation.recruitment import eligibility
 from annotation.recruitment.links import LinkError, links_with_states, make_links
 from annotation.study import design, lifecycle
+from annotation.web.access import study_of
 from annotation.web.fields import (
     AmountField,
     OnPage,
@@ -27,7 +32,10 @@ from annotation.web.fields import (
     row_field,
 )
 from annotation.web.menu import moved
+from annotation.web.paging import documented, small, small_list
 from annotation.web.posts import StudyPost, page, study_page
+from annotation.web.problems import Unprocessable
+from annotation.web.views import Twin
 from annotation.web.wording import join_url
 from tasks import listing
 from tasks.columns import Column
@@ -68,7 +76,7 @@ class EndForm(PageForm):
     end = RowField(lambda study: study.access_rules.all(), widget=forms.HiddenInput)
 
 
-class Lists(StudyPost):
+class ListEntries(StudyPost):
     row, path = "lists", "lists/"
     form_class = RuleForm
     summary = "Add an entry to a list, or end one"
@@ -96,7 +104,7 @@ class SwitchesForm(OnPage, forms.ModelForm):
         fields = lifecycle.SWITCHES
 
 
-class Switches(StudyPost):
+class StudySwitches(StudyPost):
     row, path = "switches", "switches/"
     form_class = SwitchesForm
     summary = "Turn the open link and the limits on shared browsers and addresses on or off"
@@ -191,7 +199,7 @@ class LinksForm(PageForm):
     )  # fmt: skip
 
 
-class Links(StudyPost):
+class NewLinks(StudyPost):
     row = "personal_links"
     form_class = LinksForm
     summary = "Create personal links"
@@ -235,4 +243,89 @@ def _to_links(request: HttpRequest, *_result: Any, name: str) -> HttpResponse:
 
 links_page = study_page(_links_page, "pay")
 links_file = study_page(partial(_links_page, is_file=True), "pay")
-links = page(Links, _links_page, to=_to_links, get=_to_links)
+links = page(NewLinks, _links_page, to=_to_links, get=_to_links)
+
+
+# API ---------------------------------------------------------------------------------------------
+
+RULES = [
+    Column("id", meaning="id of the entry", get="pk", kind=int),
+    Column("effect", meaning="allow or deny"),
+    Column("criterion", meaning="what the entry refers to: task, study or people"),
+    Column("value", meaning="name of the task, study or platform"),
+    Column(
+        "made_by",
+        meaning="user name of the researcher who added it",
+        get=lambda rule: rule.made_by and rule.made_by.get_username(),
+    ),
+    Column("ended_at", meaning="UTC; null while it is in force", kind=datetime),
+]
+
+
+class Lists(Twin):
+    """Entries that decide who can take part. `{"end": ID}` ends an entry."""
+
+    step = ListEntries
+    more_fields: ClassVar = {
+        "end": serializers.IntegerField(required=False, help_text="id of the entry to end")
+    }
+
+    @small("Lists", "Entries on the allow and deny lists", documented(RULES))
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "read")
+        rules = study.access_rules.select_related("made_by").order_by("pk")
+        return small_list({c.name: c.value(rule) for c in RULES} for rule in rules)
+
+
+class LinkRow(serializers.Serializer):
+    name = serializers.CharField()
+    link = serializers.CharField()
+    state = serializers.CharField()
+
+
+class Links(Twin):
+    """Personal links. POST creates one for each name."""
+
+    step = NewLinks
+    more_fields: ClassVar = {
+        "names": serializers.ListField(child=serializers.CharField(), help_text="names of links")
+    }
+    reply = LinkRow(many=True)
+
+    @small(
+        "Links", "A study's personal links; requires access to identities", LinkRow().get_fields()
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "pay")
+        return small_list(self._rows(request, links_with_states(study)))
+
+    def adapted(self, study: Study, body: dict[str, Any]) -> dict[str, Any]:
+        names = body.get("names")
+        if isinstance(names, list):
+            if not all(isinstance(name, str) and name.strip() for name in names):
+                raise Unprocessable({"names": ["Expected a list of non-empty names."]})
+            if any(len(name.splitlines()) > 1 for name in names):
+                raise Unprocessable({"names": ["A name must be a single line."]})
+            return body | {"names": "\n".join(names)}
+        return body
+
+    def payload(self, study: Study, result: Any) -> Any:
+        return self._rows(self.request, [(link, "unused") for link in result])
+
+    def _rows(self, request: Request, links: Any) -> list[dict[str, str]]:
+        return [
+            {"name": link.name, "link": join_url(request, link.code), "state": state}
+            for link, state in links
+        ]
+
+
+class Switches(Twin):
+    """Set switches. Those that are omitted stay unchanged."""
+
+    step = StudySwitches
+
+    def adapted(self, study: Study, body: dict[str, Any]) -> dict[str, Any]:
+        wrong = {k: ["Expected true or false."] for k, v in body.items() if not isinstance(v, bool)}
+        if wrong:
+            raise Unprocessable(wrong)
+        return {name: getattr(study, name) for name in lifecycle.SWITCHES} | body
