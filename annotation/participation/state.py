@@ -97,7 +97,8 @@ def page_outside_turns(participation: Participation) -> dict:
         return {"stage": "between", "exit": current_exit(participation)}
     if is_rejected(participation):
         return {"stage": "gone", "reason": ENDED_MESSAGES[Status.REJECTED]}
-    earned = {"pay": earned_in_words(participation)}
+    cents = sum(entry.cents for entry in participation.ledger.all())
+    earned = {"pay": pay_in_words(cents, study.currency)}
     if participation.status == Status.COMPLETED:
         return earned | _finished(participation)
     reason = ENDED_MESSAGES[Status(participation.status)]
@@ -162,10 +163,9 @@ def comprehension_page(study: Study, address: str, used: int = 0) -> dict:
 
 
 def next_instructions(participation: Participation, card: Card) -> dict:
-    page = instructions_of(participation.scenario, card)
-    page["training_total"] += len(participation.upstream_order)
     begin_url = reverse("continue", args=[participation.token])
-    return page | {"stage": "instructions", "begin_url": begin_url, "leaving": "instructions"}
+    page = instructions_page(participation.study, participation.scenario, begin_url, card)
+    return page | {"leaving": "instructions"}
 
 
 def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
@@ -216,7 +216,7 @@ def _learned(participation: Participation) -> dict[str, Any]:
 
     Training answers have already been revealed. Results of the annotation step are never shown.
     """
-    ticks = _ticks(participation)
+    ticks = training_step.tally(participation, Step.TRAINING)
     if not ticks or not participation.scenario.task.card.kind.is_judged:
         return {}
     half = min(len(ticks) // 2, TEN)
@@ -226,22 +226,12 @@ def _learned(participation: Participation) -> dict[str, Any]:
     return learned
 
 
-def _ticks(participation: Participation) -> list[bool]:
-    answers = Answer.objects.filter(turn__participation=participation, turn__step=Step.TRAINING)
-    return [s1 == 1 for s1 in answers.order_by("turn").values_list("s1", flat=True)]
-
-
 def _of(ticks: list[bool]) -> str:
     return gettext("%(right)s of %(number)s") % {"right": sum(ticks), "number": len(ticks)}
 
 
-def earned_in_words(participation: Participation) -> str:
-    """Format the earnings in the ledger, for example as "12.34 USD", or "" if there are none."""
-    total = sum(entry.cents for entry in participation.ledger.all())
-    return pay_in_words(total, participation.study.currency)
-
-
 def pay_in_words(cents: int, currency: str) -> str:
+    """Format earnings, for example as "12.34 USD", or "" if there are none."""
     return money(ledger.in_currency(cents), currency) if cents else ""
 
 
@@ -255,9 +245,8 @@ def turn_page(participation: Participation, turn: Turn, **extra: Any) -> TurnPag
         if not review:
             revealed = _revealed(turn)
         if card.kind.is_judged:
-            tally = (
-                _ticks(participation) if review else training_step.tally(participation, turn.step)
-            )
+            most = None if review else training_step.TALLIED
+            tally = training_step.tally(participation, turn.step, most)
     draft = None if turn.given else getattr(turn, "draft", None)
     sizes = (len(participation.order_of(step)) for step in STEPS)
     place = Place.at(turn.step, turn.position, *sizes)

@@ -360,26 +360,17 @@ def _reported(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
 
 def keep_draft(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
     """Store a draft. Returns False if the turn isn't current. Raises DoesNotExist, AnswerError."""
-    content = _draft(fields.get("draft", ""))
+    text = fields.get("draft", "")
+    try:
+        content = json.loads(text) if len(text) <= LONGEST_PAYLOAD else None
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise AnswerError("bad_draft", "The draft could not be read.")
     with transaction.atomic():
         turn = _current(token, turn_id)
         if turn is None or turn.given is not None:
             return False
-        Draft.objects.update_or_create(
-            turn=turn, defaults={"content": content, "saved_at": database_now()}
-        )
+        stored = {"content": json.dumps(content), "saved_at": database_now()}
+        Draft.objects.update_or_create(turn=turn, defaults=stored)
         return True
-
-
-def _draft(text: str) -> str:
-    """Return the draft as ASCII JSON. Raises AnswerError if it is too long or not an object."""
-    problem = AnswerError("bad_draft", "The draft could not be read.")
-    if len(text) > LONGEST_PAYLOAD:
-        raise problem
-    try:
-        content = json.loads(text)
-        if isinstance(content, dict):
-            return json.dumps(content)
-    except (ValueError, RecursionError):
-        pass
-    raise problem

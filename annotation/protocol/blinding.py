@@ -12,7 +12,7 @@ annotators' pages and in tables, files and exports, to prevent optional stopping
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 
 from annotation.models import (
@@ -20,6 +20,7 @@ from annotation.models import (
     Decision,
     Kind,
     Participation,
+    ParticipationQuerySet,
     ScoreShown,
     Status,
     Study,
@@ -28,7 +29,6 @@ from annotation.models import (
 from annotation.web.access import study_of
 from tasks.clock import database_now
 
-_BY_RESEARCHER = Q(about=Decision.About.ANALYSIS, by__isnull=False)
 UNTIL_CLOSED = (
     "Human test scores are hidden until the study is closed, as its design specifies, so that"
     " results can't influence the decision to stop."
@@ -51,14 +51,19 @@ def check_uncovered(study: Study) -> None:
         raise ScoresHidden(study)
 
 
-def undecided(study: Study) -> set[int]:
-    """Return the keys of human participations with neither a manual decision nor a shown score."""
+def _undecided(study: Study) -> ParticipationQuerySet:
+    """Return human participations with neither a manual decision nor a shown score."""
     if study.rehearsal:
-        return set()
-    decided = Decision.objects.filter(_BY_RESEARCHER, participation=OuterRef("pk"))
+        return study.participations.none()
+    decided = Decision.objects.filter(
+        participation=OuterRef("pk"), about=Decision.About.ANALYSIS, by__isnull=False
+    )
     score_shown = ScoreShown.objects.filter(participation=OuterRef("pk"))
-    people = study.participations.filter(~Exists(decided), ~Exists(score_shown), kind=Kind.PERSON)
-    return set(people.order_by().values_list("pk", flat=True))
+    return study.participations.filter(~Exists(decided), ~Exists(score_shown), kind=Kind.PERSON)
+
+
+def undecided(study: Study) -> set[int]:
+    return set(_undecided(study).order_by().values_list("pk", flat=True))
 
 
 def hidden(study: Study) -> set[int]:
@@ -70,12 +75,7 @@ def hidden(study: Study) -> set[int]:
 
 
 def is_undecided(participation: Participation) -> bool:
-    return (
-        participation.kind == Kind.PERSON
-        and not participation.study.rehearsal
-        and not participation.decisions.filter(_BY_RESEARCHER).exists()
-        and not ScoreShown.objects.filter(participation=participation).exists()
-    )
+    return _undecided(participation.study).filter(pk=participation.pk).exists()
 
 
 def is_hidden(participation: Participation) -> bool:

@@ -72,7 +72,15 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
             return
         if not was_in and not in_analysis:
             return
-        locked.store(in_analysis=in_analysis, seat_number=_seat(locked, in_analysis))
+        seat = None
+        if in_analysis:
+            seat = locked.seat_number or free_seat(locked.scenario, locked.kind)
+            if seat is None:
+                raise ExclusionError(
+                    "The seat has been given to another annotator. Exclude an annotator in this"
+                    " scenario first."
+                )
+        locked.store(in_analysis=in_analysis, seat_number=seat)
         seen = blinding.is_seen(locked, by)
         locked.record_decision(Decision.About.ANALYSIS, in_analysis, reason, by, score_seen=seen)
         event = "excluded from the analysis"
@@ -82,16 +90,3 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
             event, Topic.PEOPLE, study=locked.study, about=locked.pseudonym, by=by,
             before={"in_analysis": was_in}, after={"in_analysis": in_analysis},
         )  # fmt: skip
-
-
-def _seat(participation: Participation, in_analysis: bool) -> int | None:
-    """Return the seat after the decision. Raises ExclusionError if no seat is free."""
-    if not in_analysis:
-        return None
-    seat = participation.seat_number or free_seat(participation.scenario, participation.kind)
-    if seat is None:
-        raise ExclusionError(
-            "The seat has been given to another annotator. Exclude an annotator in this scenario"
-            " first."
-        )
-    return seat

@@ -13,7 +13,7 @@ read), so reloading or using a second device shows the same page.
 """
 
 import random
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -82,7 +82,7 @@ def _spread(groups: list[list[int]], rng: random.Random) -> list[int]:
     return [example for _place, example in sorted(places)]
 
 
-TALLIED = 10
+TALLIED = 10  # answers on the page of a reveal
 ALREADY_DONE = gettext_lazy(
     "You have worked on this task before, so you cannot do it again. Thank you!"
 )
@@ -282,10 +282,10 @@ def reveal(turn: Turn) -> Comparison:
     return compare_answer(turn.card, turn.example, turn.answer.as_given, turn.example.gold)
 
 
-def tally(participation: Participation, step: str = Step.TRAINING) -> list[bool]:
-    """Return whether each of the last ten answers in the step was correct, in order."""
+def tally(participation: Participation, step: str, most: int | None = None) -> list[bool]:
+    """Return whether each of the latest answers in the step was correct, in order."""
     answers = Answer.objects.filter(turn__participation=participation, turn__step=step)
-    latest = answers.order_by("-pk").values_list("s1", flat=True)[:TALLIED]
+    latest = answers.order_by("-pk").values_list("s1", flat=True)[:most]
     return [s1 == 1 for s1 in reversed(latest)]
 
 
@@ -346,10 +346,16 @@ def _commonest(participation: Participation) -> list[Mistake]:
     groups: dict[tuple[str, str, str], Mistake] = {}
     turns = participation.turns.filter(step=Step.TRAINING, answer__isnull=False)
     for turn in turns.select_related("answer", "example").prefetch_related("answer__spans"):
-        for finding in _mistakes(turn, card):
+        if turn.answer.s1 == 1:
+            continue
+        example, answer = turn.example, turn.answer.as_given
+        comparison = compare_answer(card, example, answer, example.gold)
+        for finding in findings_on(card, example, answer, comparison, example.gold):
+            if not finding.is_mistake:
+                continue
             given, gold = (finding.given, finding.gold[0]) if card.labels else ("", "")
             key = (finding.kind, given, gold)
-            rule = card.rule_for(turn.example.question, turn.example.gold)
+            rule = card.rule_for(example.question, example.gold)
             groups.setdefault(key, Mistake(*key)).add(
                 finding, None if finding.is_on_boundaries else rule, turn
             )
@@ -361,15 +367,6 @@ def _commonest(participation: Participation) -> list[Mistake]:
         mistake.turns = unused[: 1 if place else SHOWN - len(mistakes) + 1]
         used.update(mistake.turns)
     return mistakes
-
-
-def _mistakes(turn: Turn, card: Card) -> Iterator[Finding]:
-    if turn.answer.s1 == 1:
-        return
-    example, given = turn.example, turn.answer.as_given
-    comparison = compare_answer(card, example, given, example.gold)
-    findings = findings_on(card, example, given, comparison, example.gold)
-    yield from (finding for finding in findings if finding.is_mistake)
 
 
 def review_shown_after(turn: Turn) -> list[Mistake]:

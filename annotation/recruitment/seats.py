@@ -74,7 +74,12 @@ def join(
             code = "busy"
         if code:
             raise RecruitmentError(code)
-        scenario, candidates = _choose(study, kind, joinable)
+        scenarios = {scenario.pk: scenario for scenario in joinable}
+        candidates = [
+            [pk, scenario.taken, scenario.seats_for(kind)]  # type: ignore[attr-defined]  # annotated
+            for pk, scenario in scenarios.items()
+        ]
+        scenario = scenarios[choose(study.seed, study.allocations.count() + 1, candidates)]
         return take_seat(study, scenario, worker, candidates, part=part, browser=browser)
 
 
@@ -126,20 +131,6 @@ def _too_many_unconsented(study: Study) -> bool:
     waiting = waiting.exclude(platform_adapters.adapters_with("invited", "worker__platform"))
     seats = sum(study.scenarios.values_list("seats", flat=True))
     return waiting.count() >= max(3, seats // 3)
-
-
-def _choose(study: Study, kind: str, joinable: list[Scenario]) -> tuple[Scenario, list[list[int]]]:
-    """Choose a scenario, and return it with the candidates, in the format of Allocation."""
-    scenarios = {scenario.pk: scenario for scenario in joinable}
-    candidates = [
-        [pk, scenario.taken, scenario.seats_for(kind)]  # type: ignore[attr-defined]  # annotated
-        for pk, scenario in scenarios.items()
-    ]
-    return scenarios[choose(study.seed, _next_arrival(study), candidates)], candidates
-
-
-def _next_arrival(study: Study) -> int:
-    return study.allocations.count() + 1
 
 
 def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
@@ -236,7 +227,7 @@ def take_seat(
         candidates = [[scenario.pk, seated, scenario.seats_for(worker.kind)]]
     allocation = Allocation.objects.create(
         study=study,
-        arrival=_next_arrival(study),
+        arrival=study.allocations.count() + 1,
         kind=worker.kind,
         candidates=candidates,
         scenario=scenario,
