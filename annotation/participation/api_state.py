@@ -28,13 +28,6 @@ from tasks.answers.typed import as_digits
 from tasks.cards import Card, HelpWindow
 from tasks.spans import GivenAnswer
 
-DECLINED = "declined"
-# Values of `step`. For "gone", the reason is in `status`.
-STEPS = (
-    "consent", "own_questions", "instructions", "comprehension", "question", "confidence", "reveal",
-    "review", "waiting", "between", "finished", "gone", DECLINED,
-)  # fmt: skip
-
 
 def state_of(participation: Participation, turn: Turn | None = None) -> dict[str, Any]:
     """Return the participant's state. Pass the latest `turn` if it is loaded. Writes nothing."""
@@ -87,7 +80,7 @@ def record_of(participation: Participation) -> dict[str, Any]:
 
 
 def declined(study_exit: Exit | None) -> dict[str, Any]:
-    return {"step": DECLINED} | _exit(study_exit)
+    return {"step": "declined"} | _exit(study_exit)
 
 
 def _outside(participation: Participation) -> dict[str, Any]:

@@ -7,7 +7,6 @@ answers before annotators would see them. Step and position are in the URL, so n
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -62,7 +61,7 @@ def scenario_preview(
         place=Place.at(step, position, *sizes),
         key=f"preview-{cell.pk}-{step}-{position}",
         answer_url=_address(cell, step, position),
-        continue_url=preview_bar.next_url or reverse("study", args=[study.name]),
+        continue_url=preview_bar["next_url"] or reverse("study", args=[study.name]),
         shows_examples=cell.shows_help_examples,
         bar=preview_bar,
     )
@@ -116,26 +115,18 @@ NAMES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Bar:
-    """The navigation of a preview. `parts` contains (name, URL, whether it is the current one)."""
-
-    scenario: str
-    parts: list[tuple[str, str, bool]]
-    previous_url: str
-    next_url: str
-    out_url: str
-
-
-def bar(scenario: Scenario, step: str, position: int) -> Bar:
+def bar(scenario: Scenario, step: str, position: int) -> dict[str, Any]:
+    """Return the context for participation/_preview_bar.html, which navigates the preview."""
     sizes = _sizes(scenario)
     places = [(part, number) for part, size in sizes.items() for number in range(size)]
     index = places.index((step, position))
-    previous = _address(scenario, *places[index - 1]) if index else ""
-    following = _address(scenario, *places[index + 1]) if index + 1 < len(places) else ""
-    parts = [(NAMES[part], _address(scenario, part, 0), part == step) for part in sizes]
-    out = reverse("study_design", args=[scenario.study.name], fragment="previews")
-    return Bar(str(scenario), parts, previous, following, out)
+    return {
+        "scenario": str(scenario),
+        "parts": [(NAMES[part], _address(scenario, part, 0), part == step) for part in sizes],
+        "previous_url": _address(scenario, *places[index - 1]) if index else "",
+        "next_url": _address(scenario, *places[index + 1]) if index + 1 < len(places) else "",
+        "out_url": reverse("study_design", args=[scenario.study.name], fragment="previews"),
+    }
 
 
 def _sizes(scenario: Scenario) -> dict[str, int]:
@@ -159,7 +150,7 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
     preview_bar = bar(scenario, step, 0)
     if request.method == "POST":  # the button on the previous page was pressed
         return go_to(request, _address(scenario, step, 0))
-    study, on = scenario.study, preview_bar.next_url or preview_bar.out_url
+    study, on = scenario.study, preview_bar["next_url"] or preview_bar["out_url"]
     with translation.override(study.interface_language):
         if step == CONSENT:
             page_context = consent_page(study, on)

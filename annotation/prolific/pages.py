@@ -176,7 +176,6 @@ def _page(
     forms = {draft.pk: bound} if draft else {}
     tried = {request.GET.get("panel", ""): request.GET.get("query")}
     forecasts = _forecasts(request, study)
-    proposed = {name: getattr(preset, name) for name in panel.PRESET_FIELDS}
     context = {
         "study": study, "sent": bound, "problem": problem,
         "links": [
@@ -201,7 +200,8 @@ def _page(
         **forecasts,
         "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
     }  # fmt: skip
-    context |= by_key(PanelForm(initial=proposed | {"name": preset.title}), PlanForm(), sent=bound)
+    proposed = preset["fields"] | {"name": preset["title"]}
+    context |= by_key(PanelForm(initial=proposed), PlanForm(), sent=bound)
     return render(request, "prolific/platforms.html", context)
 
 

@@ -5,7 +5,6 @@ CloudResearch Connect and SONA are presets. Researchers set parameter names and 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -28,39 +27,29 @@ HOST_OF_THEIRS = re.compile(r"https?://[^/?#]*[{}@\\]")
 # Characters allowed in IDs, none of which has a meaning in URLs, spreadsheets or logs.
 SAFE_ID = r"[A-Za-z0-9_.:@-]{0,200}"
 
-PRESET_FIELDS = ("id_parameter", "submission_parameter", "completed_url")
-
-
-@dataclass(frozen=True)
-class Preset:
-    """What a platform sends and what it expects (docs/platforms.md#panels)."""
-
-    title: str
-    id_parameter: str
-    submission_parameter: str
-    completed_url: str
-    note: str
-
-
-PRESETS = {
-    "connect": Preset(
-        "CloudResearch Connect",
-        "participantId",
-        "assignmentId",
-        "https://connect.cloudresearch.com/participant/project/PROJECT/complete",
-        "Replace PROJECT with your project's id. Connect redirects only after completed work:"
-        " screened-out participants get a code and are paid as partial completes.",
-    ),
-    "sona": Preset(
-        "SONA",
-        "survey_code",
-        "",
-        "https://SCHOOL.sona-systems.com/webstudy_credit.aspx?experiment_id=ID&credit_token=TOKEN"
-        "&survey_code={id}",
-        "In SONA, enter the study's URL with ?survey_code=%SURVEY_CODE%, and copy the completion"
-        " URL that it shows for an external study, ending in {id}.",
-    ),
-    "other": Preset("Another platform", "participant", "", "", ""),
+# What platforms send and what they expect, as fields of Panel (docs/platforms.md#panels).
+PRESETS: dict[str, dict[str, Any]] = {
+    "connect": {
+        "title": "CloudResearch Connect",
+        "fields": {
+            "id_parameter": "participantId",
+            "submission_parameter": "assignmentId",
+            "completed_url": "https://connect.cloudresearch.com/participant/project/PROJECT/complete",
+        },
+        "note": "Replace PROJECT with your project's id. Connect redirects only after completed"
+        " work: screened-out participants get a code and are paid as partial completes.",
+    },
+    "sona": {
+        "title": "SONA",
+        "fields": {
+            "id_parameter": "survey_code",
+            "completed_url": "https://SCHOOL.sona-systems.com/webstudy_credit.aspx?experiment_id=ID"
+            "&credit_token=TOKEN&survey_code={id}",
+        },
+        "note": "In SONA, enter the study's URL with ?survey_code=%SURVEY_CODE%, and copy the"
+        " completion URL that it shows for an external study, ending in {id}.",
+    },
+    "other": {"title": "Another platform", "fields": {"id_parameter": "participant"}},
 }
 
 
