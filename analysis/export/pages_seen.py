@@ -12,9 +12,10 @@ from django.utils import translation
 from django.utils.translation import get_language, get_language_bidi
 
 from annotation.models import Scenario, Step, Study
+from annotation.participation.question import Place
 from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.state import comprehension_page, instructions_page
-from annotation.participation.turn import Place, Progress, TurnPage
+from annotation.participation.turn import Progress, TurnPage
 from annotation.study import cross_task, screening
 from annotation.web.wording import as_html
 from tasks.cards import Card

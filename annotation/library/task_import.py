@@ -21,7 +21,8 @@ from annotation.library.dataset_import import ReadingForm, add_problem, dataset_
 from annotation.library.gym_import import PartitionForm, gym_tasks, url_of
 from annotation.models import Step
 from annotation.participation.preview import show
-from annotation.participation.turn import Place, TurnPage
+from annotation.participation.question import Place
+from annotation.participation.turn import TurnPage
 from annotation.web.access import ResearcherRequest, signed_in, upload_of
 from annotation.web.fields import FilesField, FilesInput
 from tasks import data_report, dataset_uploads, disk, gym_uploads, teams, upload_jobs, uploads

@@ -11,15 +11,10 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation.models import OwnAnswer, Participation, Scenario, Status, Turn
-from annotation.participation.question import Segment
+from annotation.participation.question import Place, Segment
 from annotation.participation.reveal import Reveal, reveal_page
-from annotation.participation.state import (
-    instructions_of,
-    next_instructions,
-    page_outside_turns,
-    turn_page,
-)
-from annotation.participation.turn import Place, TurnPage
+from annotation.participation.state import instructions_of, next_instructions, page_outside_turns
+from annotation.participation.turn import TurnPage, turn_page
 from annotation.protocol import own_questions, training_step
 from annotation.protocol.training_step import Mistake
 from annotation.recruitment.platform_adapters import Exit

@@ -29,10 +29,8 @@ from annotation.participation.state import (
     next_instructions,
     own_data_file,
     page_outside_turns,
-    render_turn,
-    tried,
-    turn_page,
 )
+from annotation.participation.turn import render_turn, tried, turn_page
 from annotation.privacy import withdrawal
 from annotation.protocol import answering, own_questions, qualification, training_step
 from annotation.recruitment import consent as consent_step

@@ -18,17 +18,15 @@ from django.views.decorators.cache import never_cache
 
 from annotation.models import Scenario, Step
 from annotation.participation.forms import ExitForm
+from annotation.participation.question import STEPS, Place
 from annotation.participation.state import (
-    STEPS,
     comprehension_page,
     consent_page,
     instructions_page,
     pay_in_words,
     questions_page,
-    render_turn,
-    tried,
 )
-from annotation.participation.turn import Place, TurnPage
+from annotation.participation.turn import TurnPage, render_turn, tried
 from annotation.pay import ledger
 from annotation.study import cross_task, screening
 from annotation.study.own_questions import AFTER, BEFORE, questions_at

@@ -1,4 +1,4 @@
-"""A question as annotators see it: tokenised text, images, and a control for the answer.
+"""A question as annotators see it: its place, tokenised text, images, and a control for the answer.
 
 The question type is coloured, and a placeholder is shown as a gap. The text itself is never
 changed, so screen readers and copying get it as stored. The page loads only what its answer type
@@ -7,15 +7,18 @@ requires (tasks/answers/kind.py). All controls work without scripts, and are enh
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
+from annotation.models import Step
 from annotation.participation.reveal import MAX_DIGITS
 from annotation.web.wording import translated
 from tasks.answers.typed import as_digits
@@ -183,6 +186,112 @@ class Question:
     @property
     def is_searched(self) -> bool:
         return len(self.card.labels) > MAX_DIGITS
+
+
+# Place.at requires the sizes of these steps.
+STEPS = (Step.ANCHOR, Step.UPSTREAM, Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
+NAMES = {
+    "try-out": gettext_lazy("Try-out"),
+    "training": gettext_lazy("Training"),
+    "screening": gettext_lazy("Screening"),
+    "anchor": gettext_lazy("First examples"),
+    "annotation": gettext_lazy("Main part"),
+}
+IN_WORDS = {
+    "try-out": gettext_lazy("Try-out, example %(number)s of %(total)s"),
+    "training": gettext_lazy("Training, example %(number)s of %(total)s"),
+    "screening": gettext_lazy("Screening, example %(number)s of %(total)s"),
+    "annotation": gettext_lazy("Main part, example %(number)s of %(total)s"),
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """An example's position in its step, and the number of examples in each step."""
+
+    step: str
+    number: int
+    total: int
+    training_total: int = 0
+    screening_total: int = 0
+    test_total: int = 0
+    anchor_total: int = 0
+    # Whether this is one of the invented sentences before the first example (try_out.py).
+    trying: bool = False
+
+    @classmethod
+    @lru_cache(maxsize=4096)
+    def at(
+        cls, step: str, position: int, anchor: int, upstream: int, training: int, screening: int,
+        test: int,
+    ) -> "Place":  # fmt: skip
+        """Return the place to show. `position` is 0-based; upstream and training are one step."""
+        totals = (upstream + training, screening, test, anchor)
+        if step in ("upstream", "training"):
+            number = position + 1 + (upstream if step == "training" else 0)
+            return cls("training", number, totals[0], *totals)
+        if step in ("screening", "anchor"):
+            size = screening if step == "screening" else anchor
+            return cls(step, position + 1, size, *totals)
+        return cls("annotation", position + 1, test, *totals)  # checks look like other examples
+
+    @property
+    def name(self) -> Any:
+        return NAMES["try-out" if self.trying else self.step]
+
+    @property
+    def in_words(self) -> str:
+        if self.step == "anchor":
+            return self.title
+        return IN_WORDS["try-out" if self.trying else self.step] % vars(self)
+
+    @property
+    def title(self) -> str:
+        return gettext("%(step)s, %(number)s of %(total)s") % (vars(self) | {"step": self.name})
+
+    @cached_property
+    def is_before_test(self) -> bool:
+        return self.step in ("anchor", "training", "screening")
+
+    @cached_property
+    def begins_test(self) -> bool:
+        return self.step == "annotation" and self.number == 1 and self.training_total > 0
+
+    @cached_property
+    def before_test(self) -> int:
+        return self.anchor_total + self.training_total + self.screening_total
+
+    @cached_property
+    def answered(self) -> int:
+        offsets = {
+            "annotation": self.before_test,
+            "screening": self.anchor_total + self.training_total,
+            "training": self.anchor_total,
+        }
+        return offsets.get(self.step, 0) + self.number - 1
+
+    def tracks(self, count: int) -> list[dict[str, float]]:
+        """Return the progress bars before and during the test, as percentages of the width.
+
+        `count` is the number of answered examples in the current step. The bar before the test is
+        at least 15% wide, so that it remains visible.
+        """
+        totals = [self.before_test, self.test_total]
+        if self.is_before_test and not self.before_test:
+            totals[0] = self.total
+        if self.step == "annotation":
+            totals[1] = self.total
+        examples = sum(totals) or 1
+        first = max(15.0, 100 * totals[0] / examples) if all(totals) else 100.0 * bool(totals[0])
+        earlier = self.answered - self.number + 1
+        answered = [earlier + count, 0] if self.is_before_test else [totals[0], count]
+        tracks, begin = [], 0.0
+        for total, share, finished in zip(totals, (first, 100 - first), answered, strict=True):
+            if total:
+                width = round(share * finished / total, 2)
+                tracks.append({"begin": begin, "width": share, "done": width})
+            begin += share
+        return tracks
 
 
 YEAR = 365 * 24 * 3600  # seconds

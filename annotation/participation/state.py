@@ -1,15 +1,11 @@
-"""Context for the page of a participation in each state: consent, instructions, turn, wait, end."""
+"""Context for the page of a participation outside turns: consent, instructions, wait, end."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.middleware.csrf import get_token
-from django.shortcuts import render
+from django.http import JsonResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
 from annotation.models import (
@@ -22,14 +18,9 @@ from annotation.models import (
     Status,
     Step,
     Study,
-    Turn,
 )
-from annotation.models.participation import first_worked_before
 from annotation.participation import try_out
 from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
-from annotation.participation.question import Question
-from annotation.participation.reveal import Reveal, reveal_page
-from annotation.participation.turn import ENOUGH, Place, Progress, TurnPage, paragraphs
 from annotation.pay import ledger
 from annotation.privacy.personal_data import WHOLE, personal_data
 from annotation.protocol import own_questions, qualification, training_step
@@ -37,10 +28,8 @@ from annotation.recruitment import join_errors
 from annotation.recruitment.arrivals import current_exit, is_rejected
 from annotation.study import compared_files, cross_task
 from annotation.study.own_questions import AFTER, OwnQuestion, questions_at
-from annotation.web.wording import as_html, in_words, money, script_sentences, translated
+from annotation.web.wording import as_html, in_words, money
 from tasks.cards import Card
-from tasks.comparison import compare_answer
-from tasks.spans import AnswerError
 
 ENDED_MESSAGES = {
     Status.EXPIRED: gettext_lazy(
@@ -71,8 +60,6 @@ NOT_COMPREHENDED = gettext_lazy(
 )
 PAID = gettext_lazy("You are paid for the time you worked.")
 
-# Place.at requires the sizes of these steps.
-STEPS = (Step.ANCHOR, Step.UPSTREAM, Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
 # How many of the first and last training answers the end page compares, and the minimum for this.
 TEN, FEWEST_TO_COMPARE = 10, 3
 
@@ -185,6 +172,10 @@ def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
     }
 
 
+def paragraphs(text: str) -> list[str]:
+    return [part.strip() for part in text.replace("\r\n", "\n").split("\n\n") if part.strip()]
+
+
 def _finished(participation: Participation) -> dict:
     token = participation.token
     worked = timedelta(seconds=participation.worked_seconds or 0)
@@ -233,94 +224,6 @@ def _of(ticks: list[bool]) -> str:
 def pay_in_words(cents: int, currency: str) -> str:
     """Format earnings, for example as "12.34 USD", or "" if there are none."""
     return money(ledger.in_currency(cents), currency) if cents else ""
-
-
-def turn_page(participation: Participation, turn: Turn, **extra: Any) -> TurnPage:
-    scenario = participation.scenario
-    turn.participation = participation
-    card, revealed, review, tally = turn.card, None, [], []
-    rated = turn.answer.as_given if turn.awaits_confidence else None
-    if turn.is_revealed and turn.given is not None and rated is None:
-        review = training_step.review_shown_after(turn)
-        if not review:
-            revealed = _revealed(turn)
-        if card.kind.is_judged:
-            most = None if review else training_step.TALLIED
-            tally = training_step.tally(participation, turn.step, most)
-    draft = None if turn.given else getattr(turn, "draft", None)
-    sizes = (len(participation.order_of(step)) for step in STEPS)
-    place = Place.at(turn.step, turn.position, *sizes)
-    return TurnPage(
-        card=card, example=turn.shown_example, place=place, key=str(turn.pk),
-        progress=_progress(participation, turn, place),
-        answer_url=reverse("answer", args=[participation.token]),
-        confidence_url=reverse("confidence", args=[participation.token]) if rated else "",
-        continue_url=reverse("continue", args=[participation.token]) if turn.is_revealed else "",
-        token=participation.token,
-        cutoff_seconds=int(scenario.idle_cutoff.total_seconds()),
-        shows_examples=scenario.shows_help_examples,
-        rated=rated, asks_reason=scenario.design.asks_reasons, reveal=revealed, review=review,
-        reviewed=[(mistake, list(map(_reviewed, mistake.turns))) for mistake in review],
-        tally=tally,
-        refuses_pastes=scenario.design.refuse_pastes,
-        advances=scenario.design.auto_advance and not turn.is_revealed and bool(card.labels),
-        draft=(draft.content, draft.age) if draft else None,
-        **extra,
-    )  # fmt: skip
-
-
-def _revealed(turn: Turn) -> Reveal:
-    given, comparison = turn.answer.as_given, training_step.reveal(turn)
-    kinds = training_step.other_kinds(turn)
-    return reveal_page(turn.card, turn.shown_example, given, comparison, kinds)
-
-
-def _reviewed(turn: Turn) -> tuple[Reveal, Question]:
-    revealed = _revealed(turn)
-    return revealed, Question(turn.card, turn.shown_example, revealed.filling)
-
-
-def render_turn(
-    request: HttpRequest, page: TurnPage, status: int = 200, **context: Any
-) -> HttpResponse:
-    # The token that was sent is valid. Only a new page needs a new one, and the cookie for it.
-    form = page.form(request.POST.get("csrfmiddlewaretoken") or get_token(request))
-    turn_context = {"turn": page, "form": form}
-    if request.htmx:  # type: ignore[attr-defined]  # set by its middleware
-        if html := page.reply(form):
-            return HttpResponse(html, status=status)
-        return render(request, page.template, turn_context, status=status)
-    turn_context |= {"stage": "turn", "card": page.card, "sentences": script_sentences()}
-    return render(request, "participation/work.html", turn_context | context, status=status)
-
-
-def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
-    """Check an answer without storing it. Returns a page with a reveal (200) or an error (422)."""
-    card, example = page.card, page.example
-    try:
-        given = card.kind.read(card, example, fields)
-    except AnswerError as error:
-        return replace(page, error=translated(error.sentence), fields=dict(fields.items())), 422
-    comparison = compare_answer(card, example, given, example.gold)
-    return replace(page, reveal=reveal_page(card, example, given, comparison)), 200
-
-
-def _progress(participation: Participation, turn: Turn, place: Place) -> Progress:
-    scenario = participation.scenario
-    worked = turn.worked_before + turn.active_until(timezone.now(), scenario.idle_cutoff)
-    # The time spent on the current example counts only after it has been answered.
-    on_examples = worked if turn.given else turn.worked_before
-    answered = place.answered + (turn.given is not None)
-    if answered >= ENOUGH:
-        on_examples -= first_worked_before(participation.pk)
-    return Progress(
-        answered=answered,
-        total=place.before_test + place.test_total,
-        worked=worked.total_seconds(),
-        on_examples=on_examples.total_seconds(),
-        estimated=60 * scenario.estimated_minutes,
-        **scenario.promise,
-    )
 
 
 def own_data_file(participation: Participation, rights: Collection[str] = WHOLE) -> JsonResponse:

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils.translation import get_language, get_language_bidi, gettext
 
 from annotation.models import Participation, Status, Step
-from annotation.participation.question import Question
+from annotation.participation.question import Place, Question
 from annotation.participation.reveal import reveal_page
-from annotation.participation.turn import Place, Progress, TurnPage
+from annotation.participation.turn import Progress, TurnPage
 from annotation.web.wording import translated
 from tasks.answers.choices import MADE_UP_LABELS
 from tasks.cards import Card, Label

@@ -1,4 +1,4 @@
-"""Context for the page of a turn: progress, question (question.py) and reveal (reveal.py).
+"""The page of a turn and its context: progress, question (question.py) and reveal (reveal.py).
 
 It is shared by turns, previews and try-outs. A question is built only from context, question,
 options and card, never from gold answers (docs/protocol.md#invariants).
@@ -9,130 +9,37 @@ the study's estimate. Progress is a pure function of existing counts, and is not
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import cached_property, lru_cache
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
+from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import localize
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language, gettext, gettext_lazy
+from django.utils.translation import get_language, gettext_lazy
 
-from annotation.models import Step
-from annotation.participation.question import Question
-from annotation.participation.reveal import Reveal
+from annotation.models import Participation, Step, Turn
+from annotation.models.participation import first_worked_before
+from annotation.participation.question import STEPS, Place, Question
+from annotation.participation.reveal import Reveal, reveal_page
+from annotation.protocol import training_step
 from annotation.protocol.answering import POINTS, percent
 from annotation.protocol.training_step import Mistake
+from annotation.web.wording import script_sentences, translated
 from tasks.cards import Card
+from tasks.comparison import compare_answer
 from tasks.models import Example
-from tasks.spans import GivenAnswer
+from tasks.spans import AnswerError, GivenAnswer
 
 ENOUGH = 5  # number of answers required for estimating a pace
 BREAK_EVERY = 50  # examples
-STEPS = {
-    "try-out": gettext_lazy("Try-out"),
-    "training": gettext_lazy("Training"),
-    "screening": gettext_lazy("Screening"),
-    "anchor": gettext_lazy("First examples"),
-    "annotation": gettext_lazy("Main part"),
-}
-PLACES = {
-    "try-out": gettext_lazy("Try-out, example %(number)s of %(total)s"),
-    "training": gettext_lazy("Training, example %(number)s of %(total)s"),
-    "screening": gettext_lazy("Screening, example %(number)s of %(total)s"),
-    "annotation": gettext_lazy("Main part, example %(number)s of %(total)s"),
-}
-
-
-@dataclass(frozen=True)
-class Place:
-    """An example's position in its step, and the number of examples in each step."""
-
-    step: str
-    number: int
-    total: int
-    training_total: int = 0
-    screening_total: int = 0
-    test_total: int = 0
-    anchor_total: int = 0
-    # Whether this is one of the invented sentences before the first example (try_out.py).
-    trying: bool = False
-
-    @classmethod
-    @lru_cache(maxsize=4096)
-    def at(
-        cls, step: str, position: int, anchor: int, upstream: int, training: int, screening: int,
-        test: int,
-    ) -> "Place":  # fmt: skip
-        """Return the place to show. `position` is 0-based; upstream and training are one step."""
-        totals = (upstream + training, screening, test, anchor)
-        if step in ("upstream", "training"):
-            number = position + 1 + (upstream if step == "training" else 0)
-            return cls("training", number, totals[0], *totals)
-        if step in ("screening", "anchor"):
-            size = screening if step == "screening" else anchor
-            return cls(step, position + 1, size, *totals)
-        return cls("annotation", position + 1, test, *totals)  # checks look like other examples
-
-    @property
-    def name(self) -> Any:
-        return STEPS["try-out" if self.trying else self.step]
-
-    @property
-    def in_words(self) -> str:
-        if self.step == "anchor":
-            return self.title
-        return PLACES["try-out" if self.trying else self.step] % vars(self)
-
-    @property
-    def title(self) -> str:
-        return gettext("%(step)s, %(number)s of %(total)s") % (vars(self) | {"step": self.name})
-
-    @cached_property
-    def is_before_test(self) -> bool:
-        return self.step in ("anchor", "training", "screening")
-
-    @cached_property
-    def begins_test(self) -> bool:
-        return self.step == "annotation" and self.number == 1 and self.training_total > 0
-
-    @cached_property
-    def before_test(self) -> int:
-        return self.anchor_total + self.training_total + self.screening_total
-
-    @cached_property
-    def answered(self) -> int:
-        offsets = {
-            "annotation": self.before_test,
-            "screening": self.anchor_total + self.training_total,
-            "training": self.anchor_total,
-        }
-        return offsets.get(self.step, 0) + self.number - 1
-
-    def tracks(self, count: int) -> list[dict[str, float]]:
-        """Return the progress bars before and during the test, as percentages of the width.
-
-        `count` is the number of answered examples in the current step. The bar before the test is
-        at least 15% wide, so that it remains visible.
-        """
-        totals = [self.before_test, self.test_total]
-        if self.is_before_test and not self.before_test:
-            totals[0] = self.total
-        if self.step == "annotation":
-            totals[1] = self.total
-        examples = sum(totals) or 1
-        first = max(15.0, 100 * totals[0] / examples) if all(totals) else 100.0 * bool(totals[0])
-        earlier = self.answered - self.number + 1
-        answered = [earlier + count, 0] if self.is_before_test else [totals[0], count]
-        tracks, begin = [], 0.0
-        for total, share, finished in zip(totals, (first, 100 - first), answered, strict=True):
-            if total:
-                width = round(share * finished / total, 2)
-                tracks.append({"begin": begin, "width": share, "done": width})
-            begin += share
-        return tracks
 
 
 @dataclass(frozen=True)
@@ -367,5 +274,89 @@ def _filled(html: str, values: Mapping[str, str]) -> SafeString:
     return mark_safe(html)
 
 
-def paragraphs(text: str) -> list[str]:
-    return [part.strip() for part in text.replace("\r\n", "\n").split("\n\n") if part.strip()]
+def turn_page(participation: Participation, turn: Turn, **extra: Any) -> TurnPage:
+    scenario = participation.scenario
+    turn.participation = participation
+    card, revealed, review, tally = turn.card, None, [], []
+    rated = turn.answer.as_given if turn.awaits_confidence else None
+    if turn.is_revealed and turn.given is not None and rated is None:
+        review = training_step.review_shown_after(turn)
+        if not review:
+            revealed = _revealed(turn)
+        if card.kind.is_judged:
+            most = None if review else training_step.TALLIED
+            tally = training_step.tally(participation, turn.step, most)
+    draft = None if turn.given else getattr(turn, "draft", None)
+    sizes = (len(participation.order_of(step)) for step in STEPS)
+    place = Place.at(turn.step, turn.position, *sizes)
+    return TurnPage(
+        card=card, example=turn.shown_example, place=place, key=str(turn.pk),
+        progress=_progress(participation, turn, place),
+        answer_url=reverse("answer", args=[participation.token]),
+        confidence_url=reverse("confidence", args=[participation.token]) if rated else "",
+        continue_url=reverse("continue", args=[participation.token]) if turn.is_revealed else "",
+        token=participation.token,
+        cutoff_seconds=int(scenario.idle_cutoff.total_seconds()),
+        shows_examples=scenario.shows_help_examples,
+        rated=rated, asks_reason=scenario.design.asks_reasons, reveal=revealed, review=review,
+        reviewed=[(mistake, list(map(_reviewed, mistake.turns))) for mistake in review],
+        tally=tally,
+        refuses_pastes=scenario.design.refuse_pastes,
+        advances=scenario.design.auto_advance and not turn.is_revealed and bool(card.labels),
+        draft=(draft.content, draft.age) if draft else None,
+        **extra,
+    )  # fmt: skip
+
+
+def _revealed(turn: Turn) -> Reveal:
+    given, comparison = turn.answer.as_given, training_step.reveal(turn)
+    kinds = training_step.other_kinds(turn)
+    return reveal_page(turn.card, turn.shown_example, given, comparison, kinds)
+
+
+def _reviewed(turn: Turn) -> tuple[Reveal, Question]:
+    revealed = _revealed(turn)
+    return revealed, Question(turn.card, turn.shown_example, revealed.filling)
+
+
+def render_turn(
+    request: HttpRequest, page: TurnPage, status: int = 200, **context: Any
+) -> HttpResponse:
+    # The token that was sent is valid. Only a new page needs a new one, and the cookie for it.
+    form = page.form(request.POST.get("csrfmiddlewaretoken") or get_token(request))
+    turn_context = {"turn": page, "form": form}
+    if request.htmx:  # type: ignore[attr-defined]  # set by its middleware
+        if html := page.reply(form):
+            return HttpResponse(html, status=status)
+        return render(request, page.template, turn_context, status=status)
+    turn_context |= {"stage": "turn", "card": page.card, "sentences": script_sentences()}
+    return render(request, "participation/work.html", turn_context | context, status=status)
+
+
+def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
+    """Check an answer without storing it. Returns a page with a reveal (200) or an error (422)."""
+    card, example = page.card, page.example
+    try:
+        given = card.kind.read(card, example, fields)
+    except AnswerError as error:
+        return replace(page, error=translated(error.sentence), fields=dict(fields.items())), 422
+    comparison = compare_answer(card, example, given, example.gold)
+    return replace(page, reveal=reveal_page(card, example, given, comparison)), 200
+
+
+def _progress(participation: Participation, turn: Turn, place: Place) -> Progress:
+    scenario = participation.scenario
+    worked = turn.worked_before + turn.active_until(timezone.now(), scenario.idle_cutoff)
+    # The time spent on the current example counts only after it has been answered.
+    on_examples = worked if turn.given else turn.worked_before
+    answered = place.answered + (turn.given is not None)
+    if answered >= ENOUGH:
+        on_examples -= first_worked_before(participation.pk)
+    return Progress(
+        answered=answered,
+        total=place.before_test + place.test_total,
+        worked=worked.total_seconds(),
+        on_examples=on_examples.total_seconds(),
+        estimated=60 * scenario.estimated_minutes,
+        **scenario.promise,
+    )

@@ -12,8 +12,7 @@ from django.utils import translation
 from lxml import html
 
 from annotation.models import Turn
-from annotation.participation.state import turn_page
-from annotation.participation.turn import Progress
+from annotation.participation.turn import Progress, turn_page
 from tests import factories
 from tests.annotation.protocol.test_no_gold_leaks import masked
 

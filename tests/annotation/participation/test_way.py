@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 
-from annotation.participation.state import turn_page
-from annotation.participation.turn import Progress
+from annotation.participation.turn import Progress, turn_page
 from tests import factories
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Exposure, Status, Step, Study
 from annotation.monitoring import funnel
-from annotation.participation.turn import Place
+from annotation.participation.question import Place
 from annotation.privacy import withdrawal
 from annotation.prolific import drafts
 from annotation.protocol import training_step
