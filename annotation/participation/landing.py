@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from annotation.models import Kind, Participation, Study
-from annotation.participation import try_out
 from annotation.participation.question import Question
+from annotation.participation.state import worked_example
 from annotation.pay import promises
 from annotation.recruitment import join_errors
 from annotation.recruitment.links import COOKIE_AGE
@@ -131,7 +131,7 @@ def _example(study: Study) -> dict[str, Any]:
     """
     task = study.tasks.order_by("name")[0]
     if 0 in study.shots or study.is_cross_task or study.audience.get("content_warning"):
-        return try_out.worked(task.card)
+        return worked_example(task.card)
     train = task.train_split(min(study.shots), min(study.splits))
     return {"card": task.card, "question": Question(task.card, train.examples.all()[0])}
 

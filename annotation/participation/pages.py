@@ -21,7 +21,6 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.models import Answer, Channel, OwnAnswer, Participation, Status, Turn
-from annotation.participation import try_out
 from annotation.participation.forms import ComprehensionForm, ConsentForm, OwnForm, ProblemForm
 from annotation.participation.landing import count_refusal, landing_page
 from annotation.participation.state import (
@@ -29,6 +28,8 @@ from annotation.participation.state import (
     next_instructions,
     own_data_file,
     page_outside_turns,
+    try_out_is_offered,
+    try_out_page,
 )
 from annotation.participation.turn import render_turn, tried, turn_page
 from annotation.privacy import withdrawal
@@ -279,7 +280,7 @@ def problem(request: access.PageRequest, token: str) -> HttpResponse:
 def try_tool(request: access.PageRequest, token: str, number: int) -> HttpResponse:
     """Show an invented sentence. POST shows whether the answer is correct, without storing it."""
     participation = visitors.participation_of(token)
-    page = try_out.page(participation, number) if try_out.is_offered(participation) else None
+    page = try_out_page(participation, number) if try_out_is_offered(participation) else None
     if page is None:
         address = reverse("work", args=[token])
         return HttpResponseClientRedirect(address) if request.htmx else redirect(address)

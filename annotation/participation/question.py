@@ -216,7 +216,7 @@ class Place:
     screening_total: int = 0
     test_total: int = 0
     anchor_total: int = 0
-    # Whether this is one of the invented sentences before the first example (try_out.py).
+    # Whether this is one of the invented sentences before the first example (state.py).
     trying: bool = False
 
     @classmethod

@@ -4,9 +4,10 @@ from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.http import JsonResponse
 from django.urls import reverse
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import get_language, get_language_bidi, gettext, gettext_lazy
 
 from annotation.models import (
     MAY_RESUME,
@@ -19,8 +20,10 @@ from annotation.models import (
     Step,
     Study,
 )
-from annotation.participation import try_out
 from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
+from annotation.participation.question import Place, Question
+from annotation.participation.reveal import reveal_page
+from annotation.participation.turn import Progress, TurnPage
 from annotation.pay import ledger
 from annotation.privacy.personal_data import WHOLE, personal_data
 from annotation.protocol import own_questions, qualification, training_step
@@ -28,8 +31,14 @@ from annotation.recruitment import join_errors
 from annotation.recruitment.arrivals import current_exit, is_rejected
 from annotation.study import compared_files, cross_task
 from annotation.study.own_questions import AFTER, OwnQuestion, questions_at
-from annotation.web.wording import as_html, in_words, money
-from tasks.cards import Card
+from annotation.web.wording import as_html, in_words, money, translated
+from tasks.answers.choices import MADE_UP_LABELS
+from tasks.cards import Card, Label
+from tasks.clock import database_now
+from tasks.comparison import compare_answer
+from tasks.models import Example
+from tasks.spans import GivenAnswer, Source
+from tasks.tokens import CHAR, WORD, has_no_spaces
 
 ENDED_MESSAGES = {
     Status.EXPIRED: gettext_lazy(
@@ -162,7 +171,7 @@ def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
     return {
         "card": card,
         "instructions": paragraphs(card.instructions),
-        "worked": try_out.worked(card),
+        "worked": worked_example(card),
         "help_windows": card.help_windows,
         "show_examples": scenario.shows_help_examples,
         "training_total": scenario.training_examples,
@@ -232,4 +241,93 @@ def own_data_file(participation: Participation, rights: Collection[str] = WHOLE)
         personal_data(participation, study_exit.code if study_exit else None, rights),
         json_dumps_params={"indent": 1, "ensure_ascii": False},
         headers={"Content-Disposition": f'attachment; filename="{participation.pseudonym}.json"'},
+    )
+
+
+# Try-out -----------------------------------------------------------------------------------------
+
+# Three invented sentences for trying out the tool, so that training only has to teach the task.
+# They come before the first example (Study.try_the_tool), and are the same in all scenarios of a
+# task. They never contain the task's labels, questions or text. Nothing is stored or scored, and
+# the time counts as instruction time.
+
+
+def try_out_is_offered(participation: Participation) -> bool:
+    return (
+        participation.study.try_the_tool
+        and participation.status == Status.WORKING
+        and not participation.turns.exists()
+    )
+
+
+def made_up(card: Card) -> list[Example]:
+    return [
+        Example(
+            context=[translated(sentence.text)],
+            question=translated(sentence.question),
+            gold=list(map(translated, sentence.gold)),
+            options=list(map(translated, sentence.options)),
+        )
+        for sentence in card.kind.tries(card)
+    ]
+
+
+def try_out_page(participation: Participation, number: int) -> TurnPage | None:
+    """Return the page for the sentence with this (1-based) number, or None after the last one."""
+    scenario = participation.scenario
+    sentences = made_up(scenario.task.card)
+    if not 1 <= number <= len(sentences):
+        return None
+    worked = participation.worked_before_first(database_now())
+    return TurnPage(
+        card=_tool_card(scenario.task.card),
+        example=sentences[number - 1],
+        place=Place(Step.TRAINING, number, len(sentences), trying=True),
+        key=f"try-{number}",
+        answer_url=reverse("try_tool", args=[participation.token, number]),
+        continue_url=reverse("try_tool", args=[participation.token, number + 1]),
+        shows_examples=False,
+        progress=Progress(worked=worked.total_seconds(), **scenario.promise),
+    )
+
+
+def worked_example(card: Card) -> dict[str, Any]:
+    """Return the first invented example with its reveal, for participation/_example.html."""
+    tool_card, example = _tool_card(card), made_up(card)[0]
+    gold = tuple(example.gold)
+    spans = tuple(
+        next(Source(example.context).anywhere(text)) for text in gold * card.is_highlighted
+    )
+    label = gold[0] if card.labels else ""
+    given = GivenAnswer(spans, label, False, () if spans or label else gold)
+    reveal = reveal_page(tool_card, example, given, compare_answer(tool_card, example, given, gold))
+    return {"card": tool_card, "question": Question(tool_card, example), "reveal": reveal}
+
+
+def _tool_card(card: Card) -> Card:
+    """Return a card with the same control, but without any content of the task."""
+    language = get_language() or settings.LANGUAGE_CODE
+    texts = " ".join(example.context[0] for example in made_up(card))
+    return Card(
+        name="try-the-tool",
+        title=gettext("Try the tool"),
+        family=card.family,
+        description=gettext("Practise with three made-up sentences. Nothing is saved."),
+        instructions=gettext(
+            "Do what each question says. Then submit your answer. The page shows whether it is"
+            " right."
+        ),
+        submit_hint="",
+        segments=(gettext("Sentence"),),
+        no_answer=card.no_answer and card.is_highlighted,
+        gold_rule="set",
+        language=language,
+        direction="rtl" if get_language_bidi() else "ltr",
+        source="made up",
+        licence="CC0",
+        max_spans=card.max_spans,
+        granularity=CHAR if has_no_spaces(texts) else WORD,
+        answer=card.answer,
+        typed=card.typed,
+        labels=tuple(Label(*map(translated, texts)) for texts in MADE_UP_LABELS if card.labels),
     )

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation.models import Answer, Draft, Participation, Turn
-from annotation.participation import try_out
+from annotation.participation import state
 from annotation.protocol import training_step
 from annotation.recruitment import consent
 from tasks.spans import Source
@@ -57,7 +57,7 @@ def test_the_instructions_offer_it_unless_disabled_by_the_design(client, seats):
 @pytest.mark.parametrize("kind", factories.KINDS)
 def test_three_sentences_lead_back_to_the_instructions_unstored(client, seats, kind):
     seat = seats(kind=kind)[0]
-    for number, example in enumerate(try_out.examples(seat.scenario.task.card), start=1):
+    for number, example in enumerate(state.made_up(seat.scenario.task.card), start=1):
         assert 'data-state="question"' in text_of(client.get(address(seat, number)))
         fields = {"turn": f"try-{number}", "typed": "\n".join(example.gold)}
         fields |= {"label": example.gold[0]} if kind == "label" else {}
@@ -105,7 +105,7 @@ def test_the_landing_page_shows_an_example_without_its_gold(client, seats, optio
 
 def test_all_arms_see_the_same_sentences(client, seats):
     one, other = seats(shots=[0, 2])
-    pages = [try_out.page(seat, number) for seat in (one, other) for number in (1, 2, 3)]
+    pages = [state.try_out_page(seat, number) for seat in (one, other) for number in (1, 2, 3)]
     assert one.scenario.shots != other.scenario.shots
     shown = [(page.card, page.question.text, page.example.context) for page in pages]
     assert shown[:3] == shown[3:]
@@ -116,7 +116,7 @@ def test_all_arms_see_the_same_sentences(client, seats):
 def test_the_sentences_show_nothing_of_the_task(seats, kind):
     seat = seats(kind=kind)[0]
     card = seat.scenario.task.card
-    tried = try_out.page(seat, 1).card
+    tried = state.try_out_page(seat, 1).card
     assert not {label.name for label in card.labels} & {label.name for label in tried.labels}
     assert card.instructions not in (tried.instructions, tried.description)
 
@@ -138,7 +138,7 @@ def test_every_sentence_is_answerable_in_every_language(researcher, card):
     for language, _name in settings.LANGUAGES:
         with translation.override(language):
             for number in (1, 2, 3):
-                page = try_out.page(seat, number)
+                page = state.try_out_page(seat, number)
                 labels = [label.name for label in page.card.labels]
                 for gold in page.example.gold:
                     source = Source(page.example.context, None, page.card.granularity)
