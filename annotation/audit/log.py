@@ -17,7 +17,7 @@ from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
 from annotation.models import ApiToken, AuditEntry, Panel, Study, Topic
-from annotation.models.audit import AuditQuerySet
+from annotation.models.accounts import AuditQuerySet
 from tasks.columns import Column
 from tasks.models import LanguageModel, PredictionFile, Split, TaskMember, UnfinishedImport
 

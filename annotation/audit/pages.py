@@ -12,7 +12,7 @@ from rest_framework.request import Request
 
 from annotation.audit import log as audit_log
 from annotation.models import AuditEntry, Study, Topic
-from annotation.models.audit import AuditQuerySet
+from annotation.models.accounts import AuditQuerySet
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import PageForm, optional_text
 from annotation.web.paging import RowsView

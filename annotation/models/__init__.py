@@ -4,7 +4,14 @@ Protocol rules are enforced by database constraints wherever possible. Each cons
 after the rule that it enforces.
 """
 
-from annotation.models.accounts import ApiToken, Invitation, Preferences
+from annotation.models.accounts import (
+    ApiToken,
+    AuditEntry,
+    Invitation,
+    Preferences,
+    Topic,
+    request_now,
+)
 from annotation.models.answers import (
     Activity,
     Answer,
@@ -28,15 +35,6 @@ from annotation.models.arrivals import (
     RefusedArrival,
     Worker,
 )
-from annotation.models.audit import AuditEntry, Topic, request_now
-from annotation.models.decision import (
-    Decision,
-    ExitAnswers,
-    ModelAnnotator,
-    ModelRun,
-    OwnAnswer,
-    ScoreShown,
-)
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
 from annotation.models.notices import About as NoticeAbout
 from annotation.models.notices import Delivery, Event, Notice, NoticeSwitch, Webhook
@@ -51,6 +49,21 @@ from annotation.models.participation import (
     ParticipationQuerySet,
     Status,
     Tombstone,
+)
+from annotation.models.records import (
+    ComparedFile,
+    ConsentText,
+    Decision,
+    ExampleComment,
+    ExitAnswers,
+    GoldOpinion,
+    ModelAnnotator,
+    ModelRun,
+    OwnAnswer,
+    ReportAnswer,
+    ScoreShown,
+    StudyManifest,
+    StudyTombstone,
 )
 from annotation.models.recruiting import (
     Panel,
@@ -69,14 +82,5 @@ from annotation.models.study import (
     Step,
     Study,
     StudyStatus,
-)
-from annotation.models.study_records import (
-    ComparedFile,
-    ConsentText,
-    ExampleComment,
-    GoldOpinion,
-    ReportAnswer,
-    StudyManifest,
-    StudyTombstone,
 )
 from tasks.models.choices import Arm

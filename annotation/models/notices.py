@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.db.models import Q
 
-from annotation.models.audit import AuditEntry, Topic
+from annotation.models.accounts import AuditEntry, Topic
 from annotation.models.study import Study, made_by_an_owner
 from tasks.models.choices import check, one_of, unique
 

@@ -5,8 +5,8 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from annotation.models.accounts import AuditEntry, Topic
 from annotation.models.arrivals import Worker
-from annotation.models.audit import AuditEntry, Topic
 from annotation.models.participation import Participation
 from annotation.models.scenario import Scenario
 from annotation.models.study import Study, new_code

@@ -29,7 +29,7 @@ from annotation.models import (
     UpstreamExample,
     Webhook,
 )
-from annotation.models.decision import ModelRun
+from annotation.models.records import ModelRun
 from tasks.models import Job
 from tasks.models.choices import LanguageField
 from tests import factories
