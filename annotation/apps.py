@@ -17,7 +17,7 @@ class AnnotationConfig(AppConfig):
         from annotation.privacy import erasure
         from annotation.prolific import adapter as prolific_adapter
         from annotation.prolific import sync as prolific_sync
-        from annotation.recruitment import expiry, links, panel, platform_adapters
+        from annotation.recruitment import links, panel, platform_adapters, seats
         from tasks import jobs, periodic
 
         platform_adapters.ADAPTERS += [
@@ -32,7 +32,7 @@ class AnnotationConfig(AppConfig):
         post_migrate.connect(key_check.store_after_migrate, sender=self)
         jobs.CONDITIONS.append(key_check.require_for_command)
         periodic.PARTS |= {
-            "seats": periodic.Part(expiry.sweep),
+            "seats": periodic.Part(seats.sweep),
             "notices": periodic.Part(collecting.collect),
             "old notices": periodic.Part(collecting.prune, interval=timedelta(days=1)),
             "identities": periodic.Part(erasure.delete_due, interval=timedelta(hours=1)),

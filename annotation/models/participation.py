@@ -108,7 +108,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         """Return the participations that currently occupy a seat in the study.
 
         Idle annotators keep their seat number until the next arrival or tick
-        (`expiry.expire_idle`), but their seats count as free.
+        (`seats.expire_idle`), but their seats count as free.
         """
         seated = self.filter(study=study).seated()
         return seated.exclude(pk__in=seated.idle(now, study).order_by().values("pk"))

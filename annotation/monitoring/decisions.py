@@ -18,7 +18,7 @@ from annotation.privacy import withdrawal
 from annotation.prolific import review
 from annotation.prolific.errors import ProlificError
 from annotation.protocol import blinding, exclusion, qualification
-from annotation.recruitment import expiry
+from annotation.recruitment import seats
 from annotation.web.access import annotator_of
 from annotation.web.fields import NO_REASON, AmountField, PageForm, PressedField, YesNoField
 from annotation.web.posts import AnnotatorPost, StudyPost
@@ -225,7 +225,7 @@ class FreeSeat(AnnotatorPost):
     conflicts = (ValueError,)
 
     def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
-        expiry.free_seat(annotator, data["reason"], by)
+        seats.free_by_hand(annotator, data["reason"], by)
         return "The seat was freed."
 
 

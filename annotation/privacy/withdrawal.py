@@ -29,7 +29,7 @@ from annotation.models import (
 )
 from annotation.pay import budget, ledger
 from annotation.protocol.qualification import NotConfirmed, for_each
-from annotation.recruitment import expiry, seats
+from annotation.recruitment import seats
 from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job
@@ -49,7 +49,7 @@ def withdraw(token: str) -> Participation:
         _erase_answers(participation, now)
         # Some of the reasons written about the participation contain scores.
         participation.decisions.update(reason=REASON)
-        action = expiry.freed(participation)
+        action = seats.freed(participation)
         entries = participation.study.events.filter(what__startswith=action)
         entries.update(what=f"{action}{REASON}")
         participation.store(

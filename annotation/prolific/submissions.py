@@ -25,7 +25,7 @@ from annotation.prolific.accounts import client_of
 from annotation.prolific.adapter import ProlificAdapter
 from annotation.prolific.client import Client, status_of
 from annotation.prolific.errors import ProlificError, undocumented
-from annotation.recruitment import arrivals, expiry, identities
+from annotation.recruitment import arrivals, identities, seats
 
 # Submissions that take up a place in the study on Prolific.
 TAKE_A_PLACE = {
@@ -187,9 +187,9 @@ def _follow(
         participation.refresh_from_db()
         _pay_again(participation, reason)
     if submission.status == "RETURNED":
-        report.freed += expiry.release_seat(participation, Status.RETURNED)
+        report.freed += seats.release_seat(participation, Status.RETURNED)
     elif submission.status == "TIMED_OUT":
-        report.freed += expiry.release_seat(participation, Status.EXPIRED)
+        report.freed += seats.release_seat(participation, Status.EXPIRED)
     elif submission.status == "REJECTED":
         report.freed += participation.is_live
         # Work that has ended keeps its status, and completed work stays in the analysis until a

@@ -48,7 +48,7 @@ from annotation.prolific.submissions import (
     verify,
 )
 from annotation.protocol import qualification
-from annotation.recruitment import eligibility, expiry, identities
+from annotation.recruitment import eligibility, identities, seats
 
 # How long a submission can go unreviewed before Prolific approves it automatically, in full.
 AUTO_APPROVAL = timedelta(days=21)
@@ -64,7 +64,7 @@ def sync(study: Study, client: Client | None = None, patient: bool = False) -> S
     case anything synced until then remains.
     """
     client, report = client or client_of(study.prolific_studies.first(), patient), SyncReport()
-    expiry.expire_idle(study)
+    seats.expire_idle(study)
     for waiting in study.participations.filter(status=Status.WAITING):
         qualification.move_on(waiting.token)
     verify(study, client, report)

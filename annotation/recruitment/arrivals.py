@@ -6,7 +6,7 @@ from django.db import transaction
 
 from annotation.models import Participation, Status, Study, Submission, Worker
 from annotation.pay import budget
-from annotation.recruitment import expiry, identities, links, seats
+from annotation.recruitment import identities, links, seats
 from annotation.recruitment.identities import worker_key
 from annotation.recruitment.join_errors import RecruitmentError
 from annotation.recruitment.platform_adapters import Exit, Identity, PlatformAdapter, adapter_of
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 def arrive(adapter: PlatformAdapter, identity: Identity, browser: str) -> Participation:
     """Assign a seat. `browser` is the value of the browser's cookie. Raises RecruitmentError."""
     # This is done even if the arrival is refused afterwards.
-    expiry.expire_idle(adapter.study)
+    seats.expire_idle(adapter.study)
     budget.settle_left_in_turn(adapter.study)
     with transaction.atomic():
         participation = seats.join(

@@ -1,4 +1,4 @@
-"""Assigning seats at Start, and resuming them later, without ever overfilling a scenario.
+"""Assigning seats at Start, freeing and resuming them, without ever overfilling a scenario.
 
 A seat is taken at Start, before consent. It is held for ten minutes until consent is given, and for
 the study's idle limit after that. Allocation is balanced: a worker gets the least full of the
@@ -13,7 +13,10 @@ workers who came by a link, whose work has no parts.
 """
 
 import random
+from datetime import datetime
 
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils.crypto import get_random_string
 from django.utils.translation import gettext
 
@@ -21,6 +24,7 @@ from annotation.models import (
     JUDGED_STEPS,
     MAY_RESUME,
     Allocation,
+    DeclinedOffer,
     Kind,
     Participation,
     ProlificStudy,
@@ -32,7 +36,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.pay import budget
-from annotation.recruitment import eligibility, expiry, join_errors, platform_adapters
+from annotation.recruitment import eligibility, join_errors, platform_adapters
 from annotation.recruitment.join_errors import RecruitmentError
 from tasks.clock import database_now
 
@@ -60,7 +64,7 @@ def join(
     now = database_now()
     # Without a lock, concurrent requests could both count the last seat as free.
     with Study.locking(study_id) as study:
-        expiry.expire_idle(study, now)
+        expire_idle(study, now)
         budget.settle_left(study)
         worker, is_new = _worker(key, platform, kind)
         existing = None if is_new else _existing(study, worker, browser, verified)
@@ -147,7 +151,7 @@ def resume(participation: Participation) -> Participation:
     study isn't assigning any at present. Does nothing if the status is any other.
     """
     with Study.locking(participation.study_id) as study:
-        expiry.expire_idle(study)
+        expire_idle(study)
         participation = Participation.objects.get(pk=participation.pk)
         if participation.status not in MAY_RESUME:
             return participation
@@ -307,3 +311,68 @@ def note_outcome(participation: Participation, outcome: str) -> None:
     latest = participation.submissions.order_by("-pk").first()
     if latest is not None and not latest.outcome:
         latest.store(outcome=outcome)
+
+
+# Freeing seats ------------------------------------------------------------------------------------
+
+# Seats are freed if they were idle for too long, returned on the platform or released by a
+# researcher. Other steps free seats, too: consent.py (declined), training_step.py (task already
+# done), qualification.py (screened out), withdrawal.py, exclusion.py, and prolific/submissions.py
+# (rejected).
+
+
+def free_by_hand(participation: Participation, reason: str, by: User) -> None:
+    """Free the seat of an annotator who has not returned, at a researcher's request.
+
+    The reason is logged. An annotator who returns later can continue as long as a seat is free.
+    Raises ValueError if there is no seat to be freed.
+    """
+    with Study.locking(participation.study_id):
+        if not release_seat(participation, Status.EXPIRED):
+            raise ValueError("This annotator has no seat to free.")
+        event = f"{freed(participation)}{reason}"
+        pseudonym = participation.pseudonym
+        participation.study.events.create(what=event[:200], about=pseudonym, by=by)
+
+
+def freed(participation: Participation) -> str:
+    """Return the log entry for a manually freed seat, up to the reason."""
+    return f"seat of {participation.pseudonym} freed: "
+
+
+def release_seat(participation: Participation, status: str) -> bool:
+    """Free the seat of an active annotator, as requested by the platform or a researcher.
+
+    `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
+    """
+    with Participation.locking(participation.pk) as locked:
+        if not locked.is_live:
+            return False
+        locked.store(status=status, seat_number=None)
+        return True
+
+
+def sweep() -> int:
+    """Free idle seats, settle abandoned work and delete old offers. Return the number freed."""
+    now, freed = database_now(), 0
+    at_work = Participation.objects.live().values("study")
+    for study in Study.objects.filter(pk__in=at_work):
+        freed += expire_idle(study, now)
+    for study in Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED)):
+        budget.settle_left_in_turn(study)
+    DeclinedOffer.objects.exclude(pk__in=DeclinedOffer.objects.fresh(now).values("pk")).delete()
+    return freed
+
+
+def expire_idle(study: Study, now: datetime | None = None) -> int:
+    """Free all seats beyond the idle limit, as counted by `holding_seats`. Return their number."""
+    idle = study.participations.idle(now or database_now(), study).values_list("pk", flat=True)
+    if not (found := list(idle)):
+        return 0
+    with transaction.atomic():
+        # An annotator who is answering right now holds the lock, so check again under the lock.
+        candidates = Participation.objects.filter(pk__in=found).select_for_update(no_key=True)
+        still = idle.filter(pk__in=[participation.pk for participation in candidates])
+        return Participation.objects.filter(pk__in=list(still)).update(
+            status=Status.EXPIRED, seat_number=None
+        )

@@ -15,7 +15,7 @@ from annotation.models import Arm, Participation, Scenario, Status, Study
 from annotation.privacy import withdrawal
 from annotation.prolific import drafts, studies, sync
 from annotation.protocol import exclusion, own_questions, training_step
-from annotation.recruitment import consent, expiry
+from annotation.recruitment import consent, seats
 from annotation.study import lifecycle
 from tests import factories
 from tests.annotation.participation.test_participants_api import join, post
@@ -80,7 +80,7 @@ def clues(owner) -> Study:
         annotators=3, equivalence_margin=5, exit_questionnaire=True, hypotheses="It helps.",
     )  # fmt: skip
     consent.record(factories.join(study), agree=False)
-    expiry.release_seat(come(study), Status.RETURNED)
+    seats.release_seat(come(study), Status.RETURNED)
     for _number in range(12):
         complete(study)
     return close(study, owner)

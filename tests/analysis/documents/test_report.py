@@ -17,7 +17,7 @@ from annotation.payout import batches
 from annotation.payout import payments as payout
 from annotation.privacy import withdrawal
 from annotation.protocol import exclusion, training_step
-from annotation.recruitment import consent, eligibility, expiry
+from annotation.recruitment import consent, eligibility, seats
 from annotation.study import lifecycle, team
 from tests import factories
 from tests.analysis.documents.reports import block, items, make_study
@@ -133,7 +133,7 @@ def test_the_funnel_says_how_people_left(researcher):
     gone = factories.seat(scenario)
     factories.work_through(gone)
     withdrawal.withdraw(gone.token)
-    expiry.release_seat(factories.seat(scenario), Status.RETURNED)
+    seats.release_seat(factories.seat(scenario), Status.RETURNED)
     factories.seat(scenario)
     assert left(study) == [
         "screened out: 1",

@@ -9,7 +9,7 @@ from annotation.models import Channel, Kind, Status, Study
 from annotation.privacy import withdrawal
 from annotation.protocol import answering, exclusion, own_questions
 from annotation.protocol.attention_checks import import_checks
-from annotation.recruitment import consent, expiry
+from annotation.recruitment import consent, seats
 from tasks.formats import Record
 from tests import factories
 from tests.analysis.cross_task.test_cross_task import answered_study
@@ -75,7 +75,7 @@ def under_s1(owner, folder) -> Study:
         limit = {4: 1, 5: 3, 32: 4}.get(number, 1000)
         factories.work_through(seat, some_right(number), limit)
         if number in (4, 5):
-            expiry.release_seat(seat, Status.RETURNED if number == 4 else Status.EXPIRED)
+            seats.release_seat(seat, Status.RETURNED if number == 4 else Status.EXPIRED)
         elif number == 6:
             withdrawal.withdraw(seat.token)
         elif number in (7, 8):

@@ -15,7 +15,7 @@ from analysis.stats import significance
 from annotation.models import Kind
 from annotation.privacy import withdrawal
 from annotation.protocol import exclusion
-from annotation.recruitment import consent, expiry
+from annotation.recruitment import consent, seats
 from tests import factories
 from tests.analysis.documents.reports import block
 
@@ -106,7 +106,7 @@ def study(researcher):
         work(two, wrong)
     left = [factories.seat(two) for _ in range(2)]
     withdrawal.withdraw(left[0].token)
-    expiry.release_seat(left[1], "expired")
+    seats.release_seat(left[1], "expired")
     declined = factories.join(study)
     consent.record(declined, agree=False)
     factories.seat(two)  # still working, so not counted

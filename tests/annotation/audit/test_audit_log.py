@@ -21,7 +21,7 @@ from annotation.models import ApiToken, AuditEntry, ProlificAccount, Study, Topi
 from annotation.pay import budget
 from annotation.privacy import withdrawal
 from annotation.protocol import exclusion
-from annotation.recruitment import expiry
+from annotation.recruitment import seats
 from annotation.recruitment.identities import worker_key
 from annotation.study import design, lifecycle, team
 from annotation.web.rights import POSTS
@@ -408,7 +408,7 @@ def test_a_withdrawal_erases_reasons_from_the_log(world):
     assert decided.about == done.pseudonym
     assert decided.after == {"in_analysis": False}
     assert not AuditEntry.objects.filter(what__contains="12.5").exists()
-    expiry.free_seat(live, "their S1 is low", world.owner)
+    seats.free_by_hand(live, "their S1 is low", world.owner)
     withdrawal.withdraw(live.token)
     assert entry(f"seat of {live.pseudonym} freed").what.endswith(withdrawal.REASON)
 

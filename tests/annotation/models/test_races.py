@@ -28,7 +28,7 @@ from annotation.models import (
 )
 from annotation.privacy import withdrawal
 from annotation.protocol import answering, training_step
-from annotation.recruitment import consent, expiry, join_errors, seats, visitors
+from annotation.recruitment import consent, join_errors, seats, visitors
 from tests import factories
 from tests.annotation.races import (
     THREADS,
@@ -323,7 +323,7 @@ def complete_while_expiring(researcher) -> Participation:
         Participation.objects.lock(seat.token)
         Participation.objects.filter(pk=seat.pk).update(status=Status.COMPLETED)
 
-    for result in collide(complete, lambda: expiry.expire_idle(study)):
+    for result in collide(complete, lambda: seats.expire_idle(study)):
         assert not isinstance(result, Exception), result
     seat.refresh_from_db()
     return seat

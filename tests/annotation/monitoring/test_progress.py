@@ -20,7 +20,7 @@ from annotation.payout import batches
 from annotation.payout import payments as payout
 from annotation.privacy import withdrawal
 from annotation.protocol import exclusion, qualification
-from annotation.recruitment import consent, expiry
+from annotation.recruitment import consent, seats
 from annotation.study import lifecycle, team
 from annotation.web.wording import in_words
 from tests import factories
@@ -151,7 +151,7 @@ def test_a_withdrawn_annotator_is_counted_up_to_the_last_stage(study, two):
 
 def test_returned_expired_and_excluded_are_counted_separately(study, two):
     for status in ("returned", "expired"):
-        expiry.release_seat(factories.seat(two), status)
+        seats.release_seat(factories.seat(two), status)
     excluded = factories.seat(two)
     factories.work_through(excluded)
     exclusion.decide(excluded, False, "asleep", study.owner)

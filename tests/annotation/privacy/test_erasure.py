@@ -30,7 +30,7 @@ from annotation.pay import ledger
 from annotation.privacy import erasure
 from annotation.privacy.withdrawal import withdraw
 from annotation.protocol import exclusion
-from annotation.recruitment import consent, expiry, identities
+from annotation.recruitment import consent, identities, seats
 from annotation.study import lifecycle, team
 from tests import factories
 
@@ -99,9 +99,9 @@ def test_related_rows_are_erased_or_named_on_the_page(ada, researcher):
     team.invite(study, Role.ANALYST, "guest@example.org", researcher)
     collecting.collect()
     NoticeSwitch.objects.create(user=researcher, study=study, page_off=["quiet"])
-    expiry.free_seat(silent, "S1 17 so far", researcher)
+    seats.free_by_hand(silent, "S1 17 so far", researcher)
     withdraw(withdrew.token)
-    expiry.free_seat(told, "S1 18 so far", researcher)
+    seats.free_by_hand(told, "S1 18 so far", researcher)
     for seat in (silent, withdrew):
         ledger.decide(seat, False, "S1 19 so far", researcher)
     page = ada.get(reverse("study_settings", args=[study.name])).content.decode()
@@ -207,7 +207,7 @@ def test_identities_can_be_deleted_at_once(ada, study):
     working = factories.seat(study.scenarios.get())
     refused = ada.post(address, {"until": "2091-01-01", "now": "1"})
     assert (refused.status_code, "still working" in refused.content.decode()) == (422, True)
-    expiry.free_seat(working, "left", study.owner)
+    seats.free_by_hand(working, "left", study.owner)
     assert ada.post(address, {"until": "2091-01-01", "now": "1"}).status_code == 302
     link.refresh_from_db()
     assert "Ida" not in link.name

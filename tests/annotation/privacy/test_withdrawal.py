@@ -30,7 +30,8 @@ from annotation.monitoring import progress
 from annotation.pay import ledger
 from annotation.privacy import withdrawal
 from annotation.protocol import exclusion, own_questions, training_step
-from annotation.recruitment import consent, expiry, join_errors
+from annotation.recruitment import consent, join_errors
+from annotation.recruitment.seats import free_by_hand
 from tasks.models import Job
 from tests import factories
 
@@ -146,7 +147,7 @@ def test_an_export_after_a_withdrawal_verifies(study, seats, tmp_path):
 
 
 def test_a_withdrawal_erases_the_reason_of_a_freed_seat(study, seats, researcher):
-    expiry.free_seat(seats[0], "57.1 so far", researcher)
+    free_by_hand(seats[0], "57.1 so far", researcher)
     withdrawal.withdraw(seats[0].token)
     last = study.events.last()
     assert last.what == f"seat of {seats[0].pseudonym} freed: withdrawn"

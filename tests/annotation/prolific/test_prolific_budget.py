@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotation.models import Study
 from annotation.pay import budget
 from annotation.prolific import drafts, studies, sync
-from annotation.recruitment import consent, expiry
+from annotation.recruitment import consent, seats
 from annotation.study import lifecycle
 from tests import factories
 from tests.annotation.prolific.fixtures import HOST, IDA, arrive, begin
@@ -94,7 +94,7 @@ def test_prolific_is_paused_while_the_budget_has_no_room(fake, study, published,
     assert "the budget is exhausted" in page
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    expiry.release_seat(elsewhere[0], "returned")
+    seats.release_seat(elsewhere[0], "returned")
     sync.sync(study)
     assert there(fake, published)["status"] == "ACTIVE"
     page = ada.get(reverse("platforms", args=[study.name]), follow=True).content.decode()

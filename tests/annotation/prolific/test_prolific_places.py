@@ -7,7 +7,7 @@ from django.urls import reverse
 from annotation.models import Participation, Submission
 from annotation.prolific import client as prolific_client
 from annotation.prolific import sync
-from annotation.recruitment import consent, expiry, join_errors, seats
+from annotation.recruitment import consent, join_errors, seats
 from annotation.study import lifecycle
 from tests import factories
 from tests.annotation.prolific.fixtures import (
@@ -101,7 +101,7 @@ def test_prolific_is_paused_while_no_seat_is_free(fake, study, published, ada):
     assert "no seat is free here" in page
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    expiry.release_seat(elsewhere[0], "returned")
+    seats.release_seat(elsewhere[0], "returned")
     sync.sync(study)
     assert there(fake, published)["status"] == "ACTIVE"
     complete(fake, published)
@@ -255,7 +255,7 @@ def test_work_can_continue_once_a_rejection_is_undone(fake, study, published):
 def test_a_submission_moves_to_the_new_participation(fake, published):
     """If a submission starts a new participation, its status applies to the new one."""
     session, first = arrive(fake, published)
-    expiry.release_seat(first, "expired")
+    seats.release_seat(first, "expired")
     address = f"PROLIFIC_PID={IDA}&STUDY_ID={published.external_id}&SESSION_ID={session}"
     reply = Client().post(reverse("start", args=[published.code]) + f"?{address}")
     again = Participation.objects.get(token=reply.url.split("/")[2])

@@ -14,7 +14,7 @@ from annotation.pay import ledger
 from annotation.privacy import withdrawal
 from annotation.protocol import answering, qualification
 from annotation.protocol.qualification import verdict
-from annotation.recruitment import consent, expiry, join_errors, seats
+from annotation.recruitment import consent, join_errors, seats
 from tests import factories
 
 WRONG = ["nothing of this"]
@@ -89,7 +89,7 @@ def test_only_paid_time_is_called_paid(client, researcher, rate):
     seat = train(study, right=1)
     work = reverse("work", args=[seat.token])
     pages = [client.get(reverse("landing", args=[study.link_code])), client.get(work)]
-    expiry.release_seat(seat, Status.EXPIRED)
+    seats.release_seat(seat, Status.EXPIRED)
     pages.append(client.get(work))
     seats.resume(seat)
     qualification.decide(seat.token, False, "too many mistakes", researcher)
@@ -101,7 +101,7 @@ def test_only_paid_time_is_called_paid(client, researcher, rate):
 
 def test_only_time_after_the_first_example_is_called_paid(client, researcher):
     seat = factories.join(study_with(researcher, "none"))
-    expiry.release_seat(seat, Status.EXPIRED)
+    seats.release_seat(seat, Status.EXPIRED)
     page = client.get(reverse("work", args=[seat.token])).content.decode()
     assert "your place was released" in page
     assert "paid for the time" not in page
@@ -228,7 +228,7 @@ def test_leaving_the_waiting_page_frees_the_seat_until_a_return(client, waiting,
     assert waiting.status == "expired"
     consent.record(somebody, agree=False)
     client.post(reverse("resume", args=[waiting.token]))
-    expiry.expire_idle(waiting.study)
+    seats.expire_idle(waiting.study)
     client.post(reverse("wait", args=[waiting.token]))
     waiting.refresh_from_db()
     assert (waiting.status, waiting.latest_turn().step) == ("working", Step.ANNOTATION)
@@ -244,7 +244,7 @@ def test_withdrawing_while_waiting_is_paid_for_the_wait(waiting):
 def test_an_admitted_annotator_whose_seat_expired_has_no_elapsed_time(waiting):
     """The time of the decision is not the end of the work."""
     qualification.decide(waiting.token, True, "good")
-    expiry.release_seat(waiting, Status.EXPIRED)
+    seats.release_seat(waiting, Status.EXPIRED)
     waiting.refresh_from_db()
     assert waiting.decided_at is not None
     assert ledger.elapsed_seconds(waiting) is None

@@ -21,14 +21,7 @@ from annotation.models import (
 from annotation.payout import batches
 from annotation.payout import payments as payout
 from annotation.protocol import training_step
-from annotation.recruitment import (
-    consent,
-    eligibility,
-    expiry,
-    identities,
-    join_errors,
-    seats,
-)
+from annotation.recruitment import consent, eligibility, identities, join_errors, seats
 from annotation.recruitment.links import make_links
 from tests import factories
 
@@ -369,7 +362,7 @@ def test_a_worker_denied_meanwhile_cannot_return(ada, client, study, panel, way)
     seat = Participation.objects.get(token=token)
     consent.record(seat, agree=True)
     training_step.begin(token)
-    expiry.release_seat(seat, "expired")
+    seats.release_seat(seat, "expired")
     deny(ada, study, "p-1", "panel:Connect")
     if way == "start":
         reply = arrive(panel, client=client)

@@ -17,7 +17,7 @@ from annotation.models import Answer, DeclinedOffer, Panel, Participation, Study
 from annotation.monitoring import progress
 from annotation.prolific import drafts, studies
 from annotation.protocol import training_step
-from annotation.recruitment import consent, expiry
+from annotation.recruitment import consent, seats
 from annotation.recruitment.links import make_links
 from tests import factories
 
@@ -154,7 +154,7 @@ def test_an_open_page_holds_no_seat_beyond_the_idle_limit(study, monkeypatch):
         moment = begun + timedelta(hours=hours)
         monkeypatch.setattr(timezone, "now", lambda moment=moment: moment)
         Client().post(reverse("ping", args=[seat.token]), {"turn": turn.pk})
-    expiry.expire_idle(study)
+    seats.expire_idle(study)
     seat.refresh_from_db()
     assert seat.status == "expired"
     # Unlike pings, an answer renews the seat.
@@ -162,7 +162,7 @@ def test_an_open_page_holds_no_seat_beyond_the_idle_limit(study, monkeypatch):
     fields = factories.fields_for(turn.example, list(turn.example.gold))
     Client().post(reverse("answer", args=[seat.token]), {"turn": turn.pk, **fields})
     assert Answer.objects.count() == 1
-    expiry.expire_idle(study)
+    seats.expire_idle(study)
     seat.refresh_from_db()
     assert seat.status == "working"
 
@@ -280,7 +280,7 @@ def test_the_secret_of_the_cookie_is_not_in_the_page(study):
     client = Client()
     start(study.link_code, client)
     secret = client.cookies["handful_worker"].value.split(":")[0]
-    expiry.release_seat(Participation.objects.get(), "expired")
+    seats.release_seat(Participation.objects.get(), "expired")
     page = landing(study.link_code, client)
     assert form_of(page)
     assert secret not in page
@@ -326,7 +326,7 @@ def test_declining_offers_the_same_scenario_for_a_day(researcher, study, monkeyp
     assert others != offered[0]
     tomorrow = timezone.now() + timedelta(days=1, minutes=1)
     monkeypatch.setattr(timezone, "now", lambda: tomorrow)
-    expiry.sweep()
+    seats.sweep()
     assert not DeclinedOffer.objects.exists()
 
 
@@ -351,7 +351,7 @@ def test_a_refused_start_retains_the_expiry_of_other_seats(researcher):
     Study.objects.filter(pk=study.pk).update(budget=study.max_paid_hours * 60)
     left = factories.seat(study.scenarios.get())
     factories.work_through(left, limit=1)
-    expiry.release_seat(left, "expired")
+    seats.release_seat(left, "expired")
     Participation.objects.filter(pk=left.pk).update(worked_seconds=None)
     assert start(study.link_code).status_code == 409  # the earnings leave no budget for a seat
     left.refresh_from_db()
@@ -425,7 +425,7 @@ def test_an_expired_seat_resumes_only_in_its_browser(study, sona):
     seat = seat_of(start(sona.code, owner, query))
     consent.record(seat, agree=True)
     training_step.begin(seat.token)
-    expiry.release_seat(seat, "expired")
+    seats.release_seat(seat, "expired")
     assert start(sona.code, Client(), query).status_code == 409
     assert seat_of(start(sona.code, owner, query)) == seat
 

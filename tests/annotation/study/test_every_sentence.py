@@ -16,7 +16,7 @@ from django.utils import translation
 from analysis.export import pages_seen
 from annotation.models import Panel, Participation, Status, Study, StudyStatus
 from annotation.privacy import withdrawal
-from annotation.recruitment import expiry, join_errors
+from annotation.recruitment import join_errors, seats
 from tasks.formats import Record
 from tests import factories, pseudo
 from tests.pseudo import (
@@ -323,7 +323,7 @@ def test_landing_pages_are_translated(reader, researcher):
     reader.get(address, "landing, begun")
     reader.post(reverse("begin", args=[seat.token]), {}, "first example")
     for ended in ("expired", "returned"):
-        expiry.release_seat(Participation.objects.get(), ended)
+        seats.release_seat(Participation.objects.get(), ended)
         reader.get(reverse("work", args=[seat.token]), ended)
         reader.get(address, f"landing, {ended}")
         reader.post(reverse("resume", args=[seat.token]), {}, "resumed")
