@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import User
-from django.core.exceptions import ObjectDoesNotExist
 from django.core.signing import Signer
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
@@ -379,10 +378,8 @@ class Study(StudyOptions, Row):
     @property
     def manifest(self) -> str:
         """Return the canonical JSON of the frozen design, or "" for a draft. This runs a query."""
-        try:
-            return self.stored_manifest.text
-        except ObjectDoesNotExist:
-            return ""
+        stored = getattr(self, "stored_manifest", None)
+        return stored.text if stored else ""
 
     @property
     def is_cross_task(self) -> bool:

@@ -331,8 +331,11 @@ def _after_post(
     translation.activate(participation.scenario.design.interface_language)
     if not request.htmx:
         return redirect("work", participation.token)
-    is_working = participation.status == Status.WORKING
-    if turn is None or not is_working or training_step.card_shown_after(participation, turn):
+    if (
+        turn is None
+        or participation.status != Status.WORKING
+        or (turn.is_revealed and training_step.card_shown_after(participation, turn))
+    ):
         return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
     return render_turn(request, turn_page(participation, turn))
 
