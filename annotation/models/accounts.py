@@ -171,7 +171,6 @@ def time_zones() -> tuple[str, ...]:
 
 
 def check_time_zone(name: str) -> None:
-    """Raise ValidationError if `name` is not a time zone."""
     if name not in time_zones():
         raise ValidationError("This is not a time zone. Choose one from the list.")
 

@@ -114,7 +114,6 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return seated.exclude(pk__in=seated.idle(now, study).order_by().values("pk"))
 
     def analysed(self) -> "ParticipationQuerySet":
-        """Return participations in the analysis: completed and not excluded."""
         return self.filter(ANALYSED)
 
     def qualified_in(self, study_name: str) -> "ParticipationQuerySet":

@@ -42,7 +42,6 @@ NO_TURN = "This turn does not belong to this participation."
 
 
 def parse(body: type[bodies.Body], request: Request) -> dict[str, Any]:
-    """Validate the request body, and return its data. Raises Unprocessable."""
     serializer = body(data=request.data)
     if not serializer.is_valid():
         raise Unprocessable(_flat(serializer.errors))

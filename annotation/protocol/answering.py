@@ -267,7 +267,6 @@ class PeopleUsePages(Exception):
 
 
 def check_channel(channel: str, kind: str, design: Study) -> None:
-    """Raise PeopleUsePages if a program acts as a human and the design doesn't allow it."""
     if channel == Channel.API and kind == Kind.PERSON and not design.programs_as_people:
         raise PeopleUsePages
 
@@ -348,7 +347,6 @@ def _current(token: str, turn_id: int) -> Turn | None:
 
 
 def _reported(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
-    """Add the counts in these fields to the stored counts."""
     activity = getattr(turn, "activity", None)
     counts = {}
     for name, limit in REPORTED.items():
