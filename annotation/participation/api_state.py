@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation.models import OwnAnswer, Participation, Scenario, Status, Turn
-from annotation.participation.question import Place, Segment
+from annotation.participation.question import Place
 from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.state import instructions_of, next_instructions, page_outside_turns
 from annotation.participation.turn import TurnPage, turn_page
@@ -197,18 +197,15 @@ def _question(page: TurnPage) -> dict[str, Any]:
         "step": place.step,
         "number": place.number,
         "total": place.total,
-        "segments": [_segment(segment) for segment in question.segments],
+        "segments": [
+            {"name": segment.name, "text": segment.words}
+            | ({"image": reverse("image", args=[segment.image.name])} if segment.image else {})
+            for segment in question.segments
+        ],
         "question": question.text,
         "asked": question.kind.name if question.kind else "",
         "options": list(page.example.options),
     }
-
-
-def _segment(segment: Segment) -> dict[str, str]:
-    """Return a segment's text or, for an image, its alternative text and URL."""
-    members = {"name": segment.name, "text": segment.words}
-    image = segment.image
-    return members | {"image": reverse("image", args=[image.name])} if image else members
 
 
 def _given(given: GivenAnswer) -> dict[str, Any]:

@@ -186,7 +186,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def _finished(participation: Participation) -> dict:
-    token = participation.token
+    token, study, worker = participation.token, participation.study, participation.worker
     worked = timedelta(seconds=participation.worked_seconds or 0)
     return {
         "stage": "finished",
@@ -194,11 +194,10 @@ def _finished(participation: Participation) -> dict:
         "learned": _learned(participation),
         "exit": current_exit(participation),
         "worked": in_words(worked),
-        "next_task": join_errors.next_task_is_offered(participation),
+        "next_task": not join_errors.refusal(study, worker.key, worker.kind),
         "next_task_url": reverse("next_task", args=[token]),
         "exit_form": exit_form(participation),
-        "asked": participation.study.exit_questionnaire
-        or questions_at(participation.study.own_questions, AFTER),
+        "asked": study.exit_questionnaire or questions_at(study.own_questions, AFTER),
         "questionnaire_url": reverse("questionnaire", args=[token]),
     }
 

@@ -178,11 +178,6 @@ def tasks_begun(study: Study, key: str) -> int:
     return participations.filter(Q(turns__isnull=False) | Q(status__in=ended)).distinct().count()
 
 
-def next_task_is_offered(participation: Participation) -> bool:
-    study, worker = participation.study, participation.worker
-    return refusal(study, worker.key, worker.kind) == ""
-
-
 def counted_reason(study: Study, key: str, code: str, among: list[int] | None = None) -> str:
     """Return the Reason for a refusal with this code, or "" if it isn't counted.
 
