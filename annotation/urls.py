@@ -94,7 +94,6 @@ urlpatterns = [
     path(ANNOTATOR + "data/", monitoring.personal_data_file, name="participation_data"),
     path(ANNOTATOR + "score/", monitoring.show_score, name="participation_score"),
     path(STUDY + "links/", lists.links, name="personal_links"),
-    path(STUDY + "links.csv", lists.links_file, name="personal_links_file"),
     path(STUDY + "platforms/panels/", platforms.panel_new, name="panel_new"),
     path(STUDY + "platforms/panels/<int:pk>/", platforms.panel_visit, name="panel_visit"),
     path(PROLIFIC, platforms.prolific_plan, name="prolific_plan"),

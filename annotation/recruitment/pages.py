@@ -4,7 +4,6 @@ Except for personal links, their forms are sections of the Recruit page (monitor
 """
 
 from datetime import datetime
-from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -217,9 +216,7 @@ class NewLinks(StudyPost):
 LINK_COLUMNS = [Column("name", "Name"), Column("link", "Link"), Column("state", "Status")]
 
 
-def _links_page(
-    request: HttpRequest, study: Study, form: LinksForm | None = None, is_file: bool = False
-) -> HttpResponse:
+def _links_page(request: HttpRequest, study: Study, form: LinksForm | None = None) -> HttpResponse:
     rows = [
         SimpleNamespace(name=link.name, link=join_url(request, link.code), state=state)
         for link, state in links_with_states(study)
@@ -231,7 +228,7 @@ def _links_page(
     table = listing.listing(
         request.GET, rows, LINK_COLUMNS, lambda row: row.name, filters, by="state"
     )
-    if is_file or listing.wants_csv(request.GET):
+    if listing.wants_csv(request.GET):
         return table.as_csv(f"{study.name}-links.csv")
     context = {"study": study, "listing": table if rows else None, "form": form or LinksForm()}
     return render(request, "recruitment/personal_links.html", context)
@@ -242,7 +239,6 @@ def _to_links(request: HttpRequest, *_result: Any, name: str) -> HttpResponse:
 
 
 links_page = study_page(_links_page, "pay")
-links_file = study_page(partial(_links_page, is_file=True), "pay")
 links = page(NewLinks, _links_page, to=_to_links, get=_to_links)
 
 

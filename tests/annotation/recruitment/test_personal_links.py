@@ -14,6 +14,9 @@ from annotation.recruitment import consent
 from annotation.recruitment.links import links_with_states, make_links
 from tests import factories
 
+# The query of the table of links as a file.
+CSV = {"show": "links", "format": "csv"}
+
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
@@ -39,7 +42,7 @@ def states(study) -> dict[str, str]:
 def test_a_link_is_made_for_each_name_and_can_be_had_as_csv(ada, study):
     reply = ada.post(reverse("personal_links", args=[study.name]), {"names": "Ida\r\n\r\n Bo \r\n"})
     assert reply.status_code == 302
-    text = ada.get(reverse("personal_links_file", args=[study.name])).content.decode()
+    text = ada.get(reverse("recruit", args=[study.name]), CSV).content.decode()
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [(row["name"], row["state"]) for row in rows] == [("Ida", "unused"), ("Bo", "unused")]
     assert Client().get(rows[0]["link"]).status_code == 200
@@ -106,11 +109,11 @@ def test_no_name_is_in_an_export(study, tmp_path):
 def test_links_of_another_researcher_are_not_found(client, other_researcher, study):
     make_links(study, "Ida")
     client.force_login(other_researcher)
-    for name in ("personal_links", "personal_links_file"):
-        assert client.get(reverse(name, args=[study.name]), follow=True).status_code == 404
+    for name, query in (("personal_links", {}), ("recruit", CSV)):
+        assert client.get(reverse(name, args=[study.name]), query, follow=True).status_code == 404
 
 
 def test_names_are_escaped_against_formulas_in_the_csv(ada, study):
     make_links(study, "=1+1\nDora")
-    text = ada.get(reverse("personal_links_file", args=[study.name])).content.decode()
+    text = ada.get(reverse("recruit", args=[study.name]), CSV).content.decode()
     assert [line.split(",")[0] for line in text.splitlines()] == ["name", "'=1+1", "Dora"]

@@ -113,7 +113,6 @@ ALLOWED = [
     ("pay_batch_file", ("batch",), None, PAYERS),
     ("personal_links", (), None, PAYERS),
     ("personal_links", (), {"names": "Dora"}, OWNERS),
-    ("personal_links_file", (), None, PAYERS),
     ("platforms", (), None, OWNERS),
     ("panel_new", (), {"name": "x"}, OWNERS),
     ("panel_visit", ("panel",), None, OWNERS),
