@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
-import requests
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import signing
@@ -28,8 +27,6 @@ from tasks import jobs, spans
 from tasks.clock import database_now
 from tasks.metrics import score
 from tasks.models import Job
-
-PATIENCE = 60  # seconds to wait for a response
 
 
 class InProcess:
@@ -60,27 +57,6 @@ class InProcess:
         return reply.content.decode()
 
 
-class OverHTTP:
-    def __init__(self, root: str) -> None:
-        self.root = root
-        self.session = requests.Session()
-
-    def get(self, address: str) -> str:
-        return self._read(self.session.get(urljoin(self.root, address), timeout=PATIENCE))
-
-    def post(self, address: str, fields: Mapping[str, str], *, htmx: bool = False) -> str:
-        headers = {"Referer": self.root} | ({"HX-Request": "true"} if htmx else {})
-        url = urljoin(self.root, address)
-        reply = self.session.post(url, dict(fields), headers=headers, timeout=PATIENCE)
-        redirect = reply.headers.get("HX-Redirect")
-        return self.get(redirect) if redirect else self._read(reply)
-
-    def _read(self, reply: requests.Response) -> str:
-        if reply.status_code != 200:
-            raise SimulationError(f"{urlsplit(reply.url).path} answered {reply.status_code}")
-        return reply.text
-
-
 class SimulationError(Exception):
     """Raised if a simulated annotator can't continue from a page."""
 
@@ -89,7 +65,7 @@ class SimulationError(Exception):
 
 
 def walk(
-    site: InProcess | OverHTTP, address: str, policy: str, knowledge: Knowledge, seed: str
+    site: InProcess, address: str, policy: str, knowledge: Knowledge, seed: str
 ) -> Iterator[str]:
     """Take an annotator from the study's URL (or a personal link) to the completion code.
 

@@ -12,9 +12,10 @@ import sys
 import threading
 from collections import Counter
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import pytest
+import requests
 from django.core.management import call_command
 from django.db import connection
 from playwright.sync_api import Page, expect
@@ -24,7 +25,7 @@ from annotation.pay import ledger
 from annotation.prolific import sync
 from annotation.recruitment import identities
 from annotation.simulation.policies import Knowledge
-from annotation.simulation.simulated_annotators import OverHTTP, walk
+from annotation.simulation.simulated_annotators import walk
 from tests import factories
 from tests.annotation.prolific.fixtures import pay_all
 from tests.browser.conftest import await_reveal
@@ -90,6 +91,29 @@ def publish(page: Page) -> None:
     page.get_by_role("button", name="Create and publish on Prolific").click()
     page.get_by_role("button", name=re.compile("^Publish for 20.00 GBP")).click()
     expect(page.get_by_text("active", exact=True)).to_be_visible()
+
+
+class OverHTTP:
+    """Access to the pages of a server over HTTP, for a simulated annotator."""
+
+    def __init__(self, root):
+        self.root = root
+        self.session = requests.Session()
+
+    def get(self, address) -> str:
+        return self._read(self.session.get(urljoin(self.root, address), timeout=60))
+
+    def post(self, address, fields, *, htmx=False) -> str:
+        headers = {"Referer": self.root} | ({"HX-Request": "true"} if htmx else {})
+        url = urljoin(self.root, address)
+        reply = self.session.post(url, dict(fields), headers=headers, timeout=60)
+        redirect = reply.headers.get("HX-Redirect")
+        return self.get(redirect) if redirect else self._read(reply)
+
+    def _read(self, reply) -> str:
+        if reply.status_code != 200:
+            raise AssertionError(f"{urlsplit(reply.url).path} answered {reply.status_code}")
+        return reply.text
 
 
 class Person:

@@ -22,7 +22,6 @@ class Command(BaseCommand):
         parser.add_argument("study", help="name of an open study")
         parser.add_argument("--policy", default="noisy:0.8", help=" | ".join(POLICIES))
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--url", help="a server to use over HTTP: http://127.0.0.1:8000")
         parser.add_argument("--number", type=int, help="default: one for each free seat")
         parser.add_argument("--processes", type=int, default=2)
 
@@ -38,7 +37,7 @@ class Command(BaseCommand):
         resumed = [reverse("work", args=[participation.token]) for participation in waited]
         landing = reverse("landing", args=[study.simulated_link_code])
         jobs = [
-            (study.pk, policy, f"{options['seed']}:{index}", options["url"], address)
+            (study.pk, policy, f"{options['seed']}:{index}", address)
             for index, address in enumerate([*resumed, *[landing] * number])
         ]
         answers = self._run(jobs, options["processes"], show=options["verbosity"] > 0)
@@ -57,11 +56,11 @@ class Command(BaseCommand):
 _knowledge: dict[str, Knowledge] = {}  # in each process, by hash of the frozen design
 
 
-def one_walk(job: tuple[int, str, str, str | None, str]) -> int:
-    study_id, policy, seed, url, address = job
+def one_walk(job: tuple[int, str, str, str]) -> int:
+    study_id, policy, seed, address = job
     study = Study.objects.get(pk=study_id)
     if study.manifest_hash not in _knowledge:
         _knowledge[study.manifest_hash] = Knowledge(study)
-    site = simulated_annotators.OverHTTP(url) if url else simulated_annotators.InProcess()
+    site = simulated_annotators.InProcess()
     knowledge = _knowledge[study.manifest_hash]
     return sum(1 for _ in simulated_annotators.walk(site, address, policy, knowledge, seed))
