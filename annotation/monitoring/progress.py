@@ -41,51 +41,6 @@ from annotation.protocol import exclusion
 from annotation.web.wording import in_words
 from tasks.cards import place_in_results
 from tasks.clock import database_now
-from tasks.columns import Column
-
-FACTS = {
-    fact.name: fact
-    for fact in [
-        Column(
-            "completed",
-            "Seats completed",
-            "Seats of human annotators who completed and are in the analysis, out of all seats.",
-        ),
-        Column("now", "Active now", "Human annotators with seats, active in the last ten minutes."),
-        Column(
-            "waiting",
-            "Waiting for a decision",
-            "Annotators who finished the training or screening step and need an owner's decision"
-            " to continue.",
-        ),
-        Column(
-            "left",
-            "Remaining work",
-            "Open seats (free or in progress) x median active time of human annotators who"
-            " completed the scenario (or the study's estimate if there are none), summed over"
-            " scenarios. Seats in progress count in full.",
-        ),
-        Column(
-            "flags",
-            "Quality flags",
-            "Human annotators who completed and have at least one flag, and how many have each"
-            " flag, including annotators excluded from the analysis. Flags don't trigger any"
-            " automatic action. The linked page also lists annotators in progress.",
-        ),
-        Column(
-            "earned",
-            "Earned",
-            "All ledger entries for human annotators. Earnings for expired or returned seats are"
-            " added when a payment is prepared.",
-        ),
-        Column(
-            "committed",
-            "Committed",
-            "Earned, but neither paid nor withheld, plus the minimum cost of each open seat:"
-            " the base reward or, if higher, hourly rate x estimated time.",
-        ),
-    ]
-}
 
 SHOWN_AT_WORK = 20
 STAGES = ("arrived", "consented", "trained", "qualified", "completed", "analysed")
@@ -134,7 +89,6 @@ class Progress:
     pace: Pace
     wage: float | None  # see ledger.median_wage_of
 
-    facts: ClassVar = FACTS
     seat_columns: ClassVar = SEATS
     funnel_columns: ClassVar = FUNNEL
 
