@@ -1,7 +1,9 @@
 """API errors in the format of RFC 9457: application/problem+json with a message and a code."""
 
+import json
 from collections.abc import Mapping
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from django.http import HttpResponse, JsonResponse
@@ -19,46 +21,9 @@ from tasks import disk
 
 MEDIA_TYPE = "application/problem+json"
 
-# Errors that any operation may return, as listed in the OpenAPI document.
-DOCUMENTED = {
-    "400": "An unknown or invalid parameter, or a body that cannot be read",
-    "401": "The token is missing, unknown, revoked or expired",
-    "403": "The scope of the token or the role of its owner does not allow this",
-    "404": "This does not exist, or the token's owner may not see it",
-    "405": "This URL does not support that method",
-    "500": "The server failed; `request` is the id of the error in its log",
-    "503": "The database is unavailable, read-only or full (`database_away`), or the server is"
-    " busy; wait for the time in the Retry-After header",
-    "429": "Too many requests in a minute; wait for the time in the Retry-After header",
-}
-# Additional errors of operations that change data.
-DOCUMENTED_OF_CHANGES = {
-    "409": "The current state of the study, job or other object does not allow this",
-    "413": "The body is larger than this URL accepts",
-    "415": "This URL does not support the type of the body",
-    "422": "Fields are missing, unknown or invalid, as explained in `fields`",
-    "507": "The server's disk is full",
-}
-SHAPE = {
-    "type": "object",
-    "required": ["type", "title", "status", "code", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string", "description": "name of the HTTP status"},
-        "status": {"type": "integer"},
-        "code": {"type": "string", "description": "error code, for programs"},
-        "detail": {"type": "string", "description": "what went wrong and what to do"},
-        "fields": {
-            "type": "object",
-            "additionalProperties": {"type": "array", "items": {"type": "string"}},
-            "description": "errors by field or parameter",
-        },
-        "request": {
-            "type": "string",
-            "description": "id of the request in the server's log (500 and 503 only)",
-        },
-    },
-}
+# For the OpenAPI document: the schema of an error, and the errors that any operation may return or
+# only operations that change data.
+DOCUMENTED = json.loads(Path(__file__).with_name("problems.json").read_text(encoding="utf-8"))
 
 
 class Unprocessable(exceptions.ValidationError):
@@ -174,11 +139,13 @@ def failed(request_id: str, status: int = 500) -> JsonResponse:
 
 def document(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Add error responses to all operations in the OpenAPI document (drf-spectacular hook)."""
-    result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = SHAPE
+    result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = DOCUMENTED["schema"]
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for path in result["paths"].values():
         for method, operation in path.items():
-            descriptions = DOCUMENTED if method == "get" else DOCUMENTED | DOCUMENTED_OF_CHANGES
+            descriptions = DOCUMENTED["any operation"]
+            if method != "get":
+                descriptions = descriptions | DOCUMENTED["changes"]
             for status, description in descriptions.items():
                 response = {"description": description, "content": content}
                 operation["responses"].setdefault(status, response)
