@@ -1,12 +1,14 @@
 """The tabs on a study's pages, and the views of a page, which are selected by `?show=`.
 
 Pages that the reader may not open are hidden (models.study.RIGHTS). Results pages belong to
-`analysis`, so this module only contains the names of their URLs. It also maps each page to its help
-page; tests/config/test_help_places.py checks that this map is complete.
+`analysis`, so this module only contains the names of their URLs. It also finds the section of the
+documents that explains a page (help.toml).
 """
 
+import tomllib
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -176,57 +178,8 @@ def posted(view: View, **page: str) -> View:
     return answer
 
 
-# Maps paths below /help/ to the URL names (and views) of the pages that they explain.
-_PAGES = {
-    "researchers/tutorial/": ("studies", "home"),
-    "researchers/designs/#design-decisions": ("study_new", "study_edit", "study_design"),
-    "researchers/designs/#preview-open-pause-close": ("scenario_preview", "study_status"),
-    "researchers/designs/#seats": ("recruit", "seats", "lists"),
-    "researchers/designs/#clone-archive-delete": ("studies deleted",),
-    "researchers/designs/#rehearse-before-you-recruit": ("rehearsal",),
-    "researchers/designs/#team": ("study_settings", "team", "invitation"),
-    "researchers/designs/#monitor-the-study": ("study", "people", "participation", "behaviour"),
-    "researchers/designs/#notices": ("notices", "notice_switches"),
-    "researchers/designs/#cross-task-studies": ("analysis cross_task",),
-    "platforms/": ("recruit platforms", "panel_new", "panel_visit"),
-    "platforms/#personal-links": ("recruit links", "personal_links"),
-    "prolific/#set-up": ("prolific_token", "your_account prolific"),
-    "prolific/#how-arrivals-are-identified": ("prolific_plan", "prolific_study"),
-    "researchers/pay/#paying": ("pay",),
-    "researchers/ethics/#the-audit-log": ("audit_log", "site_log"),
-    "researchers/ethics/#how-long-identities-are-stored": ("retention",),
-    "researchers/analysis/#scores": ("human_performance",),
-    "researchers/analysis/#training": ("human_performance training",),
-    "researchers/analysis/#statistics": ("analysis",),
-    "researchers/analysis/#latex": ("report latex",),
-    "researchers/analysis/#items": ("examples", "example"),
-    "researchers/analysis/#figures": ("human_performance figures",),
-    "researchers/analysis/#several-studies": ("compare",),
-    "researchers/analysis/#models": ("study_models", "models", "model"),
-    "researchers/analysis/#leaderboard": ("study_models leaderboard",),
-    "researchers/analysis/#inclusion-criteria": ("human_performance sensitivity",),
-    "statistics/#error-overlap": ("study_models overlap",),
-    "researchers/analysis/#planner": ("planner",),
-    "researchers/analysis/#documents": ("preregistration", "report", "release"),
-    "researchers/tasks/#import": ("task_add", "task_upload"),
-    "researchers/tasks/#the-card": ("task", "task_edit", "task_upload_preview"),
-    "researchers/tasks/#create-a-task-from-a-labelled-dataset": (
-        "dataset_columns", "gym_tasks", "task_upload columns",
-    ),
-    "researchers/tasks/#task-ownership": ("tasks", "task_team"),
-    "researchers/designs/": ("task_checks",),
-    "researchers/api/#tokens": ("tokens",),
-    "operating/#signing-in": (
-        "users", "your_account", "your_address", "your_address_confirm", "password_change",
-        "account_reauthenticate", "mfa_reauthenticate", "mfa_index", "mfa_activate_totp",
-        "mfa_deactivate_totp", "mfa_view_recovery_codes", "mfa_generate_recovery_codes",
-        "account_reset_password", "account_reset_password_done", "account_reset_password_from_key",
-        "account_reset_password_from_key_done", "login", "account_login", "mfa_authenticate",
-        "first_owner", "account_signup", "account_set_password",
-    ),
-}  # fmt: skip
-
-PLACES = {name: place for place, names in _PAGES.items() for name in names}
+_SECTIONS = tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
+PLACES = {name: place for place, names in _SECTIONS.items() for name in names}
 
 
 def place_of(url_name: str | None, show: str = "") -> str:
