@@ -1,7 +1,7 @@
 """POST requests by researchers, each declared once for both the page and the API.
 
 A declaration names a form for the input and a step function for the effect. The required right is
-in rights.py. `page` builds the view for the page, and views.py that for the API.
+in rights.toml. `page` builds the view for the page, and views.py that for the API.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ class Post(Generic[About]):
     `conflicts` are exceptions that depend on the current state; the API returns 409 for them.
     """
 
-    row: ClassVar[str]  # URL name of the page, and its key in rights.py
+    row: ClassVar[str]  # URL name of the page, and its key in rights.toml
     path: ClassVar[str] = ""  # such as "seats/"; appended to `below` in the page's and API's URLs
     below: ClassVar[tuple[str, str]] = ("studies/<str:name>/",) * 2
     form_class: ClassVar[Any] = None

@@ -282,7 +282,7 @@ PARTS_OF_A_PAGE = {"participation_decide_pay"}  # tried with participation_decid
 
 
 def test_every_logged_post_is_tested_below():
-    """Each POST in web/rights.py is tried below, or the table states why it adds no entry."""
+    """Each POST in web/rights.toml is tried below, or the table states why it adds no entry."""
     logged = {name for name, row in POSTS.items() if not row.unlogged}
     tried = DESIGN | WORK | PROLIFIC | TASKS | MODELS | ACCOUNTS | SIGN_IN | PARTS_OF_A_PAGE
     assert tried == logged
