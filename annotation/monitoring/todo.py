@@ -1,8 +1,10 @@
 """Actions that a study requires from its researchers, with links to the relevant pages."""
 
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from django.utils.timezone import localtime
 
@@ -18,32 +20,35 @@ FEWEST_SCREENED_OUT = 3
 FEWEST_PAID = 3
 ENOUGH = 0.95
 NAMED = 5  # maximum number of annotators to name in a sentence
+KINDS = tomllib.loads(Path(__file__).with_name("todo.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
 class Need:
-    """A required action. `address` is the URL name of the page on which it is done.
+    """A required action of one of the kinds in todo.toml.
 
     `subject` changes if the action is required again, because each subject is reported only once.
     """
 
     name: str
+    subject: str
     title: str
     detail: str
     action: str
     address: str
     warns: bool = False
-    subject: str = "study"
+    right: str = "see"
 
 
-# Rights required to see an action, if other than the right to see the study.
-RIGHTS = {"rejected": "own", "pay": "pay", "wage": "pay", "flags": "read", "platform": "own"}
+def _need(name: str, subject: str = "study", /, **values: object) -> Need:
+    kind = KINDS[name]
+    texts = {key: kind[key].format(**values) for key in ("title", "detail", "action")}
+    return Need(name, subject, **kind | texts)
 
 
 def needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
     """Return the required actions that this reader may see, most urgent first."""
-    listed = all_needs(study, progress, now)
-    return [need for need in listed if RIGHTS.get(need.name, "see") in study.rights]
+    return [need for need in all_needs(study, progress, now) if need.right in study.rights]
 
 
 def all_needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
@@ -61,129 +66,72 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
     if not progress.waiting:
         return
     number = len(progress.waiting)
-    people = "1 annotator is waiting" if number == 1 else f"{number} annotators are waiting"
-    decider = "your" if "own" in study.rights else "an owner's"
     oldest = localtime(min((row.since for row in progress.waiting if row.since), default=now))
-    yield Need(
+    yield _need(
         "waiting",
-        f"{people} for {decider} decision",
-        f"The first has been waiting since {oldest:%H:%M %Z}. If no decision is made, annotators"
-        f" continue after {study.decision_minutes} minutes.",
-        "Decide" if "own" in study.rights else "Show annotators",
-        "people",
-        warns=True,
-        subject=max((str(row.since) for row in progress.waiting if row.since), default=""),
+        max((str(row.since) for row in progress.waiting if row.since), default=""),
+        annotators="1 annotator is waiting" if number == 1 else f"{number} annotators are waiting",
+        decider="your" if "own" in study.rights else "an owner's",
+        since=f"{oldest:%H:%M %Z}",
+        minutes=study.decision_minutes,
+        decide="Decide" if "own" in study.rights else "Show annotators",
     )
 
 
 def _rejected(progress: Progress) -> Iterator[Need]:
-    if names := progress.rejected:
-        pronoun = "it" if len(names) == 1 else "each"
-        yield Need(
-            "rejected",
-            f"{len(names)} rejected on the platform but in the analysis",
-            f"{', '.join(names[:NAMED])}{' and others' if len(names) > NAMED else ''}: the work is"
-            " completed, and rejecting it on the platform doesn't exclude it here. Exclude"
-            f" {pronoun} with a reason, or keep it in the analysis.",
-            "Decide",
-            "people",
-            warns=True,
-        )
+    if rejected := progress.rejected:
+        names = ", ".join(rejected[:NAMED]) + (" and others" if len(rejected) > NAMED else "")
+        pronoun = "it" if len(rejected) == 1 else "each"
+        yield _need("rejected", number=len(rejected), names=names, pronoun=pronoun)
 
 
 def _recruitment(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
     people = progress.people
     judged = people.screened_out + people.qualified
     if people.screened_out >= FEWEST_SCREENED_OUT and 2 * people.screened_out > judged:
-        yield Need(
-            "screened-out",
-            f"{people.screened_out} of {judged} screened out",
-            "You can no longer change the rule, but you can pause the study.",
-            "Review the rule",
-            "study_design",
-            warns=True,
-            # Reported again each time the number has doubled.
-            subject=f"level {(people.screened_out // FEWEST_SCREENED_OUT).bit_length()}",
-        )
-    free = sum(row.free for row in progress.seats)
+        # Reported again each time the number has doubled.
+        level = f"level {(people.screened_out // FEWEST_SCREENED_OUT).bit_length()}"
+        yield _need("screened-out", level, number=people.screened_out, judged=judged)
     if study.status != StudyStatus.OPEN:
         return
+    free = progress.free
     if not free:
         at_work = f"{people.at_work} in progress. Add seats to recruit more annotators."
-        yield Need(
-            "full",
-            "All seats are taken",
-            at_work if people.at_work else "Close the study, or add seats.",
-            "Add seats",
-            "seats",
-            subject=f"{progress.all_seats} seats",
-        )
-    if free and not budget.has_room(study, Kind.PERSON):
-        yield Need(
-            "budget",
-            "The budget does not cover another annotator at the moment",
-            "Seats are free, but new annotators are turned away because the budget of"
-            f" {study.budget} {study.currency} must cover each annotator's cap.",
-            "Raise the budget",
-            "budget",
-            warns=True,
-        )
+        next_step = at_work if people.at_work else "Close the study, or add seats."
+        yield _need("full", f"{progress.all_seats} seats", next_step=next_step)
+        return
+    if not budget.has_room(study, Kind.PERSON):
+        yield _need("budget", budget=study.budget, currency=study.currency)
         return
     latest = max(filter(None, (progress.pace.last_arrival, study.opened_at)), default=None)
-    if free and latest and now - latest >= QUIET:
+    if latest and now - latest >= QUIET:
         hours = in_words(timedelta(hours=(now - latest) // timedelta(hours=1)))
-        yield Need(
-            "quiet",
-            f"No new annotators for {hours.removesuffix(' 0 min')}",
-            f"{free} seats are free.",
-            "Recruit",
-            "recruit",
-            warns=True,
-            subject=f"since {latest:%Y-%m-%d %H:%M:%S}",
-        )
+        since = f"since {latest:%Y-%m-%d %H:%M:%S}"
+        yield _need("quiet", since, hours=hours.removesuffix(" 0 min"), free=free)
 
 
 def _paused_on_prolific(study: Study) -> Iterator[Need]:
     if study.status != StudyStatus.OPEN:
         return
-    for prolific_study in study.prolific_studies.filter(status="PAUSED").exclude(pause_reason=""):
-        yield Need(
-            "platform",
-            f"Paused on Prolific: {prolific_study.name}",
-            f"{prolific_study.pause_reason}.",
-            "Platforms",
-            "platforms",
-            warns=True,
-            subject=f"{prolific_study.pk} {prolific_study.pause_reason}"[:80],
-        )
+    for row in study.prolific_studies.filter(status="PAUSED").exclude(pause_reason=""):
+        subject = f"{row.pk} {row.pause_reason}"[:80]
+        yield _need("platform", subject, name=row.name, reason=row.pause_reason)
 
 
 def _wage(study: Study, progress: Progress) -> Iterator[Need]:
-    """Yield an action if annotators earned less per hour than the design promises.
-
-    Apart from rounding, the ledger always pays at least the hourly rate unless the cap on paid
-    hours is reached, so a lower wage means that the cap is too low.
-    """
+    """Yield an action if annotators earned less per hour than the design promises."""
     if not study.hourly_rate or progress.people.completed < FEWEST_PAID:
         return
     median = progress.wage
     if median is not None and median < ENOUGH * ledger.cents(study.hourly_rate):
-        yield Need(
-            "wage",
-            f"Annotators earn {ledger.in_currency(round(median))} {study.currency} an hour",
-            f"Median for annotators who have finished; the design promises {study.hourly_rate}."
-            " Check the cap on paid hours, and consider bonuses.",
-            "Pay",
-            "pay",
-            warns=True,
-        )
+        wage = ledger.in_currency(round(median))
+        yield _need("wage", wage=wage, currency=study.currency, promised=study.hourly_rate)
 
 
 def _pay_and_flags(progress: Progress) -> Iterator[Need]:
     if progress.money.due > 0:
-        amounts = progress.money.in_words
-        yield Need("pay", f"{amounts['due']} to pay", "Earned and not yet paid.", "Pay", "pay")
+        yield _need("pay", due=progress.money.in_words["due"])
     flagged = progress.flagged
     if flagged.people:
-        title = f"{flagged.people} of {flagged.completed} completed annotators flagged"
-        yield Need("flags", title, f"{flagged.in_words}.", "Review", "behaviour")
+        number, completed = flagged.people, flagged.completed
+        yield _need("flags", number=number, completed=completed, counts=flagged.in_words)

@@ -88,8 +88,9 @@ def study_events(study: Study, now: datetime) -> Iterator[Event]:
     if study.is_running:
         for need in todo.all_needs(study, progress.for_study(study), now):
             if need.name in NoticeAbout.values:
-                right = todo.RIGHTS.get(need.name, "see")
-                yield Event(need.name, need.subject, need.title, need.detail, need.address, right)
+                yield Event(
+                    need.name, need.subject, need.title, need.detail, need.address, need.right
+                )
         yield from _arrivals(study)
         yield from _not_synced(study)
     yield from _deletion(study, now)

@@ -115,6 +115,18 @@ def test_a_full_study_in_progress_says_that_every_seat_is_taken(researcher):
     assert needs(study)["full"] == "All seats are taken"
 
 
+def test_a_pause_on_prolific_is_reported_with_its_reason(study):
+    study.prolific_studies.create(
+        name="Part 1", reward_cents=500, minutes=20, max_minutes=60, places=3,
+        status="PAUSED", pause_reason="the balance is too low",
+    )  # fmt: skip
+    seen = Study.objects.visible_to(study.owner).get(pk=study.pk)
+    (need,) = todo.needs(seen, progress.for_study(seen), timezone.now())
+    assert (need.title, need.detail, need.action, need.warns) == (
+        "Paused on Prolific: Part 1", "the balance is too low.", "Platforms", True
+    )  # fmt: skip
+
+
 # Pace --------------------------------------------------------------------------------------------
 
 
