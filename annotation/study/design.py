@@ -138,20 +138,10 @@ def check_design(
 
 
 def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    shots = study.shots
-    if not isinstance(shots, list) or not shots:
-        refuse("shots", "Choose at least one number of shots (0: no training step).")
-        return
-    if any(type(number) is not int or number < 0 for number in shots):
-        refuse("shots", "Enter whole numbers of at least 0.")
-        return
-    if len(set(shots)) < len(shots):
-        refuse("shots", "A number of shots appears twice.")
-    splits = _checked_splits(study, refuse)
+    shots = _checked_numbers(study, "shots", 0, "number of shots", refuse)
+    splits = _checked_numbers(study, "splits", 1, "training split", refuse)
     for task in tasks:
-        for number in shots:
-            if not number:
-                continue
+        for number in filter(None, shots):
             if number not in task.training_sizes:
                 sizes = ", ".join(map(str, [0, *task.training_sizes]))
                 refuse("shots", f"{task.name} has no training split of {number}; it has {sizes}.")
@@ -165,17 +155,18 @@ def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
                 )
 
 
-def _checked_splits(study: Study, refuse: Any) -> list[int]:
-    """Return the training splits of the design, or [] if they are invalid."""
-    splits = study.splits
-    if not isinstance(splits, list) or not splits:
-        refuse("splits", "Choose at least one training split.")
-    elif any(type(number) is not int or number < 1 for number in splits):
-        refuse("splits", "Enter whole numbers of at least 1.")
-    elif len(set(splits)) < len(splits):
-        refuse("splits", "A training split appears twice.")
+def _checked_numbers(study: Study, field: str, least: int, name: str, refuse: Any) -> list[int]:
+    """Return the numbers in a list of the design, or [] if they are invalid."""
+    numbers = getattr(study, field)
+    if not isinstance(numbers, list) or not numbers:
+        note = "" if least else " (0: no training step)"
+        refuse(field, f"Choose at least one {name}{note}.")
+    elif any(type(number) is not int or number < least for number in numbers):
+        refuse(field, f"Enter whole numbers of at least {least}.")
+    elif len(set(numbers)) < len(numbers):
+        refuse(field, f"A {name} appears twice.")
     else:
-        return splits
+        return numbers
     return []
 
 
