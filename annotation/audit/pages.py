@@ -14,7 +14,7 @@ from annotation.audit import log as audit_log
 from annotation.models import AuditEntry, Study, Topic
 from annotation.models.accounts import AuditQuerySet
 from annotation.web.access import ResearcherRequest, signed_in, study_of
-from annotation.web.fields import PageForm, optional_text
+from annotation.web.fields import PageForm, optional_day, optional_text
 from annotation.web.paging import RowsView
 from tasks.csv_files import cell, csv_download, no_formula
 
@@ -30,14 +30,8 @@ class LogForm(PageForm):
     key = "log"
     topic = forms.ChoiceField(label="Topic", required=False, help_text="What the action is about.")
     who = forms.ChoiceField(label="User", required=False, help_text="Who did it.")
-    since = forms.DateField(
-        label="From", required=False, widget=forms.DateInput({"type": "date"}),
-        help_text="First day to include.",
-    )  # fmt: skip
-    until = forms.DateField(
-        label="To", required=False, widget=forms.DateInput({"type": "date"}),
-        help_text="Last day to include.",
-    )  # fmt: skip
+    since = optional_day("From", "First day to include.")
+    until = optional_day("To", "Last day to include.")
     words = optional_text("Search", 100, "Words in the action, its object or the token's name.")
 
     def __init__(self, entries: AuditQuerySet, *args: Any):

@@ -14,27 +14,23 @@ from annotation.pay.ledger import in_currency
 from annotation.privacy import erasure
 from annotation.recruitment import identities
 from annotation.web.access import ResearcherRequest, signed_in
-from annotation.web.fields import OnPage, PageForm, by_key
+from annotation.web.fields import OnPage, PageForm, by_key, optional_day
 from annotation.web.posts import StudyPost
 from tasks.clock import database_now
 
 
 class RetentionForm(PageForm):
     key = "retention"
-    until = forms.DateField(
-        label="Delete identities after",
-        required=False,
-        widget=forms.DateInput({"type": "date"}),
+    until = optional_day(
+        "Delete identities after",
+        "Leave blank to delete them only manually.",
         error_messages={"invalid": "Enter a date, such as 2027-03-31, or leave it empty."},
-        help_text="Leave blank to delete them only manually.",
     )
-    answers_until = forms.DateField(
-        label="Delete the study after",
-        required=False,
-        widget=forms.DateInput({"type": "date"}),
+    answers_until = optional_day(
+        "Delete the study after",
+        "All answers are deleted too, as described below. Leave blank to delete the study only"
+        " manually.",
         error_messages={"invalid": "Enter a date, such as 2037-03-31, or leave it empty."},
-        help_text="All answers are deleted too, as described below. Leave blank to delete the"
-        " study only manually.",
     )
     now = forms.BooleanField(required=False, widget=forms.HiddenInput)
 

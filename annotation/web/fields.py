@@ -77,6 +77,13 @@ def optional_text(label: str, longest: int, help_text: str) -> forms.CharField:
     return forms.CharField(label=label, max_length=longest, required=False, help_text=help_text)
 
 
+def optional_day(label: str, help_text: str, **options: Any) -> forms.DateField:
+    widget = forms.DateInput({"type": "date"})
+    return forms.DateField(
+        label=label, required=False, widget=widget, help_text=help_text, **options
+    )
+
+
 class FilesInput(forms.ClearableFileInput):
     allow_multiple_selected = True
 
