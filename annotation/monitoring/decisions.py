@@ -24,9 +24,6 @@ from annotation.web.fields import NO_REASON, AmountField, PageForm, PressedField
 from annotation.web.posts import AnnotatorPost, StudyPost
 from annotation.web.rights import right_to
 
-STORED = "The decision is stored with its reason."
-
-
 NO_REASON_TO_LOG = "Enter a reason. It is stored in the log."
 
 
@@ -76,7 +73,16 @@ class Decide(AnnotatorPost):
 
     def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
         DECIDE[Decision.About(data["about"])](annotator, data["outcome"], data["reason"], by)
-        return STORED
+        return "The decision is stored with its reason."
+
+
+class AnnotatorsField(forms.MultipleChoiceField):
+    """Pseudonyms. The step function checks for each annotator whether the decision is possible."""
+
+    widget = forms.MultipleHiddenInput
+
+    def valid_value(self, value: Any) -> bool:
+        return True
 
 
 class ReasonForm(PageForm):
@@ -107,16 +113,7 @@ class Reinstate(Exclude):
 
 class AnnotatorsForm(PageForm):
     key = "together"
-    annotators = forms.MultipleChoiceField(
-        widget=forms.MultipleHiddenInput, error_messages={"required": "Select an annotator."}
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        # The step function checks for each annotator whether the decision is possible.
-        annotators = self.fields["annotators"]
-        assert isinstance(annotators, forms.MultipleChoiceField)
-        annotators.choices = [(name, name) for name in selected(self.data)]
+    annotators = AnnotatorsField(error_messages={"required": "Select an annotator."})
 
 
 class SelectionForm(AnnotatorsForm):
@@ -125,14 +122,6 @@ class SelectionForm(AnnotatorsForm):
 
 class BulkForm(SelectionForm):
     outcome = YesNoField()
-
-
-def selected(data: Any) -> list[str]:
-    """Return the pseudonyms selected in form data or in a JSON body."""
-    if hasattr(data, "getlist"):
-        return data.getlist("annotators")
-    names = data.get("annotators")
-    return names if isinstance(names, list) else []
 
 
 class ExclusionForm(SelectionForm):
