@@ -26,7 +26,7 @@ from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import moment, recomputed, same_recipe
 from analysis.scores import columns, markup, overlap, rendering
 from analysis.scores.attrition import SAMPLE
-from analysis.scores.performance import kinds_of, versions
+from analysis.scores.performance import versions
 from annotation.models import Kind, Qualification, Reason, Status, Study
 from annotation.monitoring import flags
 from annotation.monitoring.sample import about_export
@@ -86,7 +86,7 @@ def document(record: Record, answers: Mapping[str, str]) -> blocks.Document:
         Section("Figures", [*parts["figures"], *marked]),
         *_section("Models on the same examples", parts["models"], marked),
     ]
-    if Kind.SIMULATED in kinds_of(record.frame):
+    if Kind.SIMULATED in set(record.frame["kind"]):
         sections.append(Section("Simulated annotators", _performance(record, Kind.SIMULATED)))
     forms = checklists.for_study(record, answers).values()
     sections += [

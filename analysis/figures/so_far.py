@@ -15,7 +15,7 @@ from typing import Any
 from analysis.heavy import np
 from analysis.models import model_runs
 from analysis.scores import frames
-from analysis.scores.performance import PerformanceTable, kinds_of, performance
+from analysis.scores.performance import PerformanceTable, kinds, performance
 from analysis.stats.uncertainty import t_interval_of_scores
 from annotation.models import Kind, Study
 from annotation.study import compared_files
@@ -31,13 +31,13 @@ NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Simulated", Kind.MODEL: "Models
 
 def for_study(study: Study, of_kind: str = "") -> SimpleNamespace | None:
     frame = frames.annotators(study)
-    kinds = [of_kind] if of_kind else kinds_of(frame)
-    kinds = [kind for kind in kinds if not frames.counted(frame, kind).empty]
-    if not kinds:
+    possible = [of_kind] if of_kind else kinds(study)
+    kind = next((kind for kind in possible if not frames.counted(frame, kind).empty), None)
+    if kind is None:
         return None
-    table = performance(study, kinds[0], frame)
+    table = performance(study, kind, frame)
     models = _models(table)
-    counted = frames.counted(frame, kinds[0]).groupby(["task", "shots"])["score"]
+    counted = frames.counted(frame, kind).groupby(["task", "shots"])["score"]
     scores: dict[Any, np.ndarray] = {cell: group.to_numpy(dtype=float) for cell, group in counted}
     limits = zip(table.tasks, table.bounds, strict=True)
     all_lines = [_lines(table, task, scores, models, bound.line) for task, bound in limits]
@@ -50,7 +50,7 @@ def for_study(study: Study, of_kind: str = "") -> SimpleNamespace | None:
     lowest = min(80, STEP * math.floor(min(numbers, default=0) / STEP))
     panels = [_panel(table, lines, lowest) for lines in all_lines]
     return SimpleNamespace(
-        kind=kinds[0], are_people=kinds[0] == Kind.PERSON,
+        kind=kind, are_people=kind == Kind.PERSON,
         panels=[panel for panel in panels if any(series.dots for series in panel.series)],
         metrics=table.metrics, has_bars=any(panel.bars for panel in panels),
         has_few=any(0 < n < FEWEST for lines in all_lines for n in lines.rows[0][3]),

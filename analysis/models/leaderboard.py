@@ -179,13 +179,13 @@ def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
     name = name_of(task) if task.card.metric == S1 else ""
     people = [human_table4().get((name, size)) for size in sizes]
     if all(people):
-        scores = tuple(figure.score(3) for figure in people if figure)
+        scores = tuple(filter(None, people))
         yield Entry(PEOPLE, KIND_NAMES[Kind.PERSON], "published", "annotators", scores)
     figures = machine_tables5_6()
     for model, method in dict.fromkeys((model, method) for model, method, *_place in figures):
         quoted = [figures.get((model, method, name, str(size))) for size in sizes]
         if all(quoted):
-            scores = tuple(figure.score(5) for figure in quoted if figure)
+            scores = tuple(filter(None, quoted))
             group = next(
                 (group for suffix, group in SUFFIXES.items() if model.endswith(suffix)),
                 SizeClass.NOT_STATED,

@@ -136,14 +136,14 @@ def tables(study: Study, kind: str) -> list[Table]:
             # Models that took part as annotators.
             seated = model_runs.seated_scores(study, tasks, int(k), frame)
             rows += [Row("study", name, unit, scores, tasks) for name, unit, scores in seated]
-        printed = {task: cell.score(3) for (task, at), cell in human_table4().items() if at == k}
+        printed = {task: score for (task, at), score in human_table4().items() if at == k}
         rows += _published(KIND_NAMES[Kind.PERSON], "annotators", tasks, printed)
         rows += _uploaded(tasks, k, uploaded, of, stated)
         rows += _equally_trained(study, tasks, k, uploaded, equal, stated)
         by_model: dict[str, dict[str, Score]] = defaultdict(dict)
-        for (model, method, task, at), quoted in machine_tables5_6().items():
+        for (model, method, task, at), score in machine_tables5_6().items():
             if at == str(k):
-                by_model[f"{model} {method}"][task] = quoted.score(5)
+                by_model[f"{model} {method}"][task] = score
         for name, scores in by_model.items():
             rows += _published(name, "splits", tasks, scores)
         if rows:

@@ -18,7 +18,7 @@ from django.db.models import Count
 
 from analysis.heavy import pd
 from analysis.scores import frames, marks, metrics, published, test_sets
-from analysis.scores.published import Bounds, Published, bounds, human_table4, name_of, set_note
+from analysis.scores.published import Bounds, bounds, human_table4, name_of, set_note
 from analysis.scores.scores import Score
 from annotation.models import ANALYSED, Kind, Status, Study
 from tasks.cards import FAMILIES, place_in_results
@@ -47,7 +47,7 @@ class Cell(Score):
     shots: int
     as_set: Score
     over_splits: Score
-    published: Published | None
+    published: Score | None
     metric: str
     further: Sequence[tuple[str, Score]] = ()  # by metric
 
@@ -236,12 +236,6 @@ def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
     return [f"{count} {reason}" for reason, count in sorted(Counter(reasons).items())]
 
 
-def kinds_of(frame: pd.DataFrame) -> list[str]:
-    """Return the same list as `kinds`, but compute it from a frame."""
-    names = [Kind.PERSON, *sorted(set(frame["kind"]) - {Kind.PERSON})]
-    return sorted(names, key=lambda kind: not frame["analysed"][frame["kind"] == kind].any())
-
-
 def kinds(study: Study) -> list[str]:
     """Return humans, and any other kinds that took part. Kinds with results come first."""
     rows = study.participations.order_by().values_list("kind")
@@ -252,7 +246,7 @@ def kinds(study: Study) -> list[str]:
 
 def all_tables(study: Study) -> list[PerformanceTable]:
     frame = frames.annotators(study)
-    return [performance(study, kind, frame) for kind in kinds_of(frame)]
+    return [performance(study, kind, frame) for kind in kinds(study)]
 
 
 def long_rows(table: PerformanceTable) -> Iterator[SimpleNamespace]:

@@ -6,14 +6,12 @@ compared, because any task may be called SST-2.
 
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from analysis.scores import test_sets
-from analysis.scores.columns import mean_and_sd
 from analysis.scores.scores import Score
 from tasks import frozen
 from tasks.columns import NOTHING, points
@@ -23,44 +21,30 @@ from tasks.models import Task
 FOLDER = Path(__file__).parent / "published"
 
 
-class Published(NamedTuple):
-    """A mean x 100 with its spread as printed, or NaN if the paper gives no spread.
-
-    The paper does not define the spread for humans. For models, it is an SD over five splits.
-    """
-
-    mean: float
-    spread: float
-
-    @property
-    def text(self) -> str:
-        return mean_and_sd(self.mean, self.spread)
-
-    def score(self, n: int) -> Score:
-        return Score(self.mean, printed=self.spread, n=n, of=n)
-
-
 def rows_of(file: str) -> list[dict[str, str]]:
     with (FOLDER / file).open(newline="") as opened:
         return list(csv.DictReader(opened))
 
 
-@cache
-def human_table4() -> dict[tuple[str, int], Published]:
-    """Load human scores from CLUES, Table 4, as a mapping from (task, shots)."""
-    return {
-        (row["task"], int(row["shots"])): Published(float(row["mean"]), float(row["sd"]))
-        for row in rows_of("human_table4.csv")
-    }
+def _score(row: Mapping[str, str], spread: str, n: int) -> Score:
+    return Score(float(row["mean"]), printed=float(row[spread] or math.nan), n=n, of=n)
 
 
 @cache
-def machine_tables5_6() -> dict[tuple[str, str, str, str], Published]:
+def human_table4() -> dict[tuple[str, int], Score]:
+    """Load human scores from CLUES, Table 4, as a mapping from (task, shots).
+
+    The paper does not define their spread.
+    """
+    rows = rows_of("human_table4.csv")
+    return {(row["task"], int(row["shots"])): _score(row, "sd", 3) for row in rows}
+
+
+@cache
+def machine_tables5_6() -> dict[tuple[str, str, str, str], Score]:
     """Load CLUES, Tables 5 and 6, as a mapping from (model, method, task, shots or "all")."""
     return {
-        (row["model"], row["method"], row["task"], row["shots"]): Published(
-            float(row["mean"]), float(row["sd_over_5_splits"] or math.nan)
-        )
+        (row["model"], row["method"], row["task"], row["shots"]): _score(row, "sd_over_5_splits", 5)
         for row in rows_of("machine_tables5_6.csv")
     }
 

@@ -6,7 +6,7 @@ import lxml.html
 import pytest
 from django.urls import reverse
 
-from analysis.scores import frames, performance
+from analysis.scores import performance
 from annotation.models import Kind
 from annotation.templatetags.frame import is_number
 from tests import factories
@@ -57,8 +57,6 @@ def test_numeric_cells_of_recruit_and_results_are_marked(ada, study, name):
 
 @pytest.mark.long
 def test_a_kind_with_results_comes_before_people_without_results(ada, study):
-    frame = frames.annotators(study)
-    assert performance.kinds_of(frame) == [Kind.SIMULATED, Kind.PERSON]
     assert performance.kinds(study) == [Kind.SIMULATED, Kind.PERSON]
     files = [
         ada.get(reverse("human_performance_file", args=[study.name, ext])).content.decode()
@@ -74,7 +72,6 @@ def test_a_kind_with_results_comes_before_people_without_results(ada, study):
     assert "Human performance</h2>" not in pages[0]
     factories.work_through(factories.seat(study.scenarios.first()))
     assert performance.kinds(study) == [Kind.PERSON, Kind.SIMULATED]
-    assert performance.kinds_of(frames.annotators(study)) == [Kind.PERSON, Kind.SIMULATED]
 
 
 def test_the_scores_of_one_kind_have_their_shot_curve(ada, study):
@@ -128,7 +125,7 @@ def test_kinds_have_one_order_if_people_worked_in_arms_outside_the_table_only(re
     for arm, kind in (("sham", Kind.PERSON), ("direct", Kind.SIMULATED)):
         factories.work_through(factories.seat(study.scenarios.filter(arm=arm).first(), kind))
     kinds = [Kind.PERSON, Kind.SIMULATED]
-    assert performance.kinds(study) == performance.kinds_of(frames.annotators(study)) == kinds
+    assert performance.kinds(study) == kinds
 
 
 def test_text_like_many_units_is_checked_at_once():
