@@ -14,7 +14,7 @@ from typing import Any
 
 from analysis.scores import attrition, frames, marks
 from analysis.scores.columns import SCORE, count, signed_between, signed_points
-from analysis.scores.published import rows_of
+from analysis.scores.scores import rows_of
 from analysis.stats import arg
 from annotation.models import Study
 from annotation.study.cross_task import arms

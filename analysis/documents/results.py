@@ -24,11 +24,11 @@ from analysis.figures.data import Figure, can_draw
 from analysis.models import differences, model_runs, models_columns
 from analysis.scores import (
     attrition,
-    ceilings,
     findings,
     findings_columns,
+    means,
     metrics,
-    published,
+    scores,
     sensitivity,
 )
 from analysis.scores.anchors import ANCHORS, QUESTION_ALONE
@@ -37,7 +37,6 @@ from analysis.scores.columns import Noted, Table
 from analysis.scores.confidence import CALIBRATION, CONFIDENCE
 from analysis.scores.findings import is_small, study_of
 from analysis.scores.markup import ASSUMES, explained
-from analysis.scores.means import STRATA
 from analysis.scores.tested import contrasts
 from analysis.scores.training import PLATEAU
 from annotation.models import Kind, ModelRun, Status, Study
@@ -53,7 +52,7 @@ def pictures(record: StudyRecord) -> Iterator[Block]:
     if record.analysed.empty:
         yield NO_ANNOTATOR
         return
-    is_published = any(map(published.name_of, record.tasks))
+    is_published = any(map(scores.name_of, record.tasks))
     has_models = bool(record.model_names) or record.has_seated_models or is_published
     for figure in figure_data.page_figures(record.study, Kind.PERSON):
         if figure.name != figure_data.CALIBRATION and (figure.name != "models" or has_models):
@@ -183,8 +182,8 @@ def among_people(record: StudyRecord) -> Iterator[Block]:
         yield NO_ANNOTATOR
         return
     frame = record.answered
-    notes = [meanings(on_page(ceilings.COLUMNS[3:]))]
-    yield Grid.of(ceilings.TITLE, ceilings.COLUMNS, ceilings.ceilings(frame), notes)
+    notes = [meanings(on_page(means.CEILING[3:]))]
+    yield Grid.of("Human ceiling", means.CEILING, means.ceilings(frame), notes)
     title = "Unanimous answers that differ from the gold"
     tallies = gold_audit.tallies(gold_audit.units(frame))
     notes = [f"{meanings(gold_audit.TALLY[1:])} No score was changed."]
@@ -306,8 +305,8 @@ def model_blocks(record: StudyRecord) -> Iterator[Block]:
 def _seated(record: StudyRecord) -> Iterator[SimpleNamespace]:
     for shots in sorted(record.study.shots):
         rows = model_runs.seated_scores(record.study, record.tasks, shots, record.frame)
-        for model, _unit, scores in rows:
-            for task, score in zip(record.tasks, scores, strict=True):
+        for model, _unit, cells in rows:
+            for task, score in zip(record.tasks, cells, strict=True):
                 if score.n:
                     yield SimpleNamespace(model=model, task=task, shots=shots, score=score)
 
@@ -318,7 +317,7 @@ VERSION = 9  # increase this whenever the output of a part changes
 PARTS: dict[str, Callable[[StudyRecord], Iterable[Block]]] = {
     "uncertainty": uncertainty,
     "groups": lambda record: _tables(
-        record, ANCHORS, QUESTION_ALONE, *[STRATA] * bool(record.design["strata"])
+        record, ANCHORS, QUESTION_ALONE, *[means.STRATA] * bool(record.design["strata"])
     ),
     "confidence": calibration,
     "training": lambda record: _tables(record, *[PLATEAU] * bool(record.design["plateau"])),

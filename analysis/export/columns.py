@@ -8,8 +8,8 @@ from analysis.cross_task import cross_task, learners
 from analysis.examples import difficulty
 from analysis.models import models_columns
 from analysis.scores import (
-    ceilings,
     findings_columns,
+    means,
     metrics,
     overlap,
     rendering,
@@ -109,7 +109,7 @@ _OWN: dict[str, dict[str, str]] = {
     "intervals.csv": GROUP | INTERVALS,
     "contrasts.csv": CELL | CONTRASTS,
     **{f"{table.name}.csv": CELL | _without(meanings(table.columns), "task") for table in SUMMED},
-    "ceilings.csv": GROUP | _without(meanings(ceilings.COLUMNS), "task", "shots"),
+    "ceilings.csv": GROUP | _without(meanings(means.CEILING), "task", "shots"),
     "items.csv": CELL | TEXTS["items"] | meanings(difficulty.columns([])) | TEXTS["unanimous"],
     "sensitivity.csv": CELL | _without(meanings(sensitivity.COLUMNS), "task"),
     "overlap.csv": CELL | _without(meanings(overlap.COLUMNS), "task"),

@@ -20,7 +20,7 @@ from analysis.export.columns import (
 )
 from analysis.heavy import pd
 from analysis.models import differences, models_columns
-from analysis.scores import ceilings, findings, frames, means, overlap, sensitivity, tested
+from analysis.scores import findings, frames, means, overlap, sensitivity, tested
 from analysis.scores.columns import file_row
 from analysis.scores.findings_columns import COLUMNS as TABLES
 from analysis.scores.performance import kinds
@@ -195,7 +195,7 @@ def concluded_rows(study: Study) -> dict[str, list[list[Any]]]:
             for name, figures in (
                 ("agreement.csv", agreement),
                 ("intervals.csv", _of("intervals.csv", TABLES["intervals"], means.means(frame))),
-                ("ceilings.csv", _of("ceilings.csv", ceilings.COLUMNS, ceilings.ceilings(frame))),
+                ("ceilings.csv", _of("ceilings.csv", means.CEILING, means.ceilings(frame))),
                 ("items.csv", _items(frame, shots, task)),
             ):
                 concluded[name] += _rows(name, [kind, task.name, task.version], figures)

@@ -22,7 +22,7 @@ from analysis.cross_task.cross_task import QUESTION
 from analysis.figures import charts, humans_models, paper_widths
 from analysis.figures.humans_models import FIGURE_COLUMNS, OVER_SPLITS
 from analysis.heavy import alt, pd
-from analysis.scores import confidence, findings, marks, published, test_sets
+from analysis.scores import confidence, findings, marks, scores, test_sets
 from analysis.scores.columns import assumption, number
 from analysis.scores.findings import remembered, state
 from analysis.scores.markup import rendered
@@ -175,7 +175,7 @@ def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
 
 def _shot_curve(study: Study, people: pd.DataFrame, means: list[SimpleNamespace]) -> Data:
     tasks = list(study.tasks.with_reports())
-    baselines = {task.name: published.bounds(task).line for task in tasks}
+    baselines = {task.name: scores.bounds(task).line for task in tasks}
     metrics = {task.name: task.card.metric for task in tasks}
     rows = [
         SimpleNamespace(
@@ -202,9 +202,9 @@ def _shot_curve(study: Study, people: pd.DataFrame, means: list[SimpleNamespace]
 
 
 def in_file(frame: pd.DataFrame) -> pd.DataFrame:
-    scores = [name for name in frame.columns if name in X_100]
+    x_100 = [name for name in frame.columns if name in X_100]
     names = {"low": "low_95", "high": "high_95", "who": "name"}
-    return frame.assign(**{name: frame[name].map(hundredth) for name in scores}).rename(
+    return frame.assign(**{name: frame[name].map(hundredth) for name in x_100}).rename(
         columns=names
     )
 
@@ -295,7 +295,7 @@ def _caption(study: Study, kind: str, name: str) -> str:
 
     def has_line() -> bool:
         reported = study.tasks.with_reports()
-        return any(math.isfinite(published.bounds(task).line) for task in reported)
+        return any(math.isfinite(scores.bounds(task).line) for task in reported)
 
     def assumed() -> str:
         people = study.participations.counted(kind).order_by()
@@ -307,7 +307,7 @@ def _caption(study: Study, kind: str, name: str) -> str:
         "metrics": partial(test_sets.in_words, tasks),
         "has_line": has_line, "assumed": assumed,
         "has_uploads": compared_files.files(study).exists,
-        "has_published": lambda: any(map(published.name_of, tasks)),
+        "has_published": lambda: any(map(scores.name_of, tasks)),
         "in_file_order": study.training_order == Study.Order.FILE_ORDER,
         "of_people": BOTH, "of_annotators": PEOPLE, "of_splits": OVER_SPLITS,
         "of_gains": QUESTION, "block_size": learning.BLOCK,

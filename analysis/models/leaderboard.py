@@ -21,8 +21,7 @@ from analysis.scores import frames
 from analysis.scores.columns import ASSUMES, SCORE, SDS, assuming, between
 from analysis.scores.findings import curve
 from analysis.scores.performance import performance
-from analysis.scores.published import human_table4, machine_tables5_6, name_of
-from analysis.scores.scores import Score, aggregate
+from analysis.scores.scores import Score, aggregate, human_table4, machine_tables5_6, name_of
 from analysis.scores.test_sets import S1, training_files
 from annotation.models import Kind, Study
 from tasks.columns import NOTHING, Column, grouped, shots_text

@@ -22,8 +22,15 @@ from analysis.scores import frames, test_sets
 from analysis.scores.frames import covariances
 from analysis.scores.markup import rendered
 from analysis.scores.performance import PerformanceTable, families_of, performance
-from analysis.scores.published import human_table4, machine_tables5_6, name_of
-from analysis.scores.scores import Aggregate, Score, aggregate, over
+from analysis.scores.scores import (
+    Aggregate,
+    Score,
+    aggregate,
+    human_table4,
+    machine_tables5_6,
+    name_of,
+    over,
+)
 from analysis.scores.test_sets import training_files
 from annotation.models import Kind, Study
 from annotation.study import compared_files

@@ -15,7 +15,7 @@ from analysis.models import models as model_tables
 from analysis.models.forms import UploadForm
 from analysis.models.leaderboard import Board
 from analysis.models.models_columns import AGGREGATES, SCORES
-from analysis.scores import columns, findings, metrics, performance, published
+from analysis.scores import columns, findings, metrics, performance, scores
 from analysis.scores.columns import TableRows
 from analysis.scores.pages import address_after, chosen_kind, csv_file, study_and_kind
 from annotation.models import Kind
@@ -205,7 +205,7 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
     rows = [row for table in tables for row in table.rows]
     context |= {
         "form": UploadForm(), "return_to": request.get_full_path(), "tables": tables,
-        "not_compared": published.not_compared(study.tasks.all()),
+        "not_compared": scores.not_compared(study.tasks.all()),
         "score_columns": models_columns.SCORE_COLUMNS,
         "explanations": models_columns.explanations(model_tables.KIND_NAMES[Kind(kind)], rows),
         "effort_columns": on_page(model_runs.EFFORT),
@@ -287,7 +287,7 @@ def leaderboard_page(request: ResearcherRequest, name: str) -> HttpResponse:
     context |= {
         "job": job,
         "boards": [_board(board, number) for number, board in enumerate(boards)],
-        "not_compared": published.not_compared(study.tasks.all()),
+        "not_compared": scores.not_compared(study.tasks.all()),
     }
     return render(request, "models/leaderboard.html", context)
 

@@ -17,7 +17,7 @@ from django.db.models import Avg, Q
 
 from analysis.planning.planner import COMPARISONS, LEVEL, POWER, Known
 from analysis.scores.columns import count
-from analysis.scores.published import human_table4, name_of
+from analysis.scores.scores import human_table4, name_of
 from analysis.scores.test_sets import S1
 from analysis.stats import arg, power, uncertainty
 from annotation.models import Arm, Kind, Participation, Step, Study

@@ -23,7 +23,7 @@ from analysis.scores.columns import between, count, percent
 from analysis.scores.frames import scored_answers
 from analysis.scores.markup import rendered, texts
 from analysis.scores.means import matrix_of
-from analysis.scores.published import human_table4
+from analysis.scores.scores import human_table4
 from analysis.scores.test_sets import S1
 from analysis.stats import power, significance, two_way, uncertainty
 from analysis.stats.distributions import root

@@ -17,9 +17,8 @@ from django.db.models import QuerySet
 
 from analysis.heavy import pd
 from analysis.scores import frames, tested
-from analysis.scores.ceilings import ceilings
 from analysis.scores.columns import plain
-from analysis.scores.means import intervals, means
+from analysis.scores.means import ceilings, intervals, means
 from analysis.scores.test_sets import given_texts, with_scores
 from analysis.scores.tested import contrasts
 from analysis.stats import agreement, learning

@@ -6,7 +6,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from analysis.scores import ceilings, findings, tested
+from analysis.scores import findings, means, tested
 from analysis.scores.anchors import ANCHORS, QUESTION_ALONE
 from analysis.scores.attrition import ADMISSION, ATTRITION
 from analysis.scores.columns import ASSUMES, CELL, PAIR, SCORE, Table, assuming, between
@@ -90,7 +90,7 @@ COLUMNS: dict[str, list[Column]] = {
                " (1979) with a symmetric Dirichlet prior; weakly identified for three annotators",
                "S1 x 100"),
     ],
-    "ceiling": ceilings.COLUMNS,
+    "ceiling": means.CEILING,
     "contrasts": [
         *PAIR,
         Column("", "n", "number of annotators at each number of shots",
@@ -114,7 +114,7 @@ COLUMNS: dict[str, list[Column]] = {
 }  # fmt: skip
 
 RESAMPLED = f"Bootstraps: {RESAMPLES:,} resamples, seeded with the study's seed."
-_WORDS = {"both": BOTH, "resampled": RESAMPLED, "fewest": ceilings.FEWEST}
+_WORDS = {"both": BOTH, "resampled": RESAMPLED, "fewest": means.FEWEST_FOR_MAJORITY}
 
 
 def _rows(name: str, study: Study, kind: str) -> Sequence[Any]:
@@ -142,7 +142,7 @@ TABLES = {
         ("intervals", _Intervals, "95 % confidence intervals of the mean"),
         ("agreement", Table, "Agreement"),
         ("aggregates", Table, "Aggregated answers"),
-        ("ceiling", Table, ceilings.TITLE),
+        ("ceiling", Table, "Human ceiling"),
         ("contrasts", Table, "Differences between shots"),
     )
 }

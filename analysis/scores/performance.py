@@ -17,9 +17,8 @@ from typing import Any
 from django.db.models import Count
 
 from analysis.heavy import pd
-from analysis.scores import frames, marks, metrics, published, test_sets
-from analysis.scores.published import Bounds, bounds, human_table4, name_of, set_note
-from analysis.scores.scores import Score
+from analysis.scores import frames, marks, metrics, scores, test_sets
+from analysis.scores.scores import Bounds, Score, bounds, human_table4, name_of, set_note
 from annotation.models import ANALYSED, Kind, Status, Study
 from tasks.cards import FAMILIES, place_in_results
 from tasks.columns import points, shots_text
@@ -148,7 +147,7 @@ class PerformanceTable:
 
     @cached_property
     def not_compared(self) -> str:
-        return published.not_compared(self.tasks)
+        return scores.not_compared(self.tasks)
 
     @cached_property
     def bounds(self) -> list[Bounds]:

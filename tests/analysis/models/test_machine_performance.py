@@ -17,8 +17,7 @@ from lxml.html import fromstring
 
 from analysis.models import differences
 from analysis.models import models as model_tables
-from analysis.scores.published import human_table4, machine_tables5_6
-from analysis.scores.scores import aggregate, over
+from analysis.scores.scores import aggregate, human_table4, machine_tables5_6, over
 from analysis.stats import two_way
 from annotation.models import Kind, Study
 from tasks.formats import Record

@@ -13,7 +13,7 @@ from django.urls import reverse
 from analysis.documents.blocks import Grid
 from analysis.examples import difficulty
 from analysis.scores import findings
-from analysis.scores.ceilings import ceilings
+from analysis.scores.means import ceilings
 from annotation.models import Kind
 from tasks.importing import read_clues
 from tasks.metrics import s1

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis.scores import published
+from analysis.scores import scores
 from tasks.formats import Record
 from tasks.importing import import_task, read_clues
 from tasks.metrics import Answers, over_test_set
@@ -57,7 +57,7 @@ def test_labels_and_options_have_a_chance_level_for_their_metric(
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     name = "a random label" if kind == "label" else "a random option"
-    limits = published.bounds(task)
+    limits = scores.bounds(task)
     ((known, chance),) = limits.floors
     assert known == name
     assert 0 < chance < 100
@@ -86,7 +86,7 @@ def test_five_options_have_a_chance_level_of_20_under_acc(db):
     task = factories.make_kind(
         "option", metric="ACC", test=records[2:], train={2: records[:2]}, shots=[2]
     )
-    assert published.bounds(task).floors == (("a random option", pytest.approx(20)),)
+    assert scores.bounds(task).floors == (("a random option", pytest.approx(20)),)
 
 
 def every_answer(choices, score):

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis.scores import published
+from analysis.scores import scores
 from tasks.importing import CLUES, import_task, read_clues
 from tests import factories
 
@@ -73,7 +73,7 @@ def test_shipped_hashes_match_the_published_test_files(db, clues):
     for name in CLUES:
         card, files = read_clues(clues, name)
         hashes[import_task(card, files).task.test_hash] = name
-    assert hashes == published.test_files()
+    assert hashes == scores.test_files()
 
 
 @pytest.mark.long
