@@ -14,6 +14,7 @@ from typing import Any
 
 from analysis.scores import attrition, frames, marks
 from analysis.scores.columns import SCORE, count, signed_between, signed_points
+from analysis.scores.markup import rendered, texts
 from analysis.scores.scores import rows_of
 from analysis.stats import arg
 from annotation.models import Study
@@ -303,12 +304,6 @@ PUBLISHED = [
 ]
 
 
-_NO_MEAN = (
-    " No mean over tasks is computed: a mean over the remaining tasks would favour tasks whose base"
-    " was high by chance."
-)
-
-
 def sentences(study: Study, kind: str) -> Iterator[str]:
     yield from _sentences(gains(study, kind))
     programs = marks.by_program(study).analysed().filter(kind=kind).values_list("pk", flat=True)
@@ -319,21 +314,18 @@ def sentences(study: Study, kind: str) -> Iterator[str]:
 
 def _sentences(rows: Sequence[SimpleNamespace]) -> Iterator[str]:
     has_several = len({row.shots for row in rows}) > 1
+    has_mean = any(row.task == ALL for row in rows)
     for row in rows:
-        if row.task != ALL and any(other.task == ALL for other in rows):
+        if has_mean and row.task != ALL:
             continue
-        interval = signed_between((row.low, row.high, row.no_interval))
-        resampled = (
-            f"; bootstrap over annotators {signed_between((row.boot_low, row.boot_high))}"
-            if math.isfinite(row.boot_low)
-            else ""
-        )
-        yield (
-            f"{row.meaning.capitalize()}{f', {shots_text(row.shots)}' if has_several else ''}:"
-            f" the {row.new_arm} arm gains {percent(row.gain)}"
-            f" relative to the {row.base_arm} arm (95 % {interval}{resampled}; {row.new_people} and"
-            f" {row.base_people} annotators{' over all tasks' if row.task == ALL else ''}),"
-            f" {signed_points(row.difference)} points."
-        )
-        if row.refused:
-            yield f"No relative gain: {row.refused}.{_NO_MEAN if row.task == ALL else ''}"
+        ends = row.boot_low, row.boot_high
+        values = {
+            "row": row,
+            "is_mean": has_mean,
+            "shots": shots_text(row.shots) if has_several else "",
+            "gain": percent(row.gain),
+            "interval": signed_between((row.low, row.high, row.no_interval)),
+            "resampled": signed_between(ends) if math.isfinite(row.boot_low) else "",
+            "difference": signed_points(row.difference),
+        }
+        yield from texts(rendered("gains", values))

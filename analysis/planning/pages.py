@@ -45,7 +45,6 @@ def plan(request: HttpRequest) -> HttpResponse:
         gain = stated.cleaned_data
         arms = planned_power.columns(gain)
         context |= {
-            "formula": planned_power.FORMULA,
             "gain_columns": arms,
             "gain_cells": columns.cells(arms, planned_power.plan(gain)),
         }

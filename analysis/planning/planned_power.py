@@ -111,13 +111,6 @@ def _study_cells(study: Study, task: Task) -> dict[int, tuple[float, float]]:
 # How many annotators an ARG within ± w requires, given stated means and SDs rather than a pilot (as
 # in `cross_task.plan`). Both use `analysis/stats/arg.py` and the same interval.
 
-FORMULA = (
-    "Half the interval of the ARG is q · √(T · (v(new) + v(base)) / n) / T with v(new) = (SD /"
-    " base)², v(base) = (new · SD / base²)² and new = base · (1 + gain): the delta method on the"
-    " means of the T tasks, with n participants in each arm of each task. q is the t quantile with"
-    " Satterthwaite's degrees of freedom, as in the interval of a study, or the normal 1.96."
-)
-
 
 def plan(inputs: dict[str, Any]) -> Iterator[SimpleNamespace]:
     """Yield plans with the t and normal quantiles. `inputs` is StatedGainForm's cleaned data.

@@ -18,6 +18,7 @@ from django.db.models import Count
 
 from analysis.heavy import pd
 from analysis.scores import frames, marks, metrics, scores, test_sets
+from analysis.scores.markup import rendered
 from analysis.scores.scores import Bounds, Score, bounds, human_table4, name_of, set_note
 from annotation.models import ANALYSED, Kind, Status, Study
 from tasks.cards import FAMILIES, place_in_results
@@ -64,22 +65,11 @@ class Cell(Score):
 
     @property
     def explanation(self) -> str:
-        cell = f"{self.task}, {shots_text(self.shots)}"
-        if not self.n:
-            return f"{cell}: no annotator in the analysis yet."
-        if self.remark and math.isnan(self.mean):
-            return f"{cell}: {self.metric} {self.remark}."
-        over = f"mean {self.metric} x 100 over {self.n} annotator{'s' if self.n > 1 else ''}"
-        spread = "no SD for one annotator" if self.n == 1 else "± SD over annotators, ddof 1"
-        apart, splits = "", self.over_splits
-        if splits.n > 1:
-            sds = f"{splits.sd_ddof1:.2f} with ddof 1, {splits.sd_ddof0:.2f} with ddof 0"
-            apart = (
-                f" SD of the means of {splits.n} training splits: {sds}; it includes differences"
-                " between annotators."
-            )
-        note = f" {self.remark.capitalize()}." if self.remark else ""
-        return f"{cell}: {over}, {spread}.{apart}{note}"
+        values = {
+            "cell": self, "shots": shots_text(self.shots),
+            "is_undefined": self.remark and math.isnan(self.mean),
+        }  # fmt: skip
+        return rendered("cell", values, only="explanation")["explanation"]
 
 
 def families_of(tasks: Iterable[Task]) -> list[tuple[str, int]]:

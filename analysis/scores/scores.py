@@ -13,6 +13,7 @@ from pathlib import Path
 from analysis.heavy import np
 from analysis.scores import test_sets
 from analysis.scores.columns import mean_and_sd, with_remark
+from analysis.scores.markup import rendered
 from tasks import frozen
 from tasks.columns import NOTHING, points
 from tasks.data_report import NO_BASELINE
@@ -234,15 +235,5 @@ def bounds(task: Task) -> Bounds:
 
 def set_note(task: Task, ceiling: float) -> str:
     """Explain the two scales of a task with alternative gold answers, and the paper's."""
-    note = (
-        f"{task.name}: the gold answers of an example are alternatives, and the highest S1"
-        " against any of them is used; “as one set” scores the same answers against all gold"
-        f" answers jointly, where the best possible answers reach {points(ceiling)}."
-    )
-    if name_of(task):
-        note += (
-            " The published figures may be on that scale: the paper does not state how it scores"
-            " several gold answers, and scores of 0 or 1 for 3 x 200 answers cannot yield all of"
-            " its means."
-        )
-    return note
+    values = {"task": task.name, "ceiling": points(ceiling), "is_published": name_of(task)}
+    return rendered("cell", values, only="set_note")["set_note"]
