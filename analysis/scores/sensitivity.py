@@ -20,7 +20,7 @@ from analysis.scores.means import lowest_of
 from analysis.scores.test_sets import with_scores
 from analysis.stats import two_way
 from analysis.stats.learning import by_cell
-from annotation.models import ExitAnswers, Status, Study
+from annotation.models import Status, Study
 from annotation.monitoring import flags
 from tasks import cards, jobs
 from tasks.columns import NOTHING, Column
@@ -29,6 +29,7 @@ from tasks.models import Example, Job
 TRAINING = (50, 60, 70, 80, 90)  # minimum mean S1 x 100 in the training step
 SECONDS = (1, 2, 5, 10)  # minimum median of active seconds per example in the annotation step
 QUESTIONS = ("seen_before", "ai_used")  # questions of the exit questionnaire
+FLAGS = ("flagged", "failed_checks", "by_program")
 UNLIKE_MODELS = "errors_unlike_models"
 
 
@@ -119,24 +120,26 @@ def people(study: Study, kind: str, task: str = "") -> pd.DataFrame:
     an answer sent through the API), errors_agree (bool: errors agree with a model's more often than
     expected, see overlap.py; only for annotators in `task`, if given).
     """
-    frame = frames.annotators(study)
-    frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
-    frame = frames.cell_rows(frame).copy()
-    frame["analysed"] = frame["analysed"].astype(bool)
-    keys = [int(pk) for pk in frame["participation"]]
-    given = ExitAnswers.objects.filter(participation__study=study)
-    answers = {pk: values for pk, *values in given.values_list("participation_id", *QUESTIONS)}
-    for place, question in enumerate(QUESTIONS):
-        frame[question] = [answers[pk][place] if pk in answers else "" for pk in keys]
-    raised = {pk: reasons for pk, (_summary, reasons) in flags.for_study(study).items()}
-    frame["failed_checks"] = ["checks" in raised.get(pk, {}) for pk in keys]
-    frame["flagged"] = [bool(raised.get(pk)) for pk in keys]
-    programs = set(marks.by_program(study).values_list("pk", flat=True))
-    frame["by_program"] = [pk in programs for pk in keys]
-    alike = overlap.agreeing(study, kind, task)
-    frame["errors_agree"] = [pk in alike for pk in keys]
+    columns = ["participation", "in_analysis", *QUESTIONS, *FLAGS]
+    facts = pd.DataFrame(_facts(study, kind), columns=columns)
+    frame = frames.annotators(study).merge(facts, on="participation")
+    frame = frame.fillna(dict.fromkeys(QUESTIONS, ""))
+    frame = frame.astype(dict.fromkeys(("analysed", *FLAGS), bool))
+    frame["errors_agree"] = frame["participation"].isin(overlap.agreeing(study, kind, task))
     columns = ["participation", "task", "shots", "annotator", "analysed", "score", "training_s1"]
-    return frame[[*columns, *QUESTIONS, "failed_checks", "flagged", "by_program", "errors_agree"]]
+    return frame[[*columns, *QUESTIONS, *FLAGS, "errors_agree"]]
+
+
+def _facts(study: Study, kind: str) -> list[list[Any]]:
+    """Return the key, in_analysis, QUESTIONS and FLAGS of each annotator who completed."""
+    people = study.participations.filter(status=Status.COMPLETED, kind=kind).in_cells()
+    raised = {pk: reasons for pk, (_summary, reasons) in flags.for_study(study).items()}
+    programs = set(marks.by_program(study).values_list("pk", flat=True))
+    answers = (f"exit_answers__{question}" for question in QUESTIONS)
+    return [
+        [pk, *values, bool(raised.get(pk)), "checks" in raised.get(pk, {}), pk in programs]
+        for pk, *values in people.order_by("pk").values_list("pk", "in_analysis", *answers)
+    ]
 
 
 # A matrix of scores for a task and shot count (participations x examples, by key), the examples'
@@ -204,16 +207,7 @@ KIND = "sensitivity"
 
 def parameters(study: Study, kind: str) -> dict[str, Any]:
     """Return whatever can change about completed participations and the models' answers."""
-    people = study.participations.filter(status=Status.COMPLETED, kind=kind).in_cells()
-    raised = {pk: reasons for pk, (_summary, reasons) in flags.for_study(study).items()}
-    facts = ("pk", "in_analysis", "exit_answers__seen_before", "exit_answers__ai_used")
-    programs = set(marks.by_program(study).values_list("pk", flat=True))
-    return overlap.parameters(study, kind) | {
-        "facts": [
-            [pk, *values, bool(raised.get(pk)), "checks" in raised.get(pk, {}), pk in programs]
-            for pk, *values in people.order_by("pk").values_list(*facts)
-        ]
-    }
+    return overlap.parameters(study, kind) | {"facts": _facts(study, kind)}
 
 
 job_of = partial(findings.job_by_task, KIND, parameters)
