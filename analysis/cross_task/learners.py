@@ -129,7 +129,7 @@ LEARNERS = [
 def correlations(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     """Yield one row per model and contrast that shares at least three tasks with annotators.
 
-    `shared` is the Correlation between the model's gains and the annotators' on these tasks.
+    `shared` is the rank correlation between the model's gains and the annotators' on these tasks.
     """
     all_learners = list(learners(study, kind))
     people = {

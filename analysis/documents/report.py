@@ -195,7 +195,7 @@ def _behaviour(record: StudyRecord) -> list[Block]:
     errors: dict[int, list[str]] = {}
     for row in overlap.table(record.study, Kind.PERSON):
         sentences = errors.setdefault(row.participation, [])
-        if row.agrees or row.overlap.why_not:
+        if row.agrees or row.why_not:
             sentences.append(f"{row.model}: {row.result}")
     people = record.study.participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
     rows = [

@@ -24,7 +24,7 @@ from analysis.figures.humans_models import FIGURE_COLUMNS, OVER_SPLITS
 from analysis.heavy import alt, pd
 from analysis.scores import confidence, findings, marks, scores, test_sets
 from analysis.scores.columns import assumption, number
-from analysis.scores.findings import remembered, state
+from analysis.scores.findings import parameters, remembered
 from analysis.scores.markup import rendered
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH, PEOPLE
@@ -122,7 +122,7 @@ def data(study: Study, kind: str, name: str) -> Data:
         return _sizes(humans_models.by_size(study))
     if name == CALIBRATION:
         return _calibration(study, kind)
-    return remembered(["figures", name, *state(study, kind)], lambda: _data(study, kind, name))
+    return remembered(["figures", name, parameters(study, kind)], lambda: _data(study, kind, name))
 
 
 def _gains(rows: list[SimpleNamespace]) -> Data:

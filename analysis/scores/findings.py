@@ -158,12 +158,6 @@ TABLES: dict[str, Callable[[pd.DataFrame, int], Iterable[Any]]] = {
 }
 
 
-def state(study: Study, kind: str) -> list[Any]:
-    """Return a key that identifies the data of one kind. Completed answers never change."""
-    people = study.participations.counted(kind).order_by("pk")
-    return [study.pk, study.manifest_hash, kind, *people.values_list("pk", flat=True)]
-
-
 def remembered(key: list[Any], make: Callable[[], Any]) -> Any:
     """Return `make()`, cached in this process for an hour. Erasing data does not clear the cache.
 

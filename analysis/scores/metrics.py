@@ -15,7 +15,7 @@ from typing import Any
 
 from analysis.heavy import np
 from analysis.scores import columns, test_sets
-from analysis.scores.findings import remembered, state
+from analysis.scores.findings import parameters, remembered
 from analysis.scores.scores import Score, over
 from analysis.scores.test_sets import training_files
 from analysis.stats import two_way
@@ -62,7 +62,7 @@ def rows(study: Study) -> list[SimpleNamespace]:
     """
     tasks, files = study.tasks.order_by("pk"), compared_files.files(study).order_by("pk")
     keys = [list(rows.values_list("pk", flat=True)) for rows in (tasks, files)]
-    key = ["metrics", study.metrics, *keys, *(state(study, kind) for kind in Kind.values)]
+    key = ["metrics", study.metrics, *keys, *(parameters(study, kind) for kind in Kind.values)]
     return remembered(key, lambda: list(_rows(study, list(own_scores(study)))))
 
 

@@ -52,8 +52,7 @@ def table(
     job = findings.job_by_task(KIND, parameters, study, kind)
     if job is None or not job.is_done:
         return _rows(study, kind, annotator, task)
-    row_of, stored = findings.row_of, (values for part in job.result for values in part)
-    rows = [row_of(v | {"overlap": row_of(v["overlap"])}) for v in stored]
+    rows = [findings.row_of(values) for part in job.result for values in part]
     rows.sort(key=lambda row: (place(row.task), row.shots))
     cell = annotator and (annotator.scenario.task.name, annotator.scenario.shots)
     return [r for r in rows if task in ("", r.task) and cell in (None, (r.task, r.shots))]
@@ -75,6 +74,7 @@ def parameters(study: Study, kind: str) -> dict[str, Any]:
     models = completed.filter(kind=Kind.MODEL).values_list("pk", "worker__model__name")
     files = compared_files.for_overlap(study).order_by("pk")
     return findings.parameters(study, kind, completed.filter(kind=kind)) | {
+        "version": findings.VERSION + 1,  # of the rows, which include the fields of Overlap
         "models": list(map(list, models)),
         "files": list(map(list, files.values_list("pk", "model__name", "seen_test"))),
     }
@@ -85,8 +85,7 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     study, kind = findings.study_of(job), job.parameters["kind"]
     rows = _rows(study, kind, task=findings.tasks_of(job.parameters)[number])
     findings.check_inputs(job, parameters(study, kind))
-    stored = findings.stored_row
-    return [stored(row) | {"overlap": stored(row.overlap)} for row in rows]
+    return list(map(findings.stored_row, rows))
 
 
 def _rows(
@@ -177,18 +176,14 @@ def _cell_rows(
         for (pk, name), overlap, p in zip(names.items(), overlaps, corrected, strict=True):
             yield SimpleNamespace(
                 task=task, shots=shots, annotator=name, participation=pk, model=model,
-                source=source, overlap=overlap, p_holm=p, agrees=p < ALARMS,
+                source=source, p_holm=p, agrees=p < ALARMS,
                 result=overlap.why_not or (OFTEN if p < ALARMS else AS_EXPECTED),
-                interval=between([100 * overlap.low, 100 * overlap.high]),
+                interval=between([100 * overlap.low, 100 * overlap.high]), **vars(overlap),
             )  # fmt: skip
 
 
 def _share(name: str, heading: str, meaning: str) -> Column:
-    return Column(name, heading, meaning, "share", percent, f"overlap.{name}")
-
-
-def _count(name: str, heading: str, meaning: str) -> Column:
-    return Column(name, heading, meaning, get=f"overlap.{name}")
+    return Column(name, heading, meaning, "share", percent)
 
 
 COLUMNS = [
@@ -198,21 +193,21 @@ COLUMNS = [
     Column("model", "Model", "its answer is the one that most of its runs gave"),
     Column("source", meaning="uploaded, witness (uploaded only for this) or seated (took part)"),
     Column("result", "Errors agree", f"{OFTEN}: corrected p below {ALARMS}; or why unknown"),
-    _count("errors", "Errors", "examples on which the annotator is wrong"),
-    _count("same", "Same", "of these errors, those that match the model’s wrong answer exactly"),
+    Column("errors", "Errors", "examples on which the annotator is wrong"),
+    Column("same", "Same", "of these errors, those that match the model’s wrong answer exactly"),
     _share("share", "Share", "same errors / all errors of the annotator"),
     _share("others", "Others", "mean share of the others, right or wrong, on the same examples"),
     Column("", "95 % CI", "of the difference (share - others)", get="interval"),
-    Column("low_95", "", "lower limit of the 95 % CI of share - others", get="overlap.low"),
-    Column("high_95", "", "upper limit of the 95 % CI of share - others", get="overlap.high"),
-    Column("p", "p", "one-sided, by permuting errors within examples", "0 to 1", get="overlap.p"),
+    Column("low_95", "", "lower limit of the 95 % CI of share - others", get="low"),
+    Column("high_95", "", "upper limit of the 95 % CI of share - others", get="high"),
+    Column("p", "p", "one-sided, by permuting errors within examples", "0 to 1"),
     Column("p_holm", "p (Holm)", "corrected over the annotators of the cell", "0 to 1"),
-    _count("model_errors", "", "examples on which the model is wrong"),
+    Column("model_errors", "", "examples on which the model is wrong"),
     Column("", "Telling", "same errors, out of the examples where the model is wrong and more than"
            " half are right",
-           get=lambda row: f"{row.overlap.telling_same} of {row.overlap.telling}"),
-    _count("telling", "", "examples where the model is wrong and more than half are right"),
-    _count("telling_same", "", "of these, those on which the annotator gave the model’s answer"),
+           get=lambda row: f"{row.telling_same} of {row.telling}"),
+    Column("telling", "", "examples where the model is wrong and more than half are right"),
+    Column("telling_same", "", "of these, those on which the annotator gave the model’s answer"),
     _share("telling_others", "Others on telling", "mean share of the others who gave that answer"),
 ]  # fmt: skip
 BRIEF = [c for c in COLUMNS if c.name in ("model", "result", "share", "others", "p_holm")]

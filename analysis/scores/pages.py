@@ -182,7 +182,7 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
         "job": job,
         "table": overlap.OVERLAP.page(study, kind, rows),
         "agreeing": len({row.participation for row in rows if row.agrees}),
-        "annotators": len({row.participation for row in rows if not row.overlap.why_not}),
+        "annotators": len({row.participation for row in rows if not row.why_not}),
     }
     return render(request, "scores/overlap.html", context)
 

@@ -209,7 +209,7 @@ PLATEAU = Table(
         ),
     ],
     lambda study, kind: findings.remembered(
-        ["plateau", *findings.state(study, kind)],
+        ["plateau", findings.parameters(study, kind)],
         lambda: learning.plateau_rows(
             frames.answers_in_order(study, kind, Step.TRAINING), study.seed
         ),

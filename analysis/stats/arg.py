@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from types import SimpleNamespace
 
 from analysis.heavy import np, pd
 from analysis.stats.distributions import t_quantile, t_tail
@@ -255,22 +256,11 @@ def bands(gains: Sequence[float]) -> dict[str, tuple[float, float, float]]:
     return {name: (n / len(gains), *wilson(n, len(gains))) for name, n in counts.items()}
 
 
-@dataclass(frozen=True)
-class Correlation:
-    """Spearman's rank correlation with its 95% interval and two-sided p, or NaN if missing."""
+def spearman(first: Sequence[float], second: Sequence[float]) -> SimpleNamespace:
+    """Return the rank correlation of pairs, with its 95% interval and two-sided p (NaN: missing).
 
-    pairs: int
-    rho: float
-    low: float
-    high: float
-    p: float
-
-
-def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
-    """Return the rank correlation between two lists, using mean ranks for ties.
-
-    The interval is Fisher's, with the standard error of Bonett and Wright (2000). `p` comes from
-    the t test.
+    Ties have mean ranks. The interval is Fisher's, with the standard error of Bonett and Wright
+    (2000). `p` comes from the t test.
     """
     ranks = [pd.Series(values, dtype=float).rank() for values in (first, second)]
     n, rho = len(first), math.nan
@@ -284,7 +274,7 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
     if n > 2 and not math.isnan(rho):
         t = abs(rho) * math.sqrt((n - 2) / (1 - rho**2)) if abs(rho) < 1 else math.inf
         p = float(2 * t_tail(t, n - 2))
-    return Correlation(n, rho, low, high, p)
+    return SimpleNamespace(pairs=n, rho=rho, low=low, high=high, p=p)
 
 
 def half_width(plans: Sequence[TaskGain], people: int, *, t: bool) -> float:

@@ -229,8 +229,8 @@ def test_the_table_finds_the_annotator_who_copies(compared):
     assert overlap.agreeing(compared, Kind.PERSON) == {copier.pk}
     (own,) = (row for row in rows if row.agrees)
     assert (own.model, own.source) == ("T5-Large", "uploaded")
-    assert (own.overlap.same, own.overlap.errors, own.overlap.telling) == (8, 8, 8)
-    assert (own.overlap.share, own.overlap.others) == (1, 0)
+    assert (own.same, own.errors, own.telling) == (8, 8, 8)
+    assert (own.share, own.others) == (1, 0)
 
 
 def test_page_csv_and_api_show_the_same_rows(ada, compared):
@@ -378,12 +378,12 @@ def test_the_upload_form_stores_a_witness(ada, study):
 @pytest.mark.long
 def test_a_model_has_the_answer_that_most_runs_gave(compared):
     task = compared.tasks.get()
-    before = [row.overlap for row in overlap.table(compared, Kind.PERSON)]
+    before = overlap.table(compared, Kind.PERSON)
     for number in (2, 4):
         factories.predict(compared.owner, "T5-Large", task, number, 1, predict=predicted)
     factories.predict(compared.owner, "Guesser", task, 2, 1, predict=lambda _example: ["A guess"])
     rows = overlap.table(compared, Kind.PERSON)
-    assert [row.overlap for row in rows if row.model == "T5-Large"] == before
+    assert [row for row in rows if row.model == "T5-Large"] == before
     assert {row.model for row in rows} == {"Guesser", "T5-Large"}
 
 
