@@ -16,6 +16,7 @@ from analysis.figures import data as figure_data
 from analysis.figures.humans_models import SeriesRow
 from analysis.scores import marks, test_sets
 from analysis.scores.columns import assumption
+from analysis.scores.markup import rendered
 from annotation.models import Kind, Study
 from tasks.cards import place
 from tasks.columns import NOTHING, Column
@@ -38,28 +39,22 @@ WORDS = {
 UNTOLD = {"name", "title", "scenarios", "tasks", "seed", "screening_hashes",
           "attention_check_hashes"}  # fmt: skip
 NAME = "Several studies"
-CAPTION = (
-    "Mean test-set score x 100 under each task's metric ({metrics}), by number of shots, with one"
-    " line for each study's annotators ({kind}), who are not pooled. Bars: 95 % intervals, which"
-    " generalise to {question}."
-)
 
 
 def _figure(studies: Sequence[Study], kind: str, rows: list[SeriesRow]) -> figure_data.Figure:
     """Return a figure for all studies. `why_not` is set if none contain data."""
     tasks = Task.objects.filter(studies__in=studies).distinct()
     group = Kind(kind).label if kind != Kind.PERSON else "people"
-    caption = CAPTION.format(
-        metrics=test_sets.in_words(tasks), kind=group, question=humans_models.BOTH
-    )
-    caption += assumption(row.n for row in rows)
     programs = " ".join(
         f"{title_of(study, studies)}: {mark}"
         for study in studies
         if kind == Kind.PERSON and (mark := marks.programs_mark(study))
     )
-    if programs:
-        caption += f" {programs}"
+    values = {
+        "metrics": test_sets.in_words(tasks), "group": group, "of_people": humans_models.BOTH,
+        "assumed": assumption(row.n for row in rows), "programs": programs,
+    }  # fmt: skip
+    caption = rendered("figures", values, only="several-studies")["several-studies"]
     nothing = "No annotator of this kind who completed any of these studies is in the analysis."
     return figure_data.Figure(
         name="several-studies",

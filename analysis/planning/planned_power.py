@@ -17,6 +17,7 @@ from django.db.models import Avg, Q
 
 from analysis.planning.planner import COMPARISONS, LEVEL, POWER, Known
 from analysis.scores.columns import count
+from analysis.scores.markup import rendered
 from analysis.scores.scores import human_table4, name_of
 from analysis.scores.test_sets import S1
 from analysis.stats import arg, power, uncertainty
@@ -62,17 +63,12 @@ def _contrast(study: Study, task: Task, shots: list[int], n: int, family: int) -
 
 def detectable(sds: float, sd: float, source: str, lowest: float) -> str:
     """Describe a detectable difference of `sds` SDs. The SD is x 100, or NaN if unknown."""
-    if not math.isfinite(sds):
-        return "too few to test a difference."
-    if sds * sd > 100:
-        return f"no possible difference is detectable with {POWER:.0%} power."
-    text = f"{POWER:.0%} power to detect a difference of {sds:.2f} SDs"
-    if math.isnan(sd):
-        return f"{text} between annotators. No SD for this task is known yet."
-    return (
-        f"{text}, {sds * sd:.1f} points at an SD of {sd:.1f} ({source}); the power for a difference"
-        f" of {100 * WANTED:.0f} points, down or up, is at least {lowest:.0%}."
-    )
+    values = {
+        "sds": sds if math.isfinite(sds) else None, "points": sds * sd, "power": POWER,
+        "sd": sd if math.isfinite(sd) else None, "source": source, "lowest": lowest,
+        "wanted": 100 * WANTED,
+    }  # fmt: skip
+    return rendered("power", values)["detectable"]
 
 
 def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, float, str]:
