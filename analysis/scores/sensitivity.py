@@ -6,12 +6,11 @@ more of them, or includes manually excluded ones. A cell that changes substantia
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from analysis.heavy import np, pd
 from analysis.scores import findings, frames, marks, overlap
@@ -33,68 +32,48 @@ FLAGS = ("flagged", "failed_checks", "by_program")
 UNLIKE_MODELS = "errors_unlike_models"
 
 
-@dataclass(frozen=True)
-class Rule:
-    """An inclusion rule and the rows it keeps. `applies` is False if it would change nothing."""
+class Rule(NamedTuple):
+    """An inclusion rule, with the condition on `people` under which an annotator is included.
+
+    It only applies if the column `needs`, if given, is true for any annotator.
+    """
 
     name: str
     label: str
-    keeps: Callable[[pd.DataFrame], pd.Series]
-    applies: Callable[[pd.DataFrame], bool] = lambda people: True
-
-
-def _is_reported(people: pd.DataFrame) -> bool:
-    return not (people["seen_before"].eq("").all() and people["ai_used"].eq("").all())
-
-
-def _exit_rules(question: str, label: str) -> Iterator[Rule]:
-    for name, prefix, answers in (
-        (f"{question}!=yes", "without annotators who reported", ["no", "unsure", ""]),
-        (f"{question}=no", "only annotators who reported no", ["no"]),
-    ):
-        keeps = partial(
-            lambda values, people: people["analysed"] & people[question].isin(values), answers
-        )
-        yield Rule(name, f"{prefix} {label}", keeps, _is_reported)
-
-
-def _not(*columns: str) -> Callable[[pd.DataFrame], pd.Series]:
-    return lambda people: people["analysed"] & ~people[list(columns)].any(axis=1)
-
-
-def _unspoilt(people: pd.DataFrame) -> pd.Series:
-    reported = people["seen_before"].eq("yes") | people["ai_used"].eq("yes")
-    return _not("failed_checks", "flagged", "by_program")(people) & ~reported
+    condition: str
+    needs: str = ""
 
 
 RULES = (
-    Rule("reported", "as reported", lambda people: people["analysed"]),
-    Rule("with_excluded", "with annotators excluded by a researcher",
-         lambda people: pd.Series(True, index=people.index)),
-    *_exit_rules("seen_before", "prior exposure"),
-    *_exit_rules("ai_used", "AI use"),
-    Rule("passed_checks", "without annotators who failed a check", _not("failed_checks")),
-    Rule("not_flagged", "without annotators with a quality flag", _not("flagged")),
+    Rule("reported", "as reported", "analysed"),
+    Rule("with_excluded", "with annotators excluded by a researcher", "analysed or not analysed"),
+    *(
+        Rule(f"{question}{name}", f"{prefix} {label}", f"analysed and {question} {condition}",
+             "reported")
+        for question, label in (("seen_before", "prior exposure"), ("ai_used", "AI use"))
+        for name, prefix, condition in (
+            ("!=yes", "without annotators who reported", "!= 'yes'"),
+            ("=no", "only annotators who reported no", "== 'no'"),
+        )
+    ),
+    Rule("passed_checks", "without annotators who failed a check",
+         "analysed and not failed_checks"),
+    Rule("not_flagged", "without annotators with a quality flag", "analysed and not flagged"),
     Rule(UNLIKE_MODELS,
          "without annotators whose errors agree with a model’s more often than expected",
-         _not("errors_agree"), lambda people: bool(people["errors_agree"].any())),
-    Rule("by_page", "without people for whom a program answered", _not("by_program"),
-         lambda people: bool(people["by_program"].any())),
+         "analysed and not errors_agree", "errors_agree"),
+    Rule("by_page", "without people for whom a program answered", "analysed and not by_program",
+         "by_program"),
     Rule("none_of_these", "none of these: “yes” in the questionnaire, failed check, flag, program",
-         _unspoilt),
-    *(
-        Rule(f"training_s1>={minimum}", f"training S1 ≥ {minimum}",
-             # Zero-shot annotators have no training step that they could fail.
-             partial(lambda low, people: people["analysed"] & ~(people["training_s1"] * 100 < low),
-                     minimum))
-        for minimum in TRAINING
-    ),
-    *(
-        Rule(f"median_seconds>={minimum}", f"median active time per example ≥ {minimum} s",
-             partial(lambda low, people: people["analysed"] & (people["median_seconds"] >= low),
-                     minimum))
-        for minimum in SECONDS
-    ),
+         "analysed and not (failed_checks or flagged or by_program)"
+         " and seen_before != 'yes' and ai_used != 'yes'"),
+    # Zero-shot annotators have no training step that they could fail.
+    *(Rule(f"training_s1>={minimum}", f"training S1 ≥ {minimum}",
+           f"analysed and not training_s1 * 100 < {minimum}")
+      for minimum in TRAINING),
+    *(Rule(f"median_seconds>={minimum}", f"median active time per example ≥ {minimum} s",
+           f"analysed and median_seconds >= {minimum}")
+      for minimum in SECONDS),
 )  # fmt: skip
 
 
@@ -225,7 +204,10 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
 def rows(study: Study, frame: pd.DataFrame, answers: pd.DataFrame) -> Iterator[SimpleNamespace]:
     """Yield one row per rule, task with answers, and shot count, from `people` and `given`."""
     medians = answers.groupby("participation")["seconds"].median()
-    frame = frame.assign(median_seconds=frame["participation"].map(medians))
+    frame = frame.assign(
+        median_seconds=frame["participation"].map(medians),
+        reported=frame["seen_before"].ne("") | frame["ai_used"].ne(""),
+    )
     matrices = scores(study, frame[frame["participation"].isin(answers["participation"])], answers)
     numbers = ["participation", "score"]
     cells = [
@@ -235,9 +217,9 @@ def rows(study: Study, frame: pd.DataFrame, answers: pd.DataFrame) -> Iterator[S
     ]
     cache: dict[tuple[Any, ...], SimpleNamespace] = {}  # most rules keep the same annotators
     for rule in RULES:
-        if not rule.applies(frame):
+        if rule.needs and not frame[rule.needs].any():
             continue
-        included = set(frame.index[rule.keeps(frame)])
+        included = set(frame.query(rule.condition).index)
         for task, shots, group, rows_of_cell in cells:
             key = task, shots, *sorted(included.intersection(rows_of_cell))
             if key not in cache:
