@@ -9,7 +9,6 @@ from annotation.audit import pages as audit_pages
 from annotation.library import api as tasks
 from annotation.library import tasks as library
 from annotation.monitoring import api as annotators
-from annotation.monitoring import decisions
 from annotation.notices import pages as notices
 from annotation.participation import api as participants
 from annotation.participation import api_joining as joining
@@ -92,8 +91,6 @@ urlpatterns = [
     path(STUDY + "pay/<int:pk>.csv", money.BatchFile.as_view(), name="api_pay_batch"),
     path(ALL, annotators.Participations.as_view(), name="api_participations"),
     path(ONE, annotators.ParticipationDetail.as_view(), name="api_participation"),
-    path(ONE + "exclude/", twin(decisions.Exclude).as_view(), name="api_exclude"),
-    path(ONE + "reinstate/", twin(decisions.Reinstate).as_view(), name="api_reinstate"),
     path(ONE + "show-score/", annotators.ShowScore.as_view(), name="api_show_score"),
     path(STUDY + "decisions/", annotators.Decisions.as_view(), name="api_decisions"),
     path(STUDY + "behaviour/", annotators.Behaviour.as_view(), name="api_behaviour"),

@@ -85,32 +85,6 @@ class AnnotatorsField(forms.MultipleChoiceField):
         return True
 
 
-class ReasonForm(PageForm):
-    key = "reason"
-    reason = _reason(500)
-
-
-class Exclude(AnnotatorPost):
-    """Exclude an annotator from the analysis. /reinstate/ reverses this."""
-
-    row = "participation_decide"
-    form_class = ReasonForm
-    summary = "Exclude an annotator from the analysis"
-    faults: ClassVar = {exclusion.ExclusionError: "reason"}
-    outcome = False
-
-    def do(self, annotator: Participation, data: dict[str, Any], by: User) -> str:
-        exclusion.decide(annotator, self.outcome, data["reason"], by)
-        return STORED
-
-
-class Reinstate(Exclude):
-    """Reverse /exclude/."""
-
-    summary = "Include an annotator in the analysis again"
-    outcome = True
-
-
 class AnnotatorsForm(PageForm):
     key = "together"
     annotators = AnnotatorsField(error_messages={"required": "Select an annotator."})

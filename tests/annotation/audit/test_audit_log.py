@@ -351,7 +351,6 @@ UNCHANGED = [
     ("retention/", {}, "retention", Topic.DESIGN),
     ("participations/{}/decide/", {"about": "analysis", "outcome": "yes", "reason": "fine"},
      "decide", Topic.PEOPLE),
-    ("participations/{}/exclude/", {"reason": "odd"}, "exclude", Topic.PEOPLE),
     ("participations/exclude/", {"annotators": "{}", "reason": "odd"}, "exclude together",
      Topic.PEOPLE),
 ]  # fmt: skip

@@ -287,7 +287,8 @@ def test_gold_and_scores_of_people_are_hidden_until_shown(program, done):
     assert program.post(f"{one}show-score/").json()["mean_s1"] == 1
     shown = every_page(program, f"/studies/done/answers/?annotator={pseudonym}")
     assert all(row["s1"] == 1 for row in shown)
-    excluded = program.post(f"{one}exclude/", {"reason": "of two accounts"})
+    decision = {"about": "analysis", "outcome": False, "reason": "of two accounts"}
+    excluded = program.post(f"{one}decide/", decision)
     assert excluded.status_code == 200
     (decision,) = program.get("/studies/done/decisions/").json()["results"]
     assert (decision["outcome"], decision["score_seen"]) == (False, True)
