@@ -93,7 +93,6 @@ urlpatterns = [
     path(ONE, annotators.ParticipationDetail.as_view(), name="api_participation"),
     path(ONE + "show-score/", annotators.ShowScore.as_view(), name="api_show_score"),
     path(STUDY + "decisions/", annotators.Decisions.as_view(), name="api_decisions"),
-    path(STUDY + "behaviour/", annotators.Behaviour.as_view(), name="api_behaviour"),
     path(STUDY + "webhooks/", notices.Webhooks.as_view(), name="api_webhooks"),
     path(WEBHOOK, notices.WebhookDetail.as_view(), name="api_webhook"),
     path(WEBHOOK + "deliveries/", notices.Deliveries.as_view(), name="api_deliveries"),

@@ -153,20 +153,6 @@ class ShowScore(Twin):
         return as_record(annotator, True)
 
 
-class Behaviour(ApiView):
-    class FlagsShape(serializers.Serializer):
-        pseudonym = serializers.CharField()
-        flags = serializers.ListField(child=serializers.CharField())
-
-    @extend_schema(
-        responses=FlagsShape(many=True), summary="Annotators with quality flags, most flags first"
-    )
-    def get(self, request: Request, name: str) -> Response:
-        study = study_of(request, name, "read")
-        rows = flags.ranked(study, flags.sentences(study))
-        return Response([{"pseudonym": p.pseudonym, "flags": raised} for p, raised in rows])
-
-
 class Scenarios(ApiView):
     """List the scenarios and their seats, all on one page."""
 

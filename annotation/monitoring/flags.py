@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, QuerySet
 
-from annotation.models import ORDERS, Kind, Participation, Study
+from annotation.models import Kind, Participation, Study
 from annotation.protocol import qualification
 from annotation.protocol.activity_summary import (
     Summary,
@@ -186,21 +186,9 @@ def by_name(study: Study, scenarios: Collection[int] | None = None) -> dict[int,
     return found
 
 
-def sentences(study: Study, scenarios: Collection[int] | None = None) -> dict[int, list[str]]:
-    return {pk: [*findings.values()] for pk, findings in by_name(study, scenarios).items()}
-
-
 def findings_of(participation: Participation) -> list[str]:
-    findings = sentences(participation.study, [participation.scenario_id])
-    return findings.get(participation.pk, [])
-
-
-def ranked(study: Study, findings: dict[int, list[str]]) -> list[tuple[Participation, list[str]]]:
-    """Return annotators with flags in `findings`, by number of flags and then by scenario."""
-    people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
-    people = people.defer(*ORDERS)
-    flagged = [(person, findings[person.pk]) for person in people if findings.get(person.pk)]
-    return sorted(flagged, key=lambda pair: -len(pair[1]))
+    found = by_name(participation.study, [participation.scenario_id])
+    return [*found.get(participation.pk, {}).values()]
 
 
 def _rows(people: QuerySet) -> Iterable[Any]:

@@ -241,7 +241,7 @@ def test_every_table_of_a_page_has_an_api_address(program, researcher):
         factories.work_through(factories.seat(scenario))
     for name in (
         "sensitivity/", "examples/", "gold-audit/", "cross-task/gains/", "cross-task/plan/",
-        "behaviour/", "leaderboard/", "report/", "preregistration.md", "report.md", "export.zip",
+        "leaderboard/", "report/", "preregistration.md", "report.md", "export.zip",
     ):  # fmt: skip
         assert program.get(f"/studies/pilot/{name}").status_code == 200, name
     assert program.get("/planner/").json()["rows"]

@@ -181,7 +181,6 @@ ALLOWED = [
     ("api_participations", (), None, EVERYBODY),
     ("api_participation", ("pseudonym",), None, EVERYBODY),
     ("api_decisions", (), None, EVERYBODY),
-    ("api_behaviour", (), None, READERS),
     ("api_answers", (), None, READERS),
     ("api_spans", (), None, READERS),
     ("api_cross_task", ("gains",), None, READERS),
