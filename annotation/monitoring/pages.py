@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from annotation import guards
 from annotation.accounts import pages as accounts
-from annotation.models import JUDGED_STEPS, REVEALED, Decision, Participation, Step, Study, Turn
+from annotation.models import JUDGED_STEPS, REVEALED, Decision, Participation, Study, Turn
 from annotation.monitoring import decisions, flags, overview, participants, progress, todo
 from annotation.monitoring.decisions import AnnotatorsForm, SelectionForm
 from annotation.participation.reveal import reveal_page
@@ -224,7 +224,6 @@ def annotator_page(
         # If only correct answers were left out, this would reveal hidden scores.
         turns = turns.filter(answer__s1__lt=1)
         turns = turns.filter(step__in=open_steps) if is_hidden else turns
-    hidden = [step for step in Step if step not in open_steps] if is_hidden else []
     study_exit = current_exit(annotator) if may_pay else None
     part = Paginator(turns.order_by("pk"), ANSWERS_PER_PAGE).get_page(request.GET.get("page"))
     rows = [_answer_row(turn, is_hidden and turn.step not in open_steps) for turn in part]
@@ -240,7 +239,6 @@ def annotator_page(
         "has_models": may_read and compared_files.has_models(study),
         "until_closed": blinding.UNTIL_CLOSED if study.covers_test_scores else "",
         "wrong_only": wrong_only,
-        "peer_comparison": participants.peer_comparison(annotator, hidden) if may_read else [],
         "neighbours": participants.neighbours(annotator),
         "rows": rows,
         "question": questions.pop() if len(questions) == 1 else "",

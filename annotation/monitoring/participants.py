@@ -1,18 +1,14 @@
 """The list of a study's participants with their progress."""
 
-import statistics
 from collections import defaultdict
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from django.db.models import Avg, Count, Max, Q
 
 from annotation.models import (
-    ANALYSED,
     JUDGED_STEPS,
-    Answer,
     Channel,
     Kind,
     Participation,
@@ -162,66 +158,3 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
             ),
         }
     return [participation.work for participation in page]  # type: ignore[attr-defined]
-
-
-FEWEST = 3  # with fewer others, the median could reveal individual scores
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """An annotator's value, and the median over `n` others. Either is None if it is missing."""
-
-    name: str
-    value: float | None
-    median: float | None
-    n: int
-    unit: str
-
-
-def peer_comparison(annotator: Participation, hidden_steps: Collection[str]) -> list[Comparison]:
-    """Return an annotator's scores (S1 x 100) and seconds per example, with the others' medians.
-
-    The others are of the same kind, have completed the same scenario and are in the analysis. A
-    median over at least FEWEST reveals no more about them than the table does. The annotator's own
-    score is omitted for `hidden_steps`, as are the others' test scores while the study hides them.
-    """
-    by_step = _by_step(annotator)
-    rows = []
-    for name, steps in (("Training", JUDGED_STEPS), ("Test", (Step.ANNOTATION,))):
-        groups = [by_step[step] for step in steps if step in by_step]
-        people = {pk: numbers for group in groups for pk, numbers in group.items()}
-        if annotator.pk not in people:
-            continue
-        score, seconds = people.pop(annotator.pk)
-        scores = [value for value, _seconds in people.values()]
-        is_hidden = any(step in hidden_steps for step in steps)
-        shown_score = None if is_hidden else 100 * score
-        if is_hidden and Step.ANNOTATION in steps and annotator.study.covers_test_scores:
-            scores = []
-        times = [duration for _score, duration in people.values()]
-        rows += [
-            _row(f"{name} S1", shown_score, [100 * value for value in scores], "x 100"),
-            _row(f"{name}, seconds per example", seconds, times, "s"),
-        ]
-    return rows
-
-
-def _row(name: str, value: float | None, values: list[float], unit: str) -> Comparison:
-    median = statistics.median(values) if len(values) >= FEWEST else None
-    return Comparison(name, value, median, len(values), unit)
-
-
-def _by_step(annotator: Participation) -> dict[str, dict[int, tuple[float, float]]]:
-    """Map steps to (mean S1, mean active seconds) by annotator (key), including this one."""
-    group = Participation.objects.filter(scenario=annotator.scenario_id, kind=annotator.kind)
-    people = group.filter(ANALYSED) | group.filter(pk=annotator.pk)
-    rows: Iterable[Any] = (
-        Answer.objects.filter(turn__participation__in=people.values("pk"))
-        .order_by()
-        .values_list("turn__step", "turn__participation")
-        .annotate(score=Avg("s1"), seconds=Avg("active_seconds"))
-    )
-    by_step: dict[str, dict[int, tuple[float, float]]] = {}
-    for step, pk, score, seconds in rows:
-        by_step.setdefault(step, {})[pk] = (score, seconds or 0.0)
-    return by_step

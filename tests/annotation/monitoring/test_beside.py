@@ -1,4 +1,4 @@
-"""One annotator's page compares answers with those of others, and links to the next annotator."""
+"""One annotator's page shows the answers, and links to the next annotator."""
 
 from dataclasses import replace
 
@@ -6,7 +6,6 @@ import pytest
 from django.urls import reverse
 from lxml.html import fromstring
 
-from annotation.monitoring import participants
 from annotation.protocol import blinding
 from tests import factories
 
@@ -28,35 +27,6 @@ def seats(study):
 
 def address(study, seat) -> str:
     return reverse("participation", args=[study.name, seat.pseudonym])
-
-
-def rows(seat, hidden_steps=()) -> dict[str, tuple]:
-    return {
-        row.name: (row.value, row.median, row.n)
-        for row in participants.peer_comparison(seat, hidden_steps)
-    }
-
-
-@pytest.mark.long
-def test_scores_are_compared_with_the_median_of_three_or_more(study, seats):
-    bad = rows(seats[3])
-    own, others, n = bad["Test S1"]
-    assert own < others == 100
-    assert n == 3
-    assert bad["Training S1"][1:] == (100, 3)
-    alone = factories.seat(study.scenarios.get(shots=0))
-    factories.work_through(alone)
-    assert rows(alone)["Test S1"] == (100, None, 0)
-    assert "Training S1" not in rows(alone)
-
-
-@pytest.mark.long
-def test_a_hidden_score_is_hidden_in_the_comparison_too(ada, study, seats):
-    shown = ada.get(address(study, seats[3])).context
-    assert {row.value for row in shown["peer_comparison"] if row.unit == "x 100"} == {None}
-    blinding.show(seats[3], study.owner)
-    shown = ada.get(address(study, seats[3])).context
-    assert None not in {row.value for row in shown["peer_comparison"]}
 
 
 @pytest.mark.parametrize("is_same", [True, False])
@@ -92,11 +62,10 @@ def test_wrong_only_filters_answers_once_the_score_may_be_seen(ada, study, seats
     assert answers() == wrong
 
 
-def test_a_payer_sees_neither_comparison_nor_wrong_answers(client, study, seats, other_researcher):
+def test_a_payer_does_not_see_wrong_answers(client, study, seats, other_researcher):
     study.members.create(user=other_researcher, role="payer")
     client.force_login(other_researcher)
-    shown = client.get(address(study, seats[3]) + "?show=wrong")
-    assert (shown.context["peer_comparison"], shown.context["rows"]) == ([], [])
+    assert client.get(address(study, seats[3]) + "?show=wrong").context["rows"] == []
 
 
 @pytest.mark.long
