@@ -127,7 +127,6 @@ API_OF_MODEL = [
 ]
 API = [
     path("studies/<str:name>/", include(API_OF_STUDY)),
-    path("", api.Index.as_view(), name="api_index"),
     path("compare/", figures.SeveralStudies.as_view(), name="api_compare"),
     path("planner/", planning_pages.Planner.as_view(), name="api_planner"),
     path("models/", uploads.takes_files(uploads.MAX_BYTES)(api_models.ModelScores.as_view()),

@@ -1,4 +1,4 @@
-"""API views for answers, spans and the release bundle, the index, and the page of the OpenAPI.
+"""API views for answers, spans and the release bundle, and the page of the OpenAPI document.
 
 Requests are authenticated by a token or by the browser's session. Requests for other users' studies
 return 404. Lists have the columns of the CSV files, and scores are hidden wherever pages hide them.
@@ -12,11 +12,9 @@ from django.db.models import QuerySet
 from django.http import FileResponse, Http404
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularSwaggerSplitView
-from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from analysis.export import bundle_job
 from analysis.export import pages as export_pages
@@ -33,28 +31,6 @@ from annotation.web.views import ApiView, Twin
 from tasks.columns import Column
 from tasks.models import Job
 from tasks.spans import QUESTION
-
-
-class Index(ApiView):
-    """The URLs from which to start."""
-
-    # Maps names to URLs. The OpenAPI document lists everything below them.
-    addresses: ClassVar = {
-        "studies": "api_studies",
-        "tasks": "api_tasks",
-        "models": "api_models",
-        "compare": "api_compare",
-        "planner": "api_planner",
-        "document": "schema",
-        "explorer": "api_docs",
-    }
-
-    @extend_schema(
-        responses=inline_serializer("Index", {name: serializers.CharField() for name in addresses}),
-        summary="Top-level URLs",
-    )
-    def get(self, request: Request) -> Response:
-        return Response({name: reverse(address) for name, address in self.addresses.items()})
 
 
 class Docs(SpectacularSwaggerSplitView):

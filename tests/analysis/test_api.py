@@ -233,7 +233,7 @@ def test_anonymous_gets_401_and_another_researcher_404(client, study, other_rese
     assert client.post(address).status_code in (403, 405, 415)
 
 
-PLACES = ("api_index", "api_studies", "api_docs", "schema")
+PLACES = ("api_studies", "api_docs", "schema")
 
 
 @pytest.mark.parametrize("name", PLACES)
@@ -248,15 +248,6 @@ def test_response_401_explains_how_to_sign_in_or_get_a_token(client, db, name):
         told = client.get(address)
         assert (told.status_code, told["WWW-Authenticate"]) == (401, "Bearer")
         assert "/tokens/" in told.json()["detail"]
-
-
-@pytest.mark.long
-def test_the_index_names_the_top_addresses(client, by_token):
-    index = client.get("/api/v1/", headers=by_token).json()
-    assert {"studies", "tasks", "models", "planner", "document", "explorer"} <= set(index)
-    for name, address in index.items():
-        wanted = 400 if name == "compare" else 200  # it requires the names of studies
-        assert client.get(address, headers=by_token).status_code == wanted, name
 
 
 @pytest.mark.long
