@@ -280,7 +280,7 @@ def gains(studies: int, seed: int) -> str:
     tables = []
     for title, is_one in (("one unseen task", True), ("several unseen tasks", False)):
         columns = {
-            str(design): shares(coverage_arg.intervals(design, studies, seed, RESAMPLES), studies)
+            str(design): shares(coverage_arg.intervals(design, studies, seed), studies)
             for design in coverage_arg.DESIGNS
             if (design.tasks == 1) == is_one
         }

@@ -76,7 +76,7 @@ def gains_of(study: Study, kind: str, scores: Scores) -> Iterator[SimpleNamespac
                 groups = {ALL: tasks} | groups
             for name, group in groups.items():
                 metric = "; ".join(dict.fromkeys(metrics[task] for task, _base, _new in group))
-                gain = arg.average_relative_gain(group, seed=study.seed)
+                gain = arg.average_relative_gain(group)
                 yield row_of((kind, str(new), str(base), meaning, name, metric, shots), gain)
 
 
@@ -90,8 +90,8 @@ def paired_scores(
 
 HEAD = ("kind", "new_arm", "base_arm", "meaning", "task", "metric", "shots")
 NUMBERS = (
-    "new", "base", "new_sd", "base_sd", "low", "high", "boot_low", "boot_high", "difference",
-    "difference_low", "difference_high", "p",
+    "new", "base", "new_sd", "base_sd", "low", "high", "difference", "difference_low",
+    "difference_high", "p",
 )  # fmt: skip
 
 
@@ -100,11 +100,7 @@ def row_of(head: tuple[str, str, str, str, str, str, int], result: arg.Arg) -> S
     gains, numbers = result.gains, dict.fromkeys(NUMBERS[:4], math.nan)
     if len(gains) == 1:
         numbers = {name: 100 * getattr(gains[0], name) for name in numbers}
-    for name, interval in (
-        ("", result.interval),
-        ("boot_", result.bootstrap),
-        ("difference_", result.difference_interval),
-    ):
+    for name, interval in (("", result.interval), ("difference_", result.difference_interval)):
         numbers[f"{name}low"], numbers[f"{name}high"] = (100 * end for end in interval)
     return SimpleNamespace(
         **dict(zip(HEAD, head, strict=True)),
@@ -152,9 +148,6 @@ GAINS = [
            signed_between, attrgetter("low", "high", "no_interval")),
     Column("method", "", "method of the interval: Fieller or delta method"),
     Column("no_interval", "", "reason for a missing interval"),
-    Column("boot_low_95", "", "lower end of the bootstrap over participants; requires ten in each"
-           " arm", "%", get="boot_low"),
-    Column("boot_high_95", "", "upper end of that bootstrap", "%", get="boot_high"),
     Column("difference", "Difference", "mean - mean against; over all tasks, the mean difference;"
            " always reported", "points", signed_points),
     *(
@@ -318,14 +311,12 @@ def _sentences(rows: Sequence[SimpleNamespace]) -> Iterator[str]:
     for row in rows:
         if has_mean and row.task != ALL:
             continue
-        ends = row.boot_low, row.boot_high
         values = {
             "row": row,
             "is_mean": has_mean,
             "shots": shots_text(row.shots) if has_several else "",
             "gain": percent(row.gain),
             "interval": signed_between((row.low, row.high, row.no_interval)),
-            "resampled": signed_between(ends) if math.isfinite(row.boot_low) else "",
             "difference": signed_points(row.difference),
         }
         yield from texts(rendered("gains", values))

@@ -6,7 +6,6 @@ opening, and the strata of the test examples, which are covered by the tasks' co
 """
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -212,7 +211,6 @@ def analysis_context(manifest: Manifest) -> dict[str, Any]:
         "largest_group": max(wording.group_sizes(manifest["scenarios"]).values()),
         "votes": _votes(manifest),
         "gain_interval": interval(manifest),
-        "has_arm_bootstrap": _has_arm_bootstrap(manifest),
         "fewest_for_bootstrap": FEWEST_FOR_BOOTSTRAP,
         "resamples": RESAMPLES,
         "power": POWER,
@@ -266,15 +264,3 @@ def interval(manifest: Manifest) -> str:
         "the delta method with Satterthwaite's degrees of freedom over all tasks, and Fieller's"
         " method for a single task"
     )
-
-
-def _has_arm_bootstrap(manifest: Manifest) -> bool:
-    """Return whether any two arms have enough planned annotators in each of their tasks."""
-    seats: Counter[tuple[int, str, str]] = Counter()
-    for scenario in manifest["scenarios"]:
-        seats[scenario["shots"], scenario.get("arm", ""), scenario["task"]] += scenario["seats"]
-    fewest: dict[tuple[int, str], int] = {}
-    for (shots, arm, _task), number in seats.items():
-        fewest[shots, arm] = min(number, fewest.get((shots, arm), number))
-    enough = Counter(shots for (shots, _arm), n in fewest.items() if n >= FEWEST_FOR_BOOTSTRAP)
-    return max(enough.values(), default=0) >= 2

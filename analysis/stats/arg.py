@@ -20,7 +20,7 @@ from types import SimpleNamespace
 
 from analysis.heavy import np, pd
 from analysis.stats.distributions import t_quantile, t_tail
-from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, TAIL, Z, sd, wilson
+from analysis.stats.uncertainty import TAIL, Z, sd, wilson
 
 LOWEST_BASE = 0.01  # for a metric whose maximum is 1
 REFUSED = "a task has no relative gain"  # the reason given if ARG is undefined
@@ -68,8 +68,7 @@ class Arg:
     """The ARG and the difference over all tasks. ARG requires a ratio for every task.
 
     `interval` is (low, high), or NaN if `why_no_interval` gives a reason. `method` names the method
-    behind the interval for `arg`, and `p` is below .05 if that interval excludes 0. `bootstrap`
-    requires at least ten annotators in each arm of each task.
+    behind the interval for `arg`, and `p` is below .05 if that interval excludes 0.
     """
 
     gains: tuple[TaskGain, ...]
@@ -78,7 +77,6 @@ class Arg:
     p: float
     method: str
     why_no_interval: str
-    bootstrap: tuple[float, float]
     difference: float
     difference_interval: tuple[float, float]
 
@@ -112,9 +110,7 @@ def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
     return ""
 
 
-def average_relative_gain(
-    tasks: Sequence[Scores], seed: int = 0, resamples: int = RESAMPLES
-) -> Arg:
+def average_relative_gain(tasks: Sequence[Scores]) -> Arg:
     """Return the ARG with 95% intervals. Raises ValueError without tasks or for empty arms."""
     if not tasks:
         raise ValueError("no unseen task")
@@ -126,14 +122,12 @@ def average_relative_gain(
     reason = reason or _why_no_interval(gains, [part for gain in gains for part in gain.parts()])
     difference = float(np.mean([gain.difference for gain in gains]))
     value = math.nan if refused else float(np.mean([gain.relative for gain in gains]))
-    method, interval, resampled, p = "", NONE, NONE, math.nan
+    method, interval, p = "", NONE, math.nan
     if not reason:
         method, interval, reason = _interval(value, gains)
         p = _p(value, gains)
-        if min(min(len(base), len(new)) for _task, base, new in tasks) >= FEWEST_FOR_BOOTSTRAP:
-            resampled = bootstrap(tasks, seed, resamples)
     around = _around_difference(difference, gains, len(gains))
-    return Arg(gains, value, interval, p, method, reason, resampled, difference, around)
+    return Arg(gains, value, interval, p, method, reason, difference, around)
 
 
 def change(fewer: Sequence[Scores], more: Sequence[Scores]) -> Arg:
@@ -153,7 +147,7 @@ def change(fewer: Sequence[Scores], more: Sequence[Scores]) -> Arg:
     if not cause:
         interval, p = _t_interval(value, of_ratios, len(few)), _p(value / 2, gains)
     return Arg(
-        gains, value, interval, p, "" if cause else "delta method", cause, NONE, difference, around
+        gains, value, interval, p, "" if cause else "delta method", cause, difference, around
     )
 
 
@@ -222,22 +216,6 @@ def fieller(gain: TaskGain) -> tuple[float, float]:
     middle = gain.new * gain.base
     root = math.sqrt(max(0.0, middle**2 - leading * (gain.new**2 - t * t * new_var)))
     return (middle - root) / leading - 1, (middle + root) / leading - 1
-
-
-def bootstrap(tasks: Sequence[Scores], seed: int, resamples: int) -> tuple[float, float]:
-    """Return the ARG's percentile interval from resampling annotators in each arm of each task."""
-    draw = np.random.default_rng(seed)
-    totals = np.zeros(resamples)
-    for _task, base, new in tasks:
-        totals += _resampled(draw, new, resamples) / _resampled(draw, base, resamples) - 1
-    low, high = np.quantile(totals / len(tasks), [1 - TAIL, TAIL])
-    return float(low), float(high)
-
-
-def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: int) -> np.ndarray:
-    scores = np.asarray(values, dtype=float)
-    times = draw.multinomial(len(scores), np.full(len(scores), 1 / len(scores)), resamples)
-    return times @ scores / len(scores)
 
 
 BAND = 0.05  # CrossFit counts gains within ± 5 % of the base separately

@@ -161,7 +161,6 @@ def _analysis_values(facts: Facts) -> dict[str, Any]:
     return {
         "gain_interval": preregistration.interval(facts.manifest),
         "fewest": FEWEST_FOR_BOOTSTRAP,
-        "smallest_arm": min(facts.by_arm.values(), default=0),
         "recipes": sorted({task["recipe"] for task in facts.manifest["tasks"]}),
     }
 

@@ -67,7 +67,7 @@ def csv_of(client, study, table: str) -> list[dict[str, str]]:
 def test_each_arm_has_gains_and_tests_adjusted_over_arms(study, researcher, client):
     tasks = ("unseen-a", "unseen-b")
     args = {
-        (new, base): arg.average_relative_gain([(t, score(base), score(new)) for t in tasks], 7)
+        (new, base): arg.average_relative_gain([(t, score(base), score(new)) for t in tasks])
         for new, base in PAIRS
     }
     gains = cross_task.gains(study, "person")

@@ -141,7 +141,6 @@ SAYS = [
     ("4.1.1", "Holm-adjusted", {"clues", "seated models"}),
     ("4.2", "own-choice, 0 shots; own-choice, 5 shots", {"multiple choice"}),
     ("4.2", "Bootstraps over annotators are not reported", set(FIVE) - {"multiple choice"}),
-    ("4.2", "bootstrap of the ARG over annotators is not reported", {"cross-task"}),
     ("4.3", "Yes", {"multiple choice", "seated models"}),
     ("4.3", "ACC for own-choice", {"multiple choice"}),
     ("4.4", "Yes", {"multiple choice", "seated models"}),

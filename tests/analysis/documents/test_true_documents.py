@@ -250,7 +250,6 @@ SENTENCES: list[tuple[str, str, Where]] = [
      " degrees of"
      " freedom over all tasks, and Fieller's method for a single task; it", (CROSS,)),
     (PLAN, "The 95 % interval of the ARG is computed by Fieller's method; it", ()),
-    (PLAN, "participants in both arms of each task, a bootstrap", ()),
     (PLAN, "No p value is computed for a gain.", (CROSS,)),
     (PLAN, "A gain is reported as not computable", (CROSS,)),
     (PLAN, "In that case, no ARG is computed, because a mean over the remaining tasks", (CROSS,)),

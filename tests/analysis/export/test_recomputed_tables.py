@@ -89,7 +89,6 @@ NOT_RECOMPUTED = {
     " s1_rated_low s1_rated_high",
     ("plateau.csv", "of known curves: test_calibration.py"): "n training_n plateau plateau_low"
     " plateau_high plateau_gain plateau_gain_low plateau_gain_high",
-    ("gains.csv", "a seeded bootstrap"): "boot_low_95 boot_high_95",
     ("model_gains.csv", "by hand: test_model_gains.py"): "new_runs base_runs new base gain"
     " difference",
 }

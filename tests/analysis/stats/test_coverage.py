@@ -114,7 +114,7 @@ def test_the_interval_of_a_gain_covers_the_simulated_transfer():
     """It runs 200 seeded rehearsals of each design; the table in the docs used 4,000."""
     held = {}
     for design in coverage_arg.DESIGNS:
-        (_name, _question, count), *_ = coverage_arg.intervals(design, 200, 12, 100)
+        (_name, _question, count), *_ = coverage_arg.intervals(design, 200, 12)
         held[design] = count / 200
         assert f" {design} |" in DOCS.read_text()
     assert 0.92 <= sum(held.values()) / len(held) <= 0.98
