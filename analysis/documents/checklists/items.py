@@ -1,7 +1,7 @@
 """The items of the checklists, filled in for a study.
 
 Titles (questions.toml), answers and evidence are in our own words. Sentences are in
-templates/documents/wei.txt and acl.txt, and all other answers are here.
+templates/documents/wei.txt and templates/documents/acl.txt, and all other answers are here.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Values used in templates/documents/wei.txt and acl.txt, some of which also determine answers."""
+"""Values for templates/documents/wei.txt and templates/documents/acl.txt, and for answers."""
 
 from collections.abc import Mapping
 from typing import Any
