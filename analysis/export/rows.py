@@ -92,7 +92,7 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
             seconds = (submitted_at - turn["shown_at"]).total_seconds()
             computed |= {"answer": given, "seconds": seconds}
         values = {name: turn[lookup] for name, lookup in ANSWER_LOOKUPS.items()} | computed
-        yield [ZEROS.get(name) if values[name] is None else values[name] for name in ANSWERS]
+        yield [ZEROS.get(name, "") if values[name] is None else values[name] for name in ANSWERS]
 
 
 def spans_rows(study: Study) -> Iterator[list[Any]]:
