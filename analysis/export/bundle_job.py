@@ -43,7 +43,7 @@ def state(study: Study) -> str:
         *(model.objects.filter(turn__participation__study=study) for model in TURN_MODELS),
         *(model.objects.filter(participation__study=study) for model in PARTICIPATION_MODELS),
         models.Allocation.objects.filter(study=study),
-        publishing.log_entries(study),
+        study.events.filter(topic=models.Topic.STUDY),  # the report lists changes
         study.consent_texts.all(),
     ]
     activity = models.Activity.objects.filter(turn__participation__study=study).aggregate(

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db.models import QuerySet
 from django.template.loader import render_to_string
 
 from analysis.documents import front
@@ -21,8 +20,8 @@ from analysis.export.columns import COLUMNS
 from analysis.export.files import sha256
 from analysis.heavy import pd
 from analysis.scores.columns import type_of
-from annotation.models import AuditEntry, Status, Study, Topic
-from tasks.csv_files import moment, write_csv
+from annotation.models import Study
+from tasks.csv_files import write_csv
 
 CITATION, LICENSE, CROISSANT = "CITATION.cff", "LICENSE", "croissant.json"
 CROISSANT_TYPES = {
@@ -167,55 +166,6 @@ def files(
     yield CROISSANT, json.dumps(metadata, ensure_ascii=False, indent=1) + "\n"
 
 
-# The audit log for publication lists actions and times, with numbers in place of researchers. User
-# names, email addresses, token names and annotators' IDs are removed. Entries about annotators
-# who withdrew, and entries that do not affect a bundle (LEFT_OUT), are omitted, so that the same
-# study always produces the same log.
-
-LOG_COLUMNS = ["at", "by", "topic", "what", "about", "before", "after"]
-# Downloads and reads with a token; analysis jobs, bundles, comments and checklist answers (which
-# are in the report); tokens, invitations and notification settings.
-LEFT_OUT = (Topic.DOWNLOAD, Topic.RESULTS, Topic.ACCOUNT)
-E_MAIL = re.compile(r"[^\s@\"<>]+@[^\s@\"<>]+\.[^\s@\"<>]+")
-
-
-def log_entries(study: Study) -> QuerySet[AuditEntry]:
-    withdrawn = study.participations.filter(status=Status.WITHDRAWN).values("pseudonym")
-    entries = study.events.exclude(topic__in=LEFT_OUT).exclude(about__in=withdrawn)
-    return entries.select_related("by").order_by("at", "pk")
-
-
-def log_rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
-    """Yield one row (LOG_COLUMNS) per entry, oldest first. `masked` removes annotators' IDs."""
-    listed = list(log_entries(study))
-    numbers: dict[str, str] = {}
-    for entry in listed:
-        for name in _names(entry):
-            numbers.setdefault(name, f"researcher {len(numbers) + 1}")
-    patterns = sorted((re.escape(name) for name in numbers), key=len, reverse=True)
-    researchers = re.compile(rf"(?<!\w)({'|'.join(patterns)})(?!\w)") if patterns else None
-
-    def clean(text: str) -> str:
-        text = E_MAIL.sub("[e-mail]", masked(text))
-        return researchers.sub(lambda m: numbers[m[0]], text) if researchers else text
-
-    for entry in listed:
-        texts = [entry.what, entry.about, _json(entry.before), _json(entry.after)]
-        by = numbers[entry.by.get_username()] if entry.by else "the server"
-        yield [moment(entry.at), by, entry.topic, *map(clean, texts)]
-
-
-def _names(entry: AuditEntry) -> list[str]:
-    names = [entry.by.get_username()] if entry.by else []
-    if entry.topic == Topic.TEAM and entry.about:  # an invited person may not have an account yet
-        names.append(entry.about)
-    return names
-
-
-def _json(value: Any) -> str:
-    return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
 # Times in a bundle are rounded down to the hour or day (UTC), except the opening in documents, so
 # that they cannot be matched with a platform's log. This does not change their order. Durations are
 # not rounded, because response times and pay are derived from them.
@@ -233,7 +183,7 @@ COLUMNS_OF_TIMES = {
     "allocations.csv": ("at",),
     "decisions.csv": ("at",),
 }
-# Matches times in the audit log (ISO 8601) and the report ("2026-11-21 20:03:00 UTC").
+# Matches times in CSV files (ISO 8601) and the report ("2026-11-21 20:03:00 UTC").
 TIME_IN_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)([T ])(\d\d):\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)")
 
 

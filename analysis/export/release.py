@@ -102,10 +102,6 @@ def write_data(study: Study, folder: Path, round_times: str = "") -> None:
     (folder / "seen").mkdir()
     for name, html in pages_seen.pages(study).items():
         _text(folder / "seen" / f"{name}.html", html)
-    logged = csv_text(publishing.LOG_COLUMNS, publishing.log_rows(study, masked))
-    if round_times:
-        logged = publishing.round_times_in(logged, round_times)
-    _text(folder / "audit_log.csv", logged)
 
 
 def write_tables(study: Study, folder: Path) -> None:

@@ -110,7 +110,7 @@ def test_the_bundle_has_every_expected_file(study, bundle):
     names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
     expected = {
         *COLUMNS, "manifest.json", "versions.json", "verify.py", "verify.txt", "README.md",
-        "SHA256SUMS", "SHA256SUMS.bundle", "analysis.R", "audit_log.csv",
+        "SHA256SUMS", "SHA256SUMS.bundle", "analysis.R",
         "report.md", "report.html", "preregistration.md",
         "preregistration.html", "materials/consent.md", "seen/consent.html",
         *(f"style/{name}.css" for name in STYLES),

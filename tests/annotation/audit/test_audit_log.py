@@ -16,7 +16,6 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import path, resolve, reverse
 
-from analysis.export import publishing
 from annotation.models import ApiToken, AuditEntry, ProlificAccount, Study, Topic, Worker
 from annotation.pay import budget
 from annotation.privacy import withdrawal
@@ -500,22 +499,3 @@ def test_the_log_of_the_server_is_for_superusers(ada, world, researcher):
     shown = ada.get(reverse("site_log")).content.decode()
     assert "signed in" in shown
     assert "task imported" in shown
-
-
-def test_an_invitation_does_not_change_the_published_log(world):
-    entry = {"what": "seats added", "by": world.owner, "topic": Topic.STUDY}
-    AuditEntry.objects.record(study=world, after={"seats": 3}, **entry)
-    before = list(publishing.log_rows(world, str))
-    team.invite(world, "analyst", "", world.owner)
-    *rows, invited = publishing.log_rows(world, str)
-    assert rows == before
-    assert '{"seats": 3}' in rows[-1]
-    assert invited[3] == "invitation created for the role analyst"
-
-
-def test_researchers_are_numbered_in_the_published_log(world):
-    world.events.create(what="write to grace@example.org", by=world.owner)
-    text = str(list(publishing.log_rows(world, str)))
-    assert "researcher 2 joined the team as analyst" in text
-    for name in ("ada", "grace", "example.org"):
-        assert name not in text
