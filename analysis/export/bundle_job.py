@@ -1,9 +1,9 @@
 """The job that builds a release bundle. A study has only one bundle, which each build replaces.
 
 The first part reads all data from the database in a single snapshot, so that the files are
-consistent even if annotators continue to answer. If Playwright and Chromium are installed, the next
-part prints the report. The remaining parts write the Parquet files, run verify.py and write
-the ZIP. Each part can safely be repeated, because files of a stopped process are ignored.
+consistent even if annotators continue to answer. The other parts write the Parquet files, run
+verify.py and write the ZIP. Each part can safely be repeated, because files of a stopped process
+are ignored.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import Count, Max, QuerySet, Sum
 from django.utils import timezone
 
-from analysis.export import files, publishing, release, screenshots
+from analysis.export import files, publishing, release
 from analysis.export.columns import COLUMNS
 from analysis.scores.findings import study_of
 from annotation import models
@@ -26,10 +26,10 @@ from tasks import jobs
 from tasks.models import Job
 
 KIND = "release"
-VERSION = 10  # increase this whenever the content of a bundle changes
+VERSION = 11  # increase this whenever the content of a bundle changes
 TURN_MODELS: tuple[Any, ...] = (models.Answer, models.Confidence, models.ProblemReport)
 PARTICIPATION_MODELS: tuple[Any, ...] = (models.Decision, models.ExitAnswers, models.LedgerEntry)
-PARTS = ("data", "print", *COLUMNS, "verify", "zip")
+PARTS = ("data", *COLUMNS, "verify", "zip")
 
 
 def state(study: Study) -> str:
@@ -125,6 +125,7 @@ def _data(study: Study, job: Job) -> dict[str, str]:
             study.refresh_from_db()
             at, current = timezone.now(), state(study)
             release.write_data(study, folder, rounding_of(job))
+        release.write_readme(folder)
     except OSError:
         shutil.rmtree(folder.parent, ignore_errors=True)
         raise
@@ -137,10 +138,7 @@ def _further(part: str, study: Study, job: Job) -> dict[str, str]:
         return {}  # written by a process that was stopped before it reported
     if not folder.is_dir():
         raise jobs.JobError("The prepared files no longer exist. Prepare the bundle again.")
-    if part == "print":
-        release.print_report(folder, screenshots.browser())
-        release.write_readme(folder)
-    elif part == "verify":
+    if part == "verify":
         release.verify(folder)
     elif part == "zip":
         building = folder.with_name(f"{secrets.token_hex(8)}.part")

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from analysis.documents import front
 from analysis.documents.pages import opened_study
-from analysis.export import bundle_job, files, publishing, screenshots
+from analysis.export import bundle_job, files, publishing
 from annotation.models import Study
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import ResearcherRequest, signed_in
@@ -60,7 +60,7 @@ def _release(
     answers = dict(study.report_answers.values_list("item", "text"))
     context: dict[str, object] = {
         "study": study, "job": job, "form": form, **front.to_publish(study, answers),
-        "has_parquet": files.writes_parquet(), "has_browser": screenshots.browser(),
+        "has_parquet": files.writes_parquet(),
         "in_progress": study.participations.live().count(),
     }  # fmt: skip
     archive = bundle_job.archive_of(job)

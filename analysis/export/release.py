@@ -130,7 +130,6 @@ def write_readme(folder: Path, is_pictured: bool = False) -> None:
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8").partition(ALSO)[0]
     context = {"is_pictured": is_pictured, "has_parquet": files.writes_parquet()}
-    context["is_printed"] = (folder / "report.pdf").exists()
     also = render_to_string("export/also_in_bundle.md", context)
     _text(readme, text + ALSO + also)
 
@@ -262,18 +261,7 @@ def _write_pictures(folder: Path, browser: str | None, warn: Callable[[str], Any
     except screenshots.PictureError as error:
         warn(str(error))
         return False
-    print_report(folder, browser, warn)
     return True
-
-
-def print_report(folder: Path, browser: str | None, warn: Callable[[str], Any] = str) -> None:
-    """Print report.html to report.pdf if given a browser. Errors are passed to `warn`."""
-    if browser is None:
-        return
-    try:
-        screenshots.print_report(folder / "report.html", browser)
-    except screenshots.PictureError as error:
-        warn(str(error))
 
 
 def _text(path: Path, text: str) -> None:

@@ -6,7 +6,7 @@ browser that it is given, or the first one on the path.
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,35 +64,15 @@ def take(folder: Path, path: str) -> list[Path]:
             for device in DEVICES
         }
         pictures = [png for pairs in shots.values() for _copy, png in pairs]
-        _run(f"{path} created no screenshots", pictures, _photograph, shots, path)
+        # Django refuses queries where an event loop is running, as in Playwright, so use a thread.
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            try:
+                executor.submit(_photograph, shots, path).result()
+            except (OSError, PictureError) as error:
+                for picture in pictures:
+                    picture.unlink(missing_ok=True)
+                raise PictureError(f"{path} created no screenshots: {error}") from None
     return pictures
-
-
-def print_report(html: Path, path: str) -> Path:
-    """Print a document to an A4 PDF of the same name, with page numbers. Raises PictureError."""
-    pdf = html.with_suffix(".pdf")
-    _run(f"{path} printed nothing", [pdf], _print, html, pdf, path)
-    return pdf
-
-
-def _run(failed: str, outputs: Sequence[Path], step: Callable[..., None], *args: Any) -> None:
-    """Run a step in the browser. If it fails, delete its output and raise PictureError."""
-    # Django refuses queries where an event loop is running, as in Playwright, so use a thread.
-    with ThreadPoolExecutor(max_workers=1) as executor:
-        try:
-            executor.submit(step, *args).result()
-        except (OSError, PictureError) as error:
-            for path in outputs:
-                path.unlink(missing_ok=True)
-            raise PictureError(f"{failed}: {error}") from None
-
-
-def _print(html: Path, pdf: Path, path: str) -> None:
-    with _opened(path) as browser:
-        page = browser.new_page(color_scheme="light")
-        page.set_default_timeout(PATIENCE * 1000)
-        page.goto(html.absolute().as_uri())
-        page.pdf(path=pdf, prefer_css_page_size=True, print_background=True)
 
 
 @contextmanager

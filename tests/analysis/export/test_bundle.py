@@ -10,7 +10,6 @@ import sys
 import time
 import zipfile
 
-import pypdf
 import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
@@ -29,13 +28,6 @@ from tests import factories
 from tests.annotation.races import THREADS, race
 
 pytestmark = pytest.mark.long
-
-
-@pytest.fixture(autouse=True)
-def no_browser(monkeypatch, request):
-    """The server has no Chromium, except in the test of the report as a PDF."""
-    if "with_a_browser" not in request.node.name:
-        monkeypatch.setenv("PATH", "")
 
 
 @pytest.fixture(autouse=True)
@@ -121,22 +113,6 @@ def test_the_bundle_has_the_files_that_the_command_writes(ada, study, tmp_path):
     }
     assert downloaded(ada, study) == expected
     assert f"{study.name}/parquet/answers.parquet" in expected
-
-
-def test_with_a_browser_the_bundle_has_the_report_as_pdf(ada, study):
-    finish(ada, study)
-    files = downloaded(ada, study)
-    (page, *_rest) = pypdf.PdfReader(io.BytesIO(files[f"{study.name}/report.pdf"])).pages
-    assert f"Report: {study.title}" in page.extract_text()
-    assert "`report.html`, `report.md`, `figures/`, `report.pdf`" in _readme(files, study)
-    assert "report.pdf" in files[f"{study.name}/SHA256SUMS.bundle"].decode()
-
-
-def test_without_a_browser_only_the_pdf_is_missing(ada, study):
-    finish(ada, study)
-    files = downloaded(ada, study)
-    assert f"{study.name}/report.pdf" not in files
-    assert "report.pdf" not in _readme(files, study)
 
 
 def _readme(files, study) -> str:
