@@ -166,7 +166,7 @@ PIN := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-has
 # Pins for the current Python. A new line with a package name is pinned with its dependencies.
 PIN_HERE := $(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 # Extras for servers.
-EXTRAS := --extra celery --extra age --extra figures --extra parquet
+EXTRAS := --extra celery --extra figures --extra parquet
 
 lock: .venv/dev  ## pin the newest dependencies that fit
 	$(MAKE) pins UPGRADE=-U

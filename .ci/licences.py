@@ -32,7 +32,6 @@ READ = {
     "fido2": "BSD-2-Clause AND Apache-2.0 AND MPL-2.0",
     "jinja2": "BSD-3-Clause",
     "psycopg2-binary": "LGPL-3.0-or-later",
-    "pyrage": "MIT",
     "python-dateutil": "Apache-2.0 AND BSD-3-Clause",
     "qrcode": "BSD-3-Clause",
     "sqlparse": "BSD-3-Clause",

@@ -1,13 +1,12 @@
 """Back up the database and the files in var/ to a single file, and restore them from it.
 
 A backup contains only fingerprints of the keys, because anyone with both the data and the keys can
-read workers' IDs. It is a tar archive, encrypted with age if a recipient is given. To detect
-truncated or modified files, its last member, backup.json, contains the SHA-256 of all others.
+read workers' IDs. It is a tar archive. To detect truncated or modified files, its last member,
+backup.json, contains the SHA-256 of all others.
 """
 
 import contextlib
 import hashlib
-import importlib
 import json
 import os
 import shutil
@@ -15,7 +14,6 @@ import sqlite3
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -37,10 +35,9 @@ FOLDERS = ("uploads", "jobs")  # in var/
 LEFT_OUT = ("django_session", "shared_cache")
 # Options that locate the database. All others are omitted: limits must not apply to dumps.
 PLACE = ("host", "port", "user", "dbname", "service", "sslmode", "sslrootcert", "sslcert", "sslkey")
-ENCRYPTED = b"age-encryption.org/"
 
 
-def write(path: Path, recipient: str = "") -> dict[str, Any]:
+def write(path: Path) -> dict[str, Any]:
     """Write a backup while the server is running and return the contents of backup.json.
 
     Files are read after the database, so the backup includes every file to which the database
@@ -50,20 +47,14 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
         raise CommandError(f"{path} already exists. Choose a new file.")
     if not path.parent.is_dir():
         raise CommandError(f"{path.parent} is not a folder.")
-    age = _age() if recipient else None
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=path.parent) as folder:
         database = Path(folder) / DATABASES[connection.vendor]
         dump(database)
         archive = Path(folder) / "archive"
         with tarfile.open(archive, "w") as tar:
             contents = _add(tar, [(database.name, database), *_files()], Path(folder))
-        finished = archive
-        if age:
-            finished = Path(folder) / "archive.age"
-            with archive.open("rb") as plain, finished.open("wb") as out:
-                age.encrypt_io(plain, out, [_recipient(age, recipient)])
-        finished.chmod(0o600)
-        os.link(finished, path)  # this fails if the path was created in the meantime
+        archive.chmod(0o600)
+        os.link(archive, path)  # this fails if the path was created in the meantime
     (Path(settings.VAR_DIR) / WRITTEN).write_text(f"{contents['made_at']}\n")
     return contents
 
@@ -151,7 +142,7 @@ def _run(program: str, *options: str) -> None:
 # Restoring ----------------------------------------------------------------------------------------
 
 
-def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
+def restore(path: Path) -> dict[str, Any]:
     """Restore a backup to an empty database and var/. Return the contents of backup.json.
 
     Raises CommandError, before changing anything, if the file is incomplete, if the engine or keys
@@ -167,7 +158,7 @@ def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
     if names:
         raise CommandError(f"{root} already contains {', '.join(names)} of another installation.")
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=root) as folder:
-        with _opened(path, identity, Path(folder)) as file:
+        with path.open("rb") as file:
             unpack(file, Path(folder), path)
         contents = _checked(Path(folder), path)
         _load(Path(folder) / DATABASES[connection.vendor])
@@ -176,30 +167,6 @@ def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
             if (files / name).exists():
                 shutil.move(files / name, root / name)
     return contents
-
-
-@contextlib.contextmanager
-def _opened(path: Path, identity: Path | None, folder: Path) -> Iterator[IO[bytes]]:
-    with path.open("rb") as file:
-        is_encrypted = file.read(len(ENCRYPTED)) == ENCRYPTED
-        file.seek(0)
-        if not is_encrypted:
-            yield file
-            return
-        if identity is None:
-            raise CommandError(f"{path} is encrypted. Set --identity to your age identity file.")
-        age = _age()
-        plain = folder / "archive"
-        with plain.open("w+b") as out:
-            try:
-                lines = map(str.strip, identity.read_text().splitlines())
-                secret = next((line for line in lines if line.startswith("AGE-SECRET-KEY-")), "")
-                key = age.x25519.Identity.from_str(secret)
-                age.decrypt_io(file, out, [key])
-            except (age.DecryptError, age.IdentityError) as error:
-                raise CommandError(f"{path} cannot be decrypted with {identity}: {error}") from None
-            out.seek(0)
-            yield out
 
 
 def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
@@ -258,18 +225,3 @@ def _load(dump: Path) -> None:
         target.chmod(0o600)
         return
     _run("pg_restore", "--no-owner", "--no-privileges", "--single-transaction", str(dump))
-
-
-def _recipient(age: Any, text: str) -> Any:
-    try:
-        return age.x25519.Recipient.from_str(text)
-    except age.RecipientError as error:
-        raise CommandError(f"--recipient {text}: {error}") from None
-
-
-def _age() -> Any:
-    """Import pyrage, an age library. Raises CommandError if it is missing."""
-    try:
-        return importlib.import_module("pyrage")
-    except ModuleNotFoundError:
-        raise CommandError("Encrypted backups require pyrage. Run pip install pyrage.") from None

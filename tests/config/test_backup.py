@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg2
-import pyrage
 import pytest
 from django.core.management.base import CommandError
 from django.db import connection
@@ -198,25 +197,6 @@ def test_a_truncated_or_altered_backup_is_refused(running, empty, tmp_path):
     assert "is not a complete backup" in refused(empty, "restore", path)
     path.write_bytes(content)
     done(empty, "restore", path)
-
-
-def test_an_encrypted_backup_needs_its_identity(running, empty, tmp_path):
-    own, other = pyrage.x25519.Identity.generate(), pyrage.x25519.Identity.generate()
-    for name, identity in (("own", own), ("other", other)):
-        (tmp_path / name).write_text(f"# created today\n{identity}\n")
-    path = tmp_path / "handful.backup"
-    done(running, "backup", path, "--recipient", own.to_public())
-    assert b"backup.json" not in path.read_bytes()
-    assert "is encrypted. Set --identity" in refused(empty, "restore", path)
-    assert "cannot be decrypted" in refused(
-        empty, "restore", path, "--identity", tmp_path / "other"
-    )
-    done(empty, "restore", path, "--identity", tmp_path / "own")
-    assert look(empty) == look(running)
-    assert "--recipient age1no:" in refused(
-        running, "backup", tmp_path / "x", "--recipient", "age1no"
-    )
-    assert not (tmp_path / "x").exists()
 
 
 def test_a_backup_into_a_missing_folder_is_refused(tmp_path):

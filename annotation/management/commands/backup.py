@@ -14,12 +14,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument(
-            "--recipient", default="", help="encrypt for this age recipient (age1...)"
-        )
 
-    def handle(self, *args: Any, file: Path, recipient: str, **options: Any) -> None:
-        contents = backups.write(file, recipient)
+    def handle(self, *args: Any, file: Path, **options: Any) -> None:
+        contents = backups.write(file)
         size = file.stat().st_size / 1e6
         self.stdout.write(
             f"{file}: {size:.1f} MB, {len(contents['sha256'])} files. Store these keys separately:"

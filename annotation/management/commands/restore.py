@@ -17,12 +17,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--identity", type=Path, help="file with your age identity")
 
-    def handle(self, *args: Any, file: Path, identity: Path | None, **options: Any) -> None:
+    def handle(self, *args: Any, file: Path, **options: Any) -> None:
         if not file.is_file():
             raise CommandError(f"{file} does not exist.")
-        contents = backups.restore(file, identity)
+        contents = backups.restore(file)
         self.stdout.write(f"Restored Handful {contents['handful']} from {contents['made_at']}.")
         missing = guards.missing(connection)
         if missing:
