@@ -3,7 +3,6 @@
 JSON, CSV and the OpenAPI document are all generated from the columns (tasks/columns.py).
 """
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from rest_framework.utils.encoders import JSONEncoder
 from annotation.web import form_bodies
 from annotation.web.views import ApiView
 from tasks.columns import Column
-from tasks.csv_files import TYPES, cell, saved_as
+from tasks.csv_files import TYPES, cell, csv_text, saved_as
 
 PIECE = 500  # rows to read and send at a time
 
@@ -213,15 +212,7 @@ def small_list(rows: Iterable[Any]) -> Response:
     return Response({"next": None, "previous": None, "results": list(rows)})
 
 
-class _Echo:
-    """A file object whose `write` method returns its argument."""
-
-    def write(self, text: str) -> str:
-        return text
-
-
 def _csv_lines(columns: Sequence[Column], records: Iterable[dict[str, Any]]) -> Iterator[str]:
-    writer = csv.writer(_Echo(), lineterminator="\r\n")
-    yield writer.writerow([column.name for column in columns])
+    yield csv_text([column.name for column in columns], ())
     for record in records:
-        yield writer.writerow([cell(record[column.name]) for column in columns])
+        yield csv_text((), [[cell(record[column.name]) for column in columns]])
