@@ -82,7 +82,6 @@ class Problems(serializers.Serializer):
 
     valid = serializers.BooleanField()
     problems = serializers.DictField(child=Texts())
-    missing = Texts(help_text="always empty; a stored draft lists what it lacks")
     doubts = Texts(help_text="warnings about the promised minutes")
 
 
@@ -202,7 +201,7 @@ def validated(body: dict[str, Any], owner: Any) -> dict[str, Any]:
         problems = by_key(error)
     else:
         doubts = [] if study.is_cross_task else minutes.doubts(study, tasks)
-    return {"valid": not problems, "problems": problems, "missing": [], "doubts": doubts}
+    return {"valid": not problems, "problems": problems, "doubts": doubts}
 
 
 class StudyDetail(Twin):
