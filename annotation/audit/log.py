@@ -34,14 +34,14 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _name(entry: AuditEntry) -> str:
-    return entry.by.get_username() if entry.by else ""
-
-
 # Columns for the CSV file and the API.
 COLUMNS = [
     Column("at", meaning="UTC", kind=datetime),
-    Column("by", meaning="user name; empty if the server or a command acted", get=_name),
+    Column(
+        "by",
+        meaning="user name; empty if the server or a command acted",
+        get=lambda entry: entry.by.get_username() if entry.by else "",
+    ),
     Column("token", meaning="name of the API token; empty for actions on a page"),
     Column("topic", meaning="kind of action"),
     Column("what", meaning="what happened"),

@@ -72,15 +72,16 @@ from annotation.models.recruiting import (
     Submission,
     WebhookEvent,
 )
-from annotation.models.scenario import MODEL_SEATS, AddedSeats, ArmTaken, Scenario, UpstreamExample
-from annotation.models.study import (
+from annotation.models.scenario import (
     JUDGED_STEPS,
+    MODEL_SEATS,
     REVEALED,
+    AddedSeats,
+    ArmTaken,
     Kind,
-    Member,
-    Role,
+    Scenario,
     Step,
-    Study,
-    StudyStatus,
+    UpstreamExample,
 )
+from annotation.models.study import Member, Role, Study, StudyStatus
 from tasks.models.choices import Arm

@@ -16,11 +16,11 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.http import HttpRequest
 from django.utils import timezone
 
-from annotation.models.study import Role, Study, made_by_an_owner
+from annotation.models.study import Member, Role, Study
 from tasks.clock import database_now
 from tasks.models.choices import check, one_of
 
@@ -111,6 +111,13 @@ class ApiToken(models.Model):
 
 
 LASTS = timedelta(days=7)
+
+
+def made_by_an_owner() -> Q:
+    """Return a filter for rows whose `made_by` is an active owner of the study."""
+    owners = Member.objects.filter(user=OuterRef("made_by"), role=Role.OWNER).order_by()
+    owners = owners.filter(study=OuterRef("study"))
+    return Q(made_by__is_active=True) & (Q(study__owner=F("made_by")) | Q(Exists(owners)))
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):

@@ -13,7 +13,7 @@ from django.db.models.functions import Length
 from django.db.models.lookups import LessThanOrEqual
 from django.utils import timezone
 
-from annotation.models.study import RATED, REVEALED, Step
+from annotation.models.scenario import RATED, REVEALED, Step
 from tasks import frozen
 from tasks.cards import Card
 from tasks.clock import database_now

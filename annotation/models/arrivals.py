@@ -6,8 +6,8 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
 
-from annotation.models.scenario import Scenario
-from annotation.models.study import Kind, Study, new_code
+from annotation.models.scenario import Kind, Scenario
+from annotation.models.study import Study, new_code
 from tasks.models.choices import one_of, unique
 
 # For how long a worker is offered only the scenario that they declined.

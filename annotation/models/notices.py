@@ -6,8 +6,8 @@ from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.db.models import Q
 
-from annotation.models.accounts import AuditEntry, Topic
-from annotation.models.study import Study, made_by_an_owner
+from annotation.models.accounts import AuditEntry, Topic, made_by_an_owner
+from annotation.models.study import Study
 from tasks.models.choices import check, one_of, unique
 
 

@@ -9,6 +9,14 @@ from typing import Any
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+DEFAULT_CONSENT = """\
+We study how well people do a language task after a few examples. You read short texts and answer \
+questions about them.
+
+Taking part is voluntary. We store your answers and when you gave them, under a random name.
+
+Please work alone, without search engines or AI tools."""
+
 
 class Qualification(models.TextChoices):
     """The screening rule applied after training (docs/protocol.md#after-the-training-step)."""

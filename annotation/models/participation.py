@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from annotation.models.answers import LONGEST_COUNTED_GAP, Answer, Turn
 from annotation.models.arrivals import Worker
-from annotation.models.scenario import Scenario, frozen_scenario
-from annotation.models.study import Kind, Step, Study, new_token
+from annotation.models.scenario import Kind, Scenario, Step, frozen_scenario
+from annotation.models.study import Study, new_token
 from tasks import frozen
 from tasks.answers.choices import drawn_order
 from tasks.cards import Card

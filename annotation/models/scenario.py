@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from annotation.models.study import Kind, Study
+from annotation.models.study import Study
 from tasks.cards import Card
 from tasks.columns import shots_text
 from tasks.models import Example, Task
@@ -20,6 +20,31 @@ from tasks.models.choices import ARM_NAME, CELL_ARMS, Arm, check, unique
 
 # Models are not paid and do not take seats from humans, so this limit can be generous.
 MODEL_SEATS = 100
+
+
+class Kind(models.TextChoices):
+    """Kinds of annotators. Different kinds never share a seat or a cell of a table."""
+
+    PERSON = "person", "people"
+    SIMULATED = "simulated", "simulated annotators"
+    MODEL = "model", "models"
+
+
+class Step(models.TextChoices):
+    ANCHOR = "anchor", "anchor step"
+    UPSTREAM = "upstream", "upstream step"
+    TRAINING = "training", "training step"
+    SCREENING = "screening", "screening step"
+    ANNOTATION = "annotation", "annotation step"
+    CHECK = "check", "attention check"
+
+
+# Steps that the screening rule can judge. A participation has no more than one of them.
+JUDGED_STEPS = (Step.TRAINING, Step.SCREENING)
+# Steps that reveal the gold answer after each answer.
+REVEALED = (Step.UPSTREAM, Step.TRAINING)
+# Steps in which the design can ask for confidence. Checks must look just like examples.
+RATED = (Step.TRAINING, Step.ANNOTATION, Step.CHECK)
 
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):

@@ -10,34 +10,22 @@ from django.contrib.auth.models import User
 from django.core.signing import Signer
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Q
 
-from annotation.models.options import SCALES, Order, ProlificReward, Qualification, StudyOptions
+from annotation.models.options import (
+    DEFAULT_CONSENT,
+    SCALES,
+    Order,
+    ProlificReward,
+    Qualification,
+    StudyOptions,
+)
 from tasks.models import Task
-from tasks.models.choices import LanguageField, Row, check, one_of, unique
-
-DEFAULT_CONSENT = """\
-We study how well people do a language task after a few examples. You read short texts and answer \
-questions about them.
-
-Taking part is voluntary. We store your answers and when you gave them, under a random name.
-
-Please work alone, without search engines or AI tools."""
-
+from tasks.models.choices import LanguageField, Row, check, money, one_of, unique
 
 # Default values of fields, which have names so that migrations can import them.
 new_code = partial(secrets.token_urlsafe, 12)  # for URLs that cannot be guessed: 96 bits
 new_token = partial(secrets.token_urlsafe, 18)  # for secret links: 144 bits
-new_seed = partial(secrets.randbelow, 2**31)
-first_split: partial[list[int]] = partial(list, (1,))
-
-
-class Kind(models.TextChoices):
-    """Kinds of annotators. Different kinds never share a seat or a cell of a table."""
-
-    PERSON = "person", "people"
-    SIMULATED = "simulated", "simulated annotators"
-    MODEL = "model", "models"
 
 
 class StudyStatus(models.TextChoices):
@@ -45,23 +33,6 @@ class StudyStatus(models.TextChoices):
     OPEN = "open"
     PAUSED = "paused"
     CLOSED = "closed"
-
-
-class Step(models.TextChoices):
-    ANCHOR = "anchor", "anchor step"
-    UPSTREAM = "upstream", "upstream step"
-    TRAINING = "training", "training step"
-    SCREENING = "screening", "screening step"
-    ANNOTATION = "annotation", "annotation step"
-    CHECK = "check", "attention check"
-
-
-# Steps that the screening rule can judge. A participation has no more than one of them.
-JUDGED_STEPS = (Step.TRAINING, Step.SCREENING)
-# Steps that reveal the gold answer after each answer.
-REVEALED = (Step.UPSTREAM, Step.TRAINING)
-# Steps in which the design can ask for confidence. Checks must look just like examples.
-RATED = (Step.TRAINING, Step.ANNOTATION, Step.CHECK)
 
 
 class Role(models.TextChoices):
@@ -79,27 +50,11 @@ RIGHTS = {
 }
 
 
-def money(help_text: str, default: Decimal = Decimal(0)) -> models.DecimalField:
-    """Return a model field for a non-negative amount in the study's currency."""
-    return models.DecimalField(
-        max_digits=7, decimal_places=2, default=default, help_text=help_text,
-        validators=[MinValueValidator(Decimal(0))],
-    )  # fmt: skip
-
-
 class StudyQuerySet(models.QuerySet["Study"]):
     def covering_test_scores(self) -> "StudyQuerySet":
         """Return studies that still hide human test scores (Study.covers_test_scores)."""
         running = [StudyStatus.OPEN, StudyStatus.PAUSED]
         return self.filter(hide_test_scores=True, rehearsal=False, status__in=running)
-
-    def locked(self) -> "StudyQuerySet":
-        """Lock the studies until the end of the transaction. This must be the first lock taken.
-
-        It serialises decisions about seats, money and the study's state. Rows that refer to the
-        study can still be inserted.
-        """
-        return self.select_for_update(no_key=True)
 
     def visible_to(self, user: User, right: str = "see") -> "StudyQuerySet":
         """Return studies for which the user has this right, annotated with their `role`."""
@@ -118,7 +73,8 @@ class Study(StudyOptions, Row):
 
     A draft's design can change. Opening the study freezes it: from then on, `manifest` is the
     canonical JSON of everything that determines what annotators see, and `manifest_hash` is its
-    SHA-256.
+    SHA-256. Its lock (`locking`) serialises decisions about seats, money and the study's state, and
+    must be the first lock taken. Rows that refer to the study can still be inserted.
     """
 
     owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="studies")
@@ -142,7 +98,7 @@ class Study(StudyOptions, Row):
     )
     splits = models.JSONField(
         "training splits",
-        default=first_split,
+        default=partial(list, (1,)),
         help_text="Numbers separated by spaces, such as 1 or 1 2 3. Each split is a separate"
         " scenario with separate seats.",
     )
@@ -268,7 +224,8 @@ class Study(StudyOptions, Row):
     )
     options = models.JSONField(default=dict)  # the values of StudyOptions
     seed = models.PositiveIntegerField(
-        default=new_seed, help_text="Sets the order of examples and breaks ties between scenarios."
+        default=partial(secrets.randbelow, 2**31),
+        help_text="Sets the order of examples and breaks ties between scenarios.",
     )
     link_code = models.CharField(max_length=40, unique=True, default=new_code)
     # Not part of the frozen design: these can be changed while the study runs, and are logged.
@@ -438,10 +395,3 @@ class Member(models.Model):
                 message="This person is already in the team.",
             ),
         ]
-
-
-def made_by_an_owner() -> Q:
-    """Return a filter for rows whose `made_by` is an active owner of the study."""
-    owners = Member.objects.filter(user=OuterRef("made_by"), role=Role.OWNER).order_by()
-    owners = owners.filter(study=OuterRef("study"))
-    return Q(made_by__is_active=True) & (Q(study__owner=F("made_by")) | Q(Exists(owners)))

@@ -150,7 +150,7 @@ def take_over(row: Row, report: SyncReport) -> bool:
         if submission is None or not _is_news(submission, row):
             return submission is not None
         # Locks are always taken in this order: study, participation, submission.
-        Study.objects.locked().get(pk=submission.study_id)
+        Study.objects.select_for_update(no_key=True).get(pk=submission.study_id)
         locked = Participation.objects.select_for_update(no_key=True)
         participation = locked.filter(pk=submission.participation_id).first()  # type: ignore[misc]  # none: no row
         rows = Submission.objects.select_for_update(no_key=True)

@@ -8,7 +8,6 @@ manual decision records whether the score was visible (blinding.py).
 from collections.abc import Iterable
 
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.db.models import Exists, OuterRef, Subquery
 
 from annotation.models import (
@@ -60,9 +59,8 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
     decision for `rejected_elsewhere`. If the participation is not completed or its seat was
     reassigned, raises ExclusionError without changing anything.
     """
-    with transaction.atomic():
-        # Seats are assigned while holding the study's lock, so taking one back requires it, too.
-        Study.objects.locked().get(pk=participation.study_id)
+    # Seats are assigned while holding the study's lock, so taking one back requires it, too.
+    with Study.locking(participation.study_id):
         locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if locked.status != Status.COMPLETED:
             raise ExclusionError("Only a completed participation can be excluded or included.")

@@ -192,9 +192,8 @@ def for_each(
 ) -> None:
     """Run a step for all of these annotators or none. Raises CannotDecide if any raises `error`."""
     names, problems = list(dict.fromkeys(pseudonyms)), {}
-    with transaction.atomic():
-        # Lock in a fixed order, so that two concurrent decisions cannot deadlock.
-        Study.objects.locked().get(pk=study.pk)
+    # Lock in a fixed order, so that two concurrent decisions cannot deadlock.
+    with Study.locking(study.pk):
         people = study.participations.filter(pseudonym__in=names).order_by("pk")
         locked = {person.pseudonym: person for person in people.select_for_update(no_key=True)}
         for name in names:

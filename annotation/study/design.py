@@ -125,8 +125,8 @@ def check_design(
     _check_metrics(study, tasks, refuse)
     _check_gates(study, tasks, refuse)
     if not errors.keys() & {"shots", "splits", "screening_examples", "anchor_examples", "seed"}:
-        _check_screening(study, tasks, refuse)
-        _check_context_free(study, tasks, refuse)
+        screening.check_sets(study, tasks, refuse)
+        screening.check_context_free(study, tasks, refuse)
         if "qualification_threshold" not in errors:
             _check_reachable(study, tasks, refuse)
     cross_task.check(study, tasks, upstream, refuse)
@@ -228,48 +228,6 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
     for task in tasks if study.refuse_copies else []:
         if task.card.question_selectable:
             refuse("refuse_copies", f"{task}: annotators select words of the question.")
-
-
-def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    if study.adjusts_for_anchors and not study.anchor_examples:
-        refuse("adjusts_for_anchors", "Needs anchor examples.")
-    if study.screening_examples and study.qualification == Qualification.NONE:
-        refuse(
-            "screening_examples", "Not used without a screening rule. Choose a rule, or enter 0."
-        )
-    if study.screening_examples and 0 not in study.shots:
-        refuse("screening_examples", "Only zero-shot annotators answer them, so add 0 shots.")
-    needed = study.anchor_examples + study.screening_examples
-    for task in tasks if needed else ():
-        unused = len(screening.spare(study, task))
-        if unused < needed:
-            refuse(
-                "screening_examples" if study.screening_examples else "anchor_examples",
-                f"{task.name} has {unused} unused examples: training examples that this study does"
-                " not show and whose text is not in the test set. Enter a smaller number, or"
-                " remove a number of shots or a training split.",
-            )
-
-
-def _check_context_free(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
-    if not study.context_free_annotators:
-        return
-
-    def no(reason: str) -> None:
-        refuse("context_free_annotators", f"{reason} Enter 0, or change the design.")
-
-    if 0 not in study.shots:
-        no("They are compared with zero-shot annotators, but the design doesn't include 0 shots.")
-    if study.is_cross_task:
-        no("A cross-task study cannot have them.")
-    if study.anchor_examples or study.screening_examples:
-        no("Anchor and screening examples are answered with their context.")
-    for task in tasks:
-        with_question = task.test_split.examples.exclude(question="").order_by()
-        if task.card.is_highlighted:
-            no(f"{task.name} is answered with spans of the context.")
-        elif with_question.values("question").distinct().count() < 2:
-            no(f"{task.name} asks the same question about every context.")
 
 
 def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
@@ -383,7 +341,7 @@ def save_draft(
         stored = None
         if study.pk:
             # Another user may be opening the study right now, and frozen values must not change.
-            stored = Study.objects.locked().get(pk=study.pk)
+            stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
             if not stored.is_draft:
                 raise DesignError(f"The study is {stored.status}, so its design is frozen.")
             if made_from is not None and made_from != version(stored):

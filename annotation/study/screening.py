@@ -11,6 +11,7 @@ import json
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.core.exceptions import ValidationError
 
@@ -146,3 +147,45 @@ def screened(rule: str, shots: Sequence[int], screening: int) -> str:
         f" example{plural} of the task's training files that no other arm sees, without a reveal"
         " and excluded from every score."
     )
+
+
+def check_sets(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
+    if study.adjusts_for_anchors and not study.anchor_examples:
+        refuse("adjusts_for_anchors", "Needs anchor examples.")
+    if study.screening_examples and study.qualification == Qualification.NONE:
+        refuse(
+            "screening_examples", "Not used without a screening rule. Choose a rule, or enter 0."
+        )
+    if study.screening_examples and 0 not in study.shots:
+        refuse("screening_examples", "Only zero-shot annotators answer them, so add 0 shots.")
+    needed = study.anchor_examples + study.screening_examples
+    for task in tasks if needed else ():
+        unused = len(spare(study, task))
+        if unused < needed:
+            refuse(
+                "screening_examples" if study.screening_examples else "anchor_examples",
+                f"{task.name} has {unused} unused examples: training examples that this study does"
+                " not show and whose text is not in the test set. Enter a smaller number, or"
+                " remove a number of shots or a training split.",
+            )
+
+
+def check_context_free(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
+    if not study.context_free_annotators:
+        return
+
+    def no(reason: str) -> None:
+        refuse("context_free_annotators", f"{reason} Enter 0, or change the design.")
+
+    if 0 not in study.shots:
+        no("They are compared with zero-shot annotators, but the design doesn't include 0 shots.")
+    if study.is_cross_task:
+        no("A cross-task study cannot have them.")
+    if study.anchor_examples or study.screening_examples:
+        no("Anchor and screening examples are answered with their context.")
+    for task in tasks:
+        with_question = task.test_split.examples.exclude(question="").order_by()
+        if task.card.is_highlighted:
+            no(f"{task.name} is answered with spans of the context.")
+        elif with_question.values("question").distinct().count() < 2:
+            no(f"{task.name} asks the same question about every context.")

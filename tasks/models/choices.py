@@ -1,11 +1,13 @@
-"""Constraints, arms, the language field, and a mixin for reading single rows."""
+"""Constraints, arms, fields for languages and amounts, and a mixin for reading single rows."""
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Any, Self
 
 from django.conf import settings
+from django.core.validators import MinValueValidator
 from django.db import connection, models, transaction
 from django.db.models import Lookup, Q
 
@@ -106,3 +108,11 @@ class LanguageField(models.CharField):
         name, _path, args, kwargs = super().deconstruct()
         del kwargs["choices"]
         return name, "django.db.models.CharField", args, kwargs
+
+
+def money(help_text: str, default: Decimal = Decimal(0)) -> models.DecimalField:
+    """Return a model field for a non-negative amount in a study's currency."""
+    return models.DecimalField(
+        max_digits=7, decimal_places=2, default=default, help_text=help_text,
+        validators=[MinValueValidator(Decimal(0))],
+    )  # fmt: skip

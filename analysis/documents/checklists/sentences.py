@@ -14,7 +14,7 @@ from analysis.scores.performance import FAMILY_NAMES
 from analysis.stats import power
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from annotation.models import Kind, ModelRun, Reason, Study, StudyStatus
-from annotation.models.study import DEFAULT_CONSENT
+from annotation.models.options import DEFAULT_CONSENT
 from annotation.pay.ledger import in_currency
 from annotation.study import screening
 from annotation.study.cross_task import training_in
@@ -58,7 +58,9 @@ def context(facts: Facts, given: Answers) -> dict[str, Any]:
         **_pay_values(facts),
         **_session_values(facts),
         **_model_values(facts, given),
-        **_analysis_values(facts),
+        "gain_interval": preregistration.interval(facts.manifest),
+        "fewest": FEWEST_FOR_BOOTSTRAP,
+        "recipes": sorted({task["recipe"] for task in facts.manifest["tasks"]}),
     }
 
 
@@ -154,14 +156,6 @@ def _model_values(facts: Facts, given: Answers) -> dict[str, Any]:
         "adjustment": given["3.4"] if is_adjusted else "",
         "compared": len(compared(facts)),
         "compared_models": list(dict.fromkeys(groups[cell.is_seated] for cell in facts.compared)),
-    }
-
-
-def _analysis_values(facts: Facts) -> dict[str, Any]:
-    return {
-        "gain_interval": preregistration.interval(facts.manifest),
-        "fewest": FEWEST_FOR_BOOTSTRAP,
-        "recipes": sorted({task["recipe"] for task in facts.manifest["tasks"]}),
     }
 
 
