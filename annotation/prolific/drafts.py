@@ -36,7 +36,7 @@ from annotation.recruitment.platform_adapters import OUTCOMES
 from annotation.recruitment.seats import new_code
 from annotation.study import cross_task
 from annotation.study import minutes as study_minutes
-from annotation.study.prolific_rewards import (
+from annotation.study.consequences import (
     LEAST_HOURLY,
     Cost,
     cost_of_cells,

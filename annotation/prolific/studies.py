@@ -36,7 +36,7 @@ from annotation.prolific.drafts import (
 )
 from annotation.prolific.errors import ProlificError
 from annotation.recruitment.platform_adapters import OUTCOMES
-from annotation.study.prolific_rewards import LEAST_HOURLY
+from annotation.study.consequences import LEAST_HOURLY
 from tasks.clock import database_now
 
 SLOTS_PER_PLACE = 10  # paid screen-outs per place, after which Prolific pauses a study
