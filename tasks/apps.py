@@ -11,7 +11,7 @@ class TasksConfig(AppConfig):
     name = "tasks"
 
     def ready(self) -> None:
-        from tasks import gym_uploads, installation, upload_jobs  # noqa: F401 (registers kinds of jobs)
+        from tasks import dataset_uploads, installation, upload_jobs  # noqa: F401 (registers kinds of jobs)
         from tasks.predictions import upload_job  # noqa: F401 (the same)
 
         pre_migrate.connect(installation.refuse_old, sender=self)

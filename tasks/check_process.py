@@ -18,6 +18,7 @@ from typing import Any
 
 from tasks import data_report, images
 from tasks.cards import Card, CardError, load_card, parse_card
+from tasks.folders import read_folder, read_split
 from tasks.formats import (
     MAX_WRONG,
     OPTIONAL,
@@ -28,9 +29,7 @@ from tasks.formats import (
     content_hash,
     json_lines,
     json_object,
-    read_folder,
     read_records,
-    read_split,
 )
 from tasks.metrics import score
 from tasks.predictions.format import Predicted, disobedient, not_in_context, parse, whole_test

@@ -16,7 +16,8 @@ from django.db import connection, transaction
 
 from tasks import data_report, teams
 from tasks.cards import Card, load_card
-from tasks.formats import FormatError, Record, SplitFile, content_hash, read_folder
+from tasks.folders import read_folder
+from tasks.formats import FormatError, Record, SplitFile, content_hash
 from tasks.images import image_in
 from tasks.models import Example, Image, Split, Task, TaskReport, UnfinishedImport
 

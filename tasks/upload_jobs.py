@@ -12,7 +12,8 @@ from django.db import transaction
 
 from tasks import checking, exporting, images, jobs, teams, uploads
 from tasks.cards import Card, CardError, load_card, parse_card
-from tasks.formats import FormatError, content_hash, layout, read_folder
+from tasks.folders import layout, read_folder
+from tasks.formats import FormatError, content_hash
 from tasks.importing import CARDS, CLUES, import_task
 from tasks.models import Image, Job, Task, TaskUpload
 from tasks.uploads import CHECK, IMPORT, IMPORT_WHOLE, folder_of, names, size

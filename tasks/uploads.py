@@ -22,7 +22,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from tasks import checking, disk
-from tasks.formats import FILE_NAME, is_ignored
+from tasks.folders import FILE_NAME, is_ignored
 from tasks.images import CLEAN, FOLDER, files_in, is_image
 from tasks.importing import drop_unfinished
 from tasks.models import Job, TaskUpload

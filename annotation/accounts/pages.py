@@ -32,7 +32,7 @@ from annotation.study import team
 from annotation.web.access import ResearcherRequest, signed_in
 from annotation.web.fields import PageForm, PressedField, RowField
 from tasks.cards import load_card
-from tasks.formats import read_folder
+from tasks.folders import read_folder
 from tasks.importing import import_task
 from tasks.models import Task
 

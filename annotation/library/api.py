@@ -30,7 +30,7 @@ from annotation.web.form_bodies import StrictJSONParser, check_known
 from annotation.web.paging import RowsView, field_of
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.views import ApiView, tagged
-from tasks import data_report, dataset_uploads, gym_uploads, teams, upload_jobs, uploads
+from tasks import data_report, dataset_uploads, teams, upload_jobs, uploads
 from tasks import jobs as all_jobs
 from tasks.cards import FAMILIES
 from tasks.columns import Column
@@ -368,14 +368,14 @@ class Gym(ApiView):
             raise Unprocessable({"archive": ["Send a ZIP archive or files."]})
         uploads.drop_old()
         try:
-            upload = gym_uploads.begin(files, request.user, options.get("partition") or "")
+            upload = dataset_uploads.begin_gym(files, request.user, options.get("partition") or "")
         except uploads.UploadError as error:
             raise Unprocessable({"files": error.problems}) from None
         with uploads.dropped_on_error(upload):
             return self._start(request, upload, options)
 
     def _start(self, request: Request, upload: TaskUpload, options: dict[str, Any]) -> Response:
-        tasks = gym_uploads.inspection(upload)["tasks"]
+        tasks = dataset_uploads.inspection(upload)["tasks"]
         inferred = {t["name"]: t["kind"] for t in tasks if t["kind"] in t["possible"]}
         kind_of = options.get("tasks", inferred)
         if not isinstance(kind_of, dict):
@@ -388,7 +388,7 @@ class Gym(ApiView):
         form_bodies.check(form)
         try:
             kinds = form.cleaned_data["kinds"]
-            gym_uploads.confirm(upload, kinds, form.sample, request.user)
+            dataset_uploads.confirm_gym(upload, kinds, form.sample, request.user)
         except uploads.UploadError as error:
             raise Unprocessable({"tasks": error.problems}) from None
         job = upload.job

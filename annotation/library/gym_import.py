@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 
 from annotation.web.access import ResearcherRequest, signed_in, upload_of
 from annotation.web.fields import PageForm, WholeNumberField
-from tasks import gym_uploads, jobs, uploads
+from tasks import dataset_uploads, jobs, uploads
 from tasks.gym.catalogue import partitions
 from tasks.gym.making import Sample
 from tasks.jobs import go_to
@@ -87,16 +87,18 @@ class GymTasksForm(PageForm):
 def gym_tasks(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Show the tasks and their reports on GET, and start importing the chosen ones on POST."""
     upload = upload_of(request, pk)
-    if not gym_uploads.is_gym(upload):
+    if not dataset_uploads.is_gym(upload):
         raise Http404
     if upload.job and upload.job.is_done:
         return redirect("tasks")
-    contents = gym_uploads.inspection(upload)
+    contents = dataset_uploads.inspection(upload)
     form = GymTasksForm(contents["tasks"], request.POST if request.method == "POST" else None)
     running = upload.job if upload.job and not upload.job.has_failed else None
     if form.is_bound and running is None and form.is_valid():
         try:
-            gym_uploads.confirm(upload, form.cleaned_data["kinds"], form.sample, request.user)
+            dataset_uploads.confirm_gym(
+                upload, form.cleaned_data["kinds"], form.sample, request.user
+            )
         except uploads.UploadError as error:
             form.add_error(None, error.problems)
         else:

@@ -25,10 +25,10 @@ from annotation.participation.question import Place
 from annotation.participation.turn import TurnPage
 from annotation.web.access import ResearcherRequest, signed_in, upload_of
 from annotation.web.fields import FilesField, FilesInput
-from tasks import data_report, dataset_uploads, disk, gym_uploads, teams, upload_jobs, uploads
+from tasks import data_report, dataset_uploads, disk, teams, upload_jobs, uploads
 from tasks.datasets.making import CARD_FILE
 from tasks.datasets.reading import ENDINGS
-from tasks.formats import FILE_NAME
+from tasks.folders import FILE_NAME
 from tasks.gym import reader
 from tasks.importing import CLUES
 from tasks.jobs import go_to, poll
@@ -129,7 +129,7 @@ def _begin(form: AddForm, owner: Any) -> TaskUpload:
         upload_jobs.start_check(upload, owner)
         return upload
     if not is_alone and any(reader.FILE_NAME.fullmatch(name) for name in names):
-        return gym_uploads.begin(form.all_files, owner, data["partition"])
+        return dataset_uploads.begin_gym(form.all_files, owner, data["partition"])
     are_datasets = len(names) <= MAX_NAMES and all(Path(n).suffix.lower() in ENDINGS for n in names)
     if is_alone or (names and are_datasets):
         datasets = []
@@ -157,7 +157,7 @@ def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     job = upload.job
     if job and job.kind == uploads.IMPORT and job.is_done:
         return redirect("task", job.result[0]["name"], job.result[0]["version"])
-    if gym_uploads.is_gym(upload):
+    if dataset_uploads.is_gym(upload):
         return gym_tasks(request, pk=pk)
     shows_columns = request.GET.get("show") == "columns" or not uploads.names(upload)
     if shows_columns and dataset_uploads.path_of(upload):

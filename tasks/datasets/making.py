@@ -20,7 +20,8 @@ from tasks.datasets.kinds import Columns
 from tasks.datasets.mapping import Item, Mapped, map_rows
 from tasks.datasets.reading import Reading, format_of, read
 from tasks.datasets.table import DatasetError
-from tasks.formats import FormatError, Record, SplitFile, read_folder
+from tasks.folders import read_folder
+from tasks.formats import FormatError, Record, SplitFile
 from tasks.images import as_published
 
 # The method of `draw`, without and with strata. Change the name whenever the method changes.

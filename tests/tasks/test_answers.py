@@ -10,7 +10,8 @@ import pytest
 from tasks import data_report
 from tasks.answers import KINDS, GoldError
 from tasks.cards import CardError, parse_card
-from tasks.formats import FormatError, read_folder
+from tasks.folders import read_folder
+from tasks.formats import FormatError
 from tasks.spans import AnswerError, GivenAnswer
 from tests import factories
 

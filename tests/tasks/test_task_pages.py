@@ -10,7 +10,8 @@ from django.urls import reverse
 from annotation.study import consequences, design
 from tasks import data_report, upload_jobs
 from tasks.cards import parse_card
-from tasks.formats import content_hash, read_folder
+from tasks.folders import read_folder
+from tasks.formats import content_hash
 from tasks.models import Task, TaskUpload
 from tests import factories
 from tests.tasks.browser_import import act, settle

@@ -8,7 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from tasks import images
 from tasks.cards import CardError, load_card
-from tasks.formats import FormatError, read_folder
+from tasks.folders import read_folder
+from tasks.formats import FormatError
 from tasks.importing import import_task
 from tasks.management.commands.import_clues import account, add_owner, print_result
 from tasks.models import Image

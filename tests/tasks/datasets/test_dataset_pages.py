@@ -437,7 +437,7 @@ def test_a_file_name_with_a_path_stays_in_its_folder(ada, var):
     path = dataset_uploads.path_of(upload)
     assert path is not None
     assert path.parent.parent == uploads.folder_of(upload)
-    assert json.loads((uploads.folder_of(upload) / ".columns.json").read_text())["rows"] == 1
+    assert json.loads((uploads.folder_of(upload) / ".seen.json").read_text())["rows"] == 1
 
 
 def test_the_new_study_has_the_imported_task_selected(ada, tmp_path):

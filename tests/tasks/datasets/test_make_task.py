@@ -11,7 +11,8 @@ from tasks.data_report import lines, rechained
 from tasks.datasets import harness
 from tasks.datasets.mapping import question_of
 from tasks.exporting import files_of
-from tasks.formats import content_hash, read_folder
+from tasks.folders import read_folder
+from tasks.formats import content_hash
 from tasks.models import Example, LanguageModel, Task
 from tests import factories
 from tests.tasks.datasets import files
