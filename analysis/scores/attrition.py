@@ -70,7 +70,7 @@ def compared(
 ) -> Iterator[SimpleNamespace]:
     """Yield one row per (task, base, new), where base and new are values of the scenario's `field`.
 
-    `scores` maps (task, value) to scores x 100. `began_...` counts those who consented and ended.
+    `scores` maps (task, value) to scores x 100. `began_...`: those who consented and are done.
     """
     counts = _counts(participations, kind, field)
     for task, base, new in pairs:

@@ -225,7 +225,7 @@ class Place:
         cls, step: str, position: int, anchor: int, upstream: int, training: int, screening: int,
         test: int,
     ) -> "Place":  # fmt: skip
-        """Return the place to show. `position` is 0-based; upstream and training are one step."""
+        """Return the place for this 0-based `position`; upstream and training are one step."""
         totals = (upstream + training, screening, test, anchor)
         if step in ("upstream", "training"):
             number = position + 1 + (upstream if step == "training" else 0)

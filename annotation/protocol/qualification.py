@@ -110,7 +110,7 @@ def _apply(study: Study, means: dict[int, tuple[int, str, float]], pk: int, shot
 
 
 def after_judged_step(participation: Participation, turn: Turn, channel: str) -> Turn | None:
-    """Continue to the annotation step, a wait or an exit. The caller must hold the lock."""
+    """Start the annotation step, let the annotator wait, or exit. The caller must hold the lock."""
     rule = participation.study.qualification
     if rule == Qualification.NONE:
         return _begin_annotation(participation, turn, channel)

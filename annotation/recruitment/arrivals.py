@@ -100,7 +100,7 @@ def _note_submission(
 
 
 def exit_of(participation: Participation, outcome: str) -> Exit | None:
-    """Return the exit to the platform from which the worker came last.
+    """Return the exit to the platform that the worker last came from.
 
     A submission ends with a worker's first task, so its outcome also applies to further tasks.
     """

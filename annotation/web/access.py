@@ -113,7 +113,7 @@ def upload_of(request: HttpRequest, pk: UUID) -> TaskUpload:
 
 
 def predictions_job_of(request: HttpRequest, pk: int) -> Job:
-    """Return the job for importing a prediction file of this researcher, or raise Http404."""
+    """Return this researcher's job for importing a prediction file, or raise Http404."""
     return get_object_or_404(Job, pk=pk, kind=upload_job.KIND, owner=request.user)
 
 

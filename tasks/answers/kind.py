@@ -97,7 +97,7 @@ class Kind:
         return dict(DEFAULT_TEXTS[self.name])
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
-        """Read the answer from its form without any guessing. Raises AnswerError."""
+        """Parse the submitted form strictly, without guessing. Raises AnswerError."""
         given = self.given(prompt, fields)
         if says_no_answer(card, fields, bool(given)):
             return NO_ANSWER

@@ -23,8 +23,8 @@ class Published:
 class Partition:
     """The names of training (upstream), development and held-out tasks.
 
-    In four published partitions, "test" is empty and the held-out tasks are in "dev". They are held
-    out here, because Table 1 prints them as test tasks. `leaked` tasks are in two of the lists.
+    Four of the published partitions have an empty "test" list and their held-out tasks in "dev". We
+    treat those as held out, as Table 1 does. `leaked` tasks appear in two of the lists.
     """
 
     name: str
