@@ -35,6 +35,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, name: str, target: Path, **options: Any) -> None:
+        if target.suffix == ".zip":
+            raise CommandError(f"{target}: name a folder. The Data page makes a ZIP file.")
         browser = None
         if not options["no_pictures"]:
             browser = options["browser"] or screenshots.browser()

@@ -531,6 +531,8 @@ def test_a_draft_and_an_unknown_study_are_refused(researcher, tmp_path):
         call_command("release_study", draft.name, str(tmp_path / "out"))
     with pytest.raises(CommandError, match="The study 'nothing' does not exist"):
         call_command("release_study", "nothing", str(tmp_path / "out"))
+    with pytest.raises(CommandError, match="name a folder"):
+        call_command("release_study", draft.name, str(tmp_path / "out.zip"))
 
 
 def test_an_open_study_without_annotators_can_be_released(researcher, tmp_path):
