@@ -68,13 +68,23 @@ def tokens(text: str, granularity: str = WORD) -> tuple[tuple[int, int], ...]:
 
 def on_boundaries(text: str, start: int, end: int, granularity: str = WORD) -> bool:
     """Return whether a token starts at `start` and a token ends at `end`."""
-    starts, ends = _edges(text, granularity)
-    return start < end and start in starts and end in ends
+    fits = 0 <= start < end <= len(text)
+    return fits and _is_edge(text, start, granularity, 0) and _is_edge(text, end, granularity, 1)
 
 
-@lru_cache(maxsize=64)
-def _edges(text: str, granularity: str) -> tuple[frozenset[int], frozenset[int]]:
-    cut = tokens(text, granularity)
+def _is_edge(text: str, index: int, granularity: str, side: int) -> bool:
+    """Return whether a token starts (side 0) or ends (side 1) at `index`.
+
+    Tokens never contain whitespace, so only the characters between two spaces have to be split.
+    """
+    first, last = text.rfind(" ", 0, index) + 1, text.find(" ", index)
+    stretch = text[first : last if last >= 0 else len(text)]
+    return index - first in _edges(stretch, granularity)[side]
+
+
+@lru_cache(maxsize=8)  # text without spaces may be long
+def _edges(stretch: str, granularity: str) -> tuple[frozenset[int], frozenset[int]]:
+    cut = list(_cut(stretch, granularity))
     return frozenset(start for start, _end in cut), frozenset(end for _start, end in cut)
 
 

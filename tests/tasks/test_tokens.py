@@ -1,5 +1,7 @@
 """An answer may begin and end only at whole words or whole characters."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -139,3 +141,16 @@ def test_texts_without_spaces_are_recognised(language):
 )
 def test_texts_with_spaces_are_not_recognised_as_unspaced(text):
     assert not has_no_spaces(text)
+
+
+def test_checking_ends_in_many_long_texts_takes_little_memory():
+    """Data reports check every gold answer in a process with limited memory."""
+    tracemalloc.start()
+    try:
+        for number in range(40):
+            assert on_boundaries(f"word{number} " * 5_000, 0, len(f"word{number}"))
+        assert (
+            tracemalloc.get_traced_memory()[0] < 1_000_000
+        )  # bytes; all tokens took 20 times more
+    finally:
+        tracemalloc.stop()
