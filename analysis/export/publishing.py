@@ -51,8 +51,8 @@ def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
     names = []
     for author in authors(study, answers):
         family, _comma, given = author.partition(",")
-        parts = [family.strip(), given.strip()] if given.strip() else [author, ""]
-        names.append([part and _quoted(part) for part in parts])
+        parts = [family.strip(), given.strip()]
+        names.append([_quoted(part) for part in parts] if all(parts) else [_quoted(author), ""])
     licence = answers.get("licence")
     context = {
         "study": study,
