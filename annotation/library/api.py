@@ -5,6 +5,7 @@ show.
 """
 
 import dataclasses
+from codecs import BOM_UTF8
 from datetime import datetime
 from io import BytesIO
 from typing import Any, ClassVar
@@ -216,8 +217,9 @@ def files_in(request: Request, *names: str) -> list[Any]:
 def mapping_of(request: Request, name: str) -> dict[str, Any]:
     """Parse the JSON object in a field of a multipart body. Raises Unprocessable."""
     text = request.data.get(name, "{}")
+    content = text.encode() if isinstance(text, str) else text.read()
     try:
-        data = StrictJSONParser().parse(BytesIO(text.encode()) if isinstance(text, str) else text)
+        data = StrictJSONParser().parse(BytesIO(content.removeprefix(BOM_UTF8)))
     except ParseError:
         data = None
     if not isinstance(data, dict):

@@ -107,7 +107,8 @@ def test_a_foreign_task_cannot_get_a_new_version(program, other_researcher):
 @pytest.mark.parametrize("gold", [MAPPING["gold"], [MAPPING["gold"]]])
 def test_a_dataset_is_imported_as_a_task(program, gold):
     file = SimpleUploadedFile("reviews.csv", TEXTS.encode())
-    mapping = json.dumps(MAPPING | {"gold": gold})
+    content = b"\xef\xbb\xbf" + json.dumps(MAPPING | {"gold": gold}).encode()
+    mapping = SimpleUploadedFile("mapping.json", content)
     made = program.send("/tasks/datasets/", file=file, mapping=mapping)
     assert made.status_code == 201, made.json()
     task = Task.objects.get(name="reviews")
