@@ -186,7 +186,7 @@ def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
                     shutil.copyfileobj(source, out)
                 target.chmod(member.mode & 0o755)
     except (tarfile.TarError, EOFError) as error:
-        raise CommandError(f"{path} is not a complete backup: {error}") from None
+        raise CommandError(f"{path} is not a complete backup, or is encrypted: {error}") from None
 
 
 def _checked(folder: Path, path: Path) -> dict[str, Any]:
