@@ -106,7 +106,7 @@ def test_no_address_shows_a_test_score_before_closing(ada, study, researcher):
     assert telling(ada, study) == set()
     lifecycle.change_status(study, "close", researcher)
     assert telling(ada, study) >= {
-        "study", "planner", "people", "participation", "human_performance",
+        "study", "planner", "people", "human_performance",
         "human_performance_file", "analysis_file", "figure_file", "report",
         "report_file", "export_zip", "sensitivity", "api_participation", "api_human_performance",
         "api_export_zip",

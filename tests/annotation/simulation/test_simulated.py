@@ -165,14 +165,6 @@ def test_a_full_study_and_a_draft_are_refused(study, researcher):
         simulate(draft, "gold")
 
 
-@pytest.mark.postgres
-@pytest.mark.django_db(transaction=True)
-def test_simulation_over_http_leaves_the_same_answers(study, live_server):
-    simulate(study, "gold", url=live_server.url)
-    assert Participation.objects.filter(status="completed").count() == 8
-    assert mean("toy-places") == mean("toy-moods") == 1
-
-
 def labelled(prefix: str, number: int, strata: tuple[str, ...] = ("",)) -> list[Record]:
     records = []
     for index in range(number):
