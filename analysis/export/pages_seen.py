@@ -15,7 +15,7 @@ from annotation.models import Scenario, Step, Study
 from annotation.participation.question import Place
 from annotation.participation.reveal import Reveal, reveal_page
 from annotation.participation.state import comprehension_page, instructions_page
-from annotation.participation.turn import Progress, TurnPage
+from annotation.participation.turn import TurnPage, progress_at
 from annotation.study import cross_task, screening
 from annotation.web.wording import as_html
 from tasks.cards import Card
@@ -142,7 +142,7 @@ def _turn(
         answer_url="#",
         continue_url="#",
         shows_examples=scenario.shows_help_examples,
-        progress=Progress(hourly_rate=study.hourly_rate, currency=study.currency),
+        progress=progress_at(hourly_rate=study.hourly_rate, currency=study.currency),
         reveal=_reveal(task, example) if is_revealed else None,
     )
     context = {"turn": turn, "card": card}

@@ -23,7 +23,7 @@ from annotation.models import (
 from annotation.participation.forms import ComprehensionForm, ExitForm, OwnForm
 from annotation.participation.question import Place, Question
 from annotation.participation.reveal import reveal_page
-from annotation.participation.turn import Progress, TurnPage
+from annotation.participation.turn import TurnPage, progress_at
 from annotation.pay import ledger
 from annotation.privacy.personal_data import WHOLE, personal_data
 from annotation.protocol import own_questions, qualification, training_step
@@ -286,7 +286,7 @@ def try_out_page(participation: Participation, number: int) -> TurnPage | None:
         answer_url=reverse("try_tool", args=[participation.token, number]),
         continue_url=reverse("try_tool", args=[participation.token, number + 1]),
         shows_examples=False,
-        progress=Progress(worked=worked.total_seconds(), **scenario.promise),
+        progress=progress_at(worked=worked.total_seconds(), **scenario.promise),
     )
 
 

@@ -39,74 +39,48 @@ from tasks.models import Example
 from tasks.spans import AnswerError, GivenAnswer
 
 ENOUGH = 5  # number of answers required for estimating a pace
-BREAK_EVERY = 50  # examples
+BREAK_EVERY = 50  # after how many examples a break is suggested, unless only a few are left
+CENT = Decimal("0.01")
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How many examples have been answered and exist, across all steps. Times are in seconds."""
+def progress_at(
+    answered: int = 0,
+    total: int = 0,
+    worked: float = 0.0,
+    on_examples: float = 0.0,
+    estimated: float | None = None,
+    hourly_rate: Decimal = Decimal(0),
+    max_paid_seconds: int | None = None,
+    currency: str = "",
+) -> dict[str, Any]:
+    """Return progress, time and pay for the templates.
 
-    answered: int = 0
-    total: int = 0
-    # Time worked so far, and how much of it was spent on answered examples.
-    worked: float = 0.0
-    on_examples: float = 0.0
-    # The study's estimate for the entire work, or None.
-    estimated: float | None = None
-    hourly_rate: Decimal = Decimal(0)
-    max_paid_seconds: int | None = None
-    currency: str = ""
+    `answered` and `total` count examples across all steps. Times are in seconds: the time worked so
+    far, how much of it was spent on answered examples, and the study's estimate for the entire
+    work, if any. `minutes_left` is at least 1 while examples remain, or None if unknown. Earnings
+    are rounded down here, but up in the ledger.
+    """
 
-    @property
-    def texts(self) -> dict[str, str]:
-        """Return time and pay as shown. Earnings are rounded down here, but up in the ledger."""
-        seconds = int(self.worked)
-        earned = self._pay(seconds).quantize(Decimal("0.01"), ROUND_DOWN)
-        return {
-            "worked_seconds": str(seconds),
-            "worked_minutes": str(round(seconds / 60)),
-            "earned": str(earned),
-            "earned_in_words": localize(earned),
-            "expected_in_words": str(localize(self.expected_pay)),
-        }
+    def pay(seconds: float) -> Decimal:
+        paid = seconds if max_paid_seconds is None else min(seconds, max_paid_seconds)
+        return hourly_rate * Decimal(paid) / 3600
 
-    @cached_property
-    def seconds_left(self) -> float | None:
-        """Return the time left, based on pace or the study's estimate, or None if unknown."""
-        to_come = self.total - self.answered
-        if self.answered >= ENOUGH:
-            return self.on_examples / self.answered * to_come
-        if self.estimated is None or not self.total:
-            return None
-        return self.estimated * to_come / self.total
-
-    @cached_property
-    def minutes_left(self) -> int | None:
-        """Return the minutes left, which is at least 1 while examples remain, or None."""
-        left = self.seconds_left
-        return None if left is None else max(int(self.answered < self.total), round(left / 60))
-
-    @cached_property
-    def expected_pay(self) -> Decimal | None:
-        """Return the expected pay for the entire work, up to the cap, or None if unknown."""
-        if not self.hourly_rate or self.seconds_left is None:
-            return None
-        pay = self._pay(self.worked + self.seconds_left)
-        return pay.quantize(Decimal("0.01"), ROUND_HALF_UP)
-
-    def _pay(self, seconds: float) -> Decimal:
-        if self.max_paid_seconds is not None:
-            seconds = min(seconds, self.max_paid_seconds)
-        return self.hourly_rate * Decimal(seconds) / 3600
-
-    @property
-    def is_milestone(self) -> bool:
-        """Return whether to suggest a break: every 50 examples, unless only a few are left."""
-        return (
-            self.answered > 0
-            and self.answered % BREAK_EVERY == 0
-            and self.total - self.answered >= BREAK_EVERY // 5
-        )
+    remaining, left = total - answered, None
+    if answered >= ENOUGH:
+        left = on_examples / answered * remaining
+    elif estimated is not None and total:
+        left = estimated * remaining / total
+    earned, expected = pay(int(worked)).quantize(CENT, ROUND_DOWN), None
+    if hourly_rate and left is not None:
+        expected = pay(worked + left).quantize(CENT, ROUND_HALF_UP)
+    return {
+        "answered": answered, "total": total,
+        "is_milestone": answered and not answered % BREAK_EVERY and remaining >= BREAK_EVERY // 5,
+        "minutes_left": None if left is None else max(int(answered < total), round(left / 60)),
+        "hourly_rate": hourly_rate, "max_paid_seconds": max_paid_seconds, "currency": currency,
+        "worked_seconds": str(int(worked)), "worked_minutes": str(round(int(worked) / 60)),
+        "earned": str(earned), "earned_in_words": earned, "expected_in_words": expected,
+    }  # fmt: skip
 
 
 # Window titles that follow an answer.
@@ -120,8 +94,10 @@ VERDICTS = {
 
 # Placeholders in cached HTML for whatever differs between annotators.
 CSRF, KEY, ADDRESS, TOKEN, TIME, FORM = (secrets.token_hex(16) for _ in range(6))
-# Likewise, for the values of Progress: those that change with each example, and the others.
-TIMES = {name: secrets.token_hex(16) for name in Progress().texts}
+# Likewise, for the times of `progress_at`: those that change with each example, and the others.
+TIMES = {name: secrets.token_hex(16) for name in (
+    "worked_seconds", "worked_minutes", "earned", "earned_in_words", "expected_in_words",
+)}  # fmt: skip
 FIXED = ("minutes_left", "hourly_rate", "max_paid_seconds", "currency")
 PRACTISED = 10  # after this many examples, the keys below the button become less prominent
 
@@ -135,7 +111,7 @@ class TurnPage:
     answer_url: str
     continue_url: str = ""
     shows_examples: bool = False
-    progress: Progress = field(default_factory=Progress)
+    progress: dict[str, Any] = field(default_factory=progress_at)
     reveal: Reveal | None = None
     # The answer to be rated for confidence, and whether to ask for a reason as well.
     rated: GivenAnswer | None = None
@@ -185,7 +161,7 @@ class TurnPage:
         """Return the cached form shared by all annotators, or "" if this page's form differs."""
         place, card, example = self.place, self.card, self.example
         extras = self.error or self.notice or self.fields or self.back_url
-        if extras or self.state != "question" or place.begins_test or self.progress.is_milestone:
+        if extras or self.state != "question" or place.begins_test or self.progress["is_milestone"]:
             return SafeString()
         texts = (example.question, *example.context), tuple(example.options)
         switches = self.advances, self.refuses_pastes
@@ -200,8 +176,8 @@ class TurnPage:
             return SafeString()
         question = self.example.question if self.card.question_types else KEY
         turn = _turn(self.card, question, self.place, self.cutoff_seconds, get_language())
-        fixed = tuple((name, getattr(self.progress, name)) for name in FIXED)
-        times = {TIMES[name]: text for name, text in self.progress.texts.items()}
+        fixed = tuple(self.progress[name] for name in FIXED)
+        times = {mark: self.progress[name] for name, mark in TIMES.items()}
         time = _filled(_time(fixed, get_language()), times)
         return _filled(turn, {TIME: time, FORM: form, TOKEN: self.token, KEY: self.key})
 
@@ -253,9 +229,10 @@ def _form(
 
 
 @lru_cache(maxsize=4096)
-def _time(fixed: tuple[tuple[str, Any], ...], _language: str | None) -> str:
+def _time(fixed: tuple[Any, ...], _language: str | None) -> str:
     """Render time and pay in the current language, with the placeholders in TIMES."""
-    return render_to_string("participation/_time.html", {"progress": dict(fixed), "texts": TIMES})
+    progress = dict(zip(FIXED, fixed, strict=True)) | TIMES
+    return render_to_string("participation/_time.html", {"progress": progress})
 
 
 @lru_cache(maxsize=4096)
@@ -268,9 +245,9 @@ def _turn(card: Card, question: str, place: Place, cutoff: int, _language: str |
     return render_to_string(page.template, context)
 
 
-def _filled(html: str, values: Mapping[str, str]) -> SafeString:
-    for name, text in values.items():
-        html = html.replace(name, conditional_escape(text))
+def _filled(html: str, values: Mapping[str, Any]) -> SafeString:
+    for name, value in values.items():
+        html = html.replace(name, conditional_escape(localize(value)))
     return mark_safe(html)
 
 
@@ -344,7 +321,7 @@ def tried(page: TurnPage, fields: Mapping[str, str]) -> tuple[TurnPage, int]:
     return replace(page, reveal=reveal_page(card, example, given, comparison)), 200
 
 
-def _progress(participation: Participation, turn: Turn, place: Place) -> Progress:
+def _progress(participation: Participation, turn: Turn, place: Place) -> dict[str, Any]:
     scenario = participation.scenario
     worked = turn.worked_before + turn.active_until(timezone.now(), scenario.idle_cutoff)
     # The time spent on the current example counts only after it has been answered.
@@ -352,7 +329,7 @@ def _progress(participation: Participation, turn: Turn, place: Place) -> Progres
     answered = place.answered + (turn.given is not None)
     if answered >= ENOUGH:
         on_examples -= first_worked_before(participation.pk)
-    return Progress(
+    return progress_at(
         answered=answered,
         total=place.before_test + place.test_total,
         worked=worked.total_seconds(),

@@ -12,15 +12,15 @@ from django.utils import translation
 from lxml import html
 
 from annotation.models import Turn
-from annotation.participation.turn import Progress, turn_page
+from annotation.participation.turn import progress_at, turn_page
 from tests import factories
 from tests.annotation.protocol.test_no_gold_leaks import masked
 
 PACES = [
-    Progress(12, 40, 400.0, 300.0, 3600.0, Decimal("12.50"), None, "USD"),
-    Progress(39, 40, 7400.0, 7300.0, 3600.0, Decimal(9), 7200, "EUR"),
-    Progress(12, 40, 90.0, 60.0, 3600.0),  # unpaid
-    Progress(2, 40, 90.0),  # without an estimate
+    progress_at(12, 40, 400.0, 300.0, 3600.0, Decimal("12.50"), None, "USD"),
+    progress_at(39, 40, 7400.0, 7300.0, 3600.0, Decimal(9), 7200, "EUR"),
+    progress_at(12, 40, 90.0, 60.0, 3600.0),  # unpaid
+    progress_at(2, 40, 90.0),  # without an estimate
 ]
 
 
