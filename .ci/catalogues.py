@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product
@@ -47,7 +48,9 @@ TAG = re.compile(r"<[^<>]+>")
 
 
 def sources(domain: str) -> list[Path]:
-    folders, ends = (["static/js"], ".js") if domain == "djangojs" else (SOURCES, (".py", ".html"))
+    folders, ends = SOURCES, (".py", ".html", "answers/kinds.toml")
+    if domain == "djangojs":
+        folders, ends = ["static/js"], ".js"
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", *folders],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -57,11 +60,25 @@ def sources(domain: str) -> list[Path]:
 
 
 def code_of(path: Path) -> str:
-    """Return the file as Python code. Templates are converted by Django, without indentation."""
+    """Return the file as Python code. Templates are converted by Django, without indentation.
+
+    Of the answer types' texts, those shown to annotators are sentences, except for numbers.
+    """
     text = path.read_text(encoding="utf-8")
+    if path.suffix == ".toml":
+        shown = [texts["shown"] for texts in tomllib.loads(text).values()]
+        return "\n".join(f"sentence({part!r})" for part in texts_in(shown) if not part[0].isdigit())
     if path.suffix != ".html":
         return text
     return "\n".join(line.strip() for line in templatize(text, str(path)).split("\n"))
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+        return
+    for part in value.values() if isinstance(value, dict) else value:
+        yield from texts_in(part)
 
 
 def marked(domain: str = "django") -> dict[Key, polib.POEntry]:

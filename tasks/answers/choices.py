@@ -6,7 +6,6 @@ Labels are the same for every example. An option is stored as its text, never as
 import hashlib
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tasks.answer_keys import LABEL, OPTION, OPTIONS
@@ -15,7 +14,6 @@ from tasks.answers.kind import (
     GoldError,
     Kind,
     KnownExample,
-    MadeUp,
     Prompt,
     Rule,
     Texts,
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
 LISTED = 9  # maximum number of labels to list in a default question
 ANIMAL, VEHICLE = sentence("animal"), sentence("vehicle")
-ABOUT = sentence("What is the sentence about?")
 # Labels for the made-up examples, as (name, definition, example).
 MADE_UP_LABELS = (
     (ANIMAL, sentence("The sentence is about an animal."), sentence("A dog barked.")),
@@ -42,25 +39,11 @@ class Label(Kind):
     """A single label, sent by name in the form field `label`."""
 
     name = LABEL
-    argument = "choice"
-    title = "One label"
     is_chosen = True
     is_one_choice = True
-    noun = "a label"
-    action = "choosing a label"
-    brief = sentence("You choose one of %(labels)s labels.")
     api_field = ("label", str, "the name of a label")
     element = "choice-answer"
     template = "participation/_label_question.html"
-    made_up = (
-        MadeUp(
-            sentence("The cat slept on the sofa."),
-            sentence("What is the sentence about? Choose “%(label)s”.", label=ANIMAL),
-            (ANIMAL,),
-        ),
-        MadeUp(sentence("Two lorries waited at the gate."), ABOUT, (VEHICLE,)),
-        MadeUp(sentence("A horse drank from the river."), ABOUT, (ANIMAL,)),
-    )
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the form. Raises AnswerError (nothing_chosen, unknown_label, both, and others)."""
@@ -121,9 +104,6 @@ def defined(name: str, definition: str | None = None, example: str = NO_EXAMPLE)
 # Options ---------------------------------------------------------------------------------------
 
 
-CAT, TABLE = sentence("cat"), sentence("table")
-CANDIDATES = (CAT, TABLE, sentence("river"))
-MENTIONED = sentence("Which of these are mentioned?")
 MAX_OPTIONS = 100  # per example
 LONGEST_OPTION = 2_000  # characters
 FIELD = "option-"
@@ -134,22 +114,11 @@ class Option(Kind):
     """A single option, sent in the form field `option` as its index in the example."""
 
     name = OPTION
-    argument = "option"
-    title = "One of the row's options"
     is_chosen = True
     is_one_choice = True
     has_options = True
-    noun = "an option of the example"
-    action = "choosing one of the example's options"
-    right_noun = "the gold option"
-    brief = sentence("You choose one of several options.")
     api_field = ("option", int, "its index in the list, from 0")
     element = "choice-answer"
-    made_up = tuple(replace(example, options=(ANIMAL, VEHICLE)) for example in Label.made_up)
-    missing = (
-        sentence("Choose one of the options."),
-        sentence("Choose one of the options, or “No answer”."),
-    )
 
     def values(self, card: "Card", prompt: Prompt, given: str) -> tuple[str, ...]:
         return (option_at(given, prompt.options),)
@@ -172,35 +141,11 @@ class Options(Kind):
     """Several options, stored in order. The field `option-N` is 1 if option N is chosen."""
 
     name = OPTIONS
-    argument = "options"
-    title = "Several options or labels"
     is_one_text = False
     is_chosen = True
     has_options = True
-    noun = "options of the example"
-    action = "choosing any of the example's options"
-    brief = sentence("You choose all the options that are right.")
     api_field = ("options", list, None)
     element = "choice-answer"
-    made_up = (
-        MadeUp(
-            sentence("The cat slept under the table."),
-            sentence(
-                "Which of these are mentioned? Choose “%(first)s” and “%(second)s”.",
-                first=CAT,
-                second=TABLE,
-            ),
-            (CAT, TABLE),
-            CANDIDATES,
-        ),
-        MadeUp(sentence("The table was set for two."), MENTIONED, (TABLE,), CANDIDATES),
-        MadeUp(sentence("The cat looked at the empty table."), MENTIONED, (CAT, TABLE), CANDIDATES),
-    )
-
-    missing = (
-        sentence("Choose at least one of the options."),
-        sentence("Choose at least one of the options, or “No answer”."),
-    )
 
     def given(self, prompt: Prompt, fields: Mapping[str, str]) -> set[str]:
         chosen = [key for key in fields if key.startswith(FIELD) and fields[key] == "1"]

@@ -1,6 +1,7 @@
 """The interface of answer types, and functions shared by several of them."""
 
 import random
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from tasks.cards import Card
 
 Texts = Sequence[str]
-DEFAULT_TEXTS = tomllib.loads(Path(__file__).with_name("default_texts.toml").read_text("utf-8"))
+TEXTS = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text("utf-8"))
+PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 NO_ANSWER = GivenAnswer((), "", True)
 # A test for a model's answer (texts, options), and its error. {named} lists some of the answers.
 Rule = tuple[Callable[[Texts, frozenset[str]], object], str]
@@ -60,26 +62,27 @@ class MadeUp:
     text: Sentence
     question: Sentence
     gold: tuple[Sentence, ...]
-    options: tuple[Sentence, ...] = ()
+    options: tuple[Sentence, ...]
+
+    @classmethod
+    def parse(cls, text: str, question: str, gold: Texts, options: Texts = ()) -> "MadeUp":
+        """Build an example, in whose texts the placeholders stand for the gold, in order."""
+        right = tuple(map(Sentence, gold))
+        names = dict.fromkeys(PLACEHOLDER.findall(text + question))
+        values = dict(zip(names, right, strict=False))
+        sentences = Sentence(text, values), Sentence(question, values)
+        return cls(*sentences, right, tuple(map(Sentence, options)))
 
 
 class Kind:
     """An answer type. Answers are lists of strings, where an empty list means "no answer"."""
 
     name: ClassVar[str]
-    argument: ClassVar[str]  # value of make_task's argument --as
-    title: ClassVar[str]  # name in the form for importing a dataset
     is_one_text: ClassVar[bool] = True  # at most one text, so S1 is either 0 or 1
     is_chosen: ClassVar[bool] = False  # chosen from a list: a label, or one or more options
     is_one_choice: ClassVar[bool] = False  # exactly one choice: a label or an option
     is_judged: ClassVar[bool] = True  # right or wrong; long text never equals its gold
     has_options: ClassVar[bool] = False  # each example has a list of options
-    # For documents: the noun for an answer, how it is given, and what is correct if S1 is 0 or 1.
-    noun: ClassVar[str]
-    action: ClassVar[str]
-    right_noun: ClassVar[str] = ""
-    brief: ClassVar[Sentence]  # tells annotators how to answer; %(labels)s is the number of labels
-    made_up: ClassVar[tuple[MadeUp, ...]]  # three examples for trying out the tool
     # In API requests: the key, which is also the form field's name, its type (list for indices),
     # and an explanation.
     api_field: ClassVar[tuple[str, type, str | None]] = ("", str, None)
@@ -88,13 +91,30 @@ class Kind:
     element: ClassVar[str]
     template: ClassVar[str] = "participation/_answer_panel.html"
     typing: ClassVar[str] = ""
-    # Messages for a missing answer: without and with "no answer" as a possible answer.
-    missing: ClassVar[tuple[Sentence, Sentence]]
+
+    def __init__(self) -> None:
+        """Read the texts of this type, which default to those of the type that it extends."""
+        texts: dict[str, Any] = {}
+        shown: dict[str, Any] = {}
+        for cls in reversed(type(self).__mro__):
+            texts |= TEXTS.get(vars(cls).get("name", ""), {})
+            shown |= texts.get("shown", {})
+        self.argument: str = texts["argument"]  # value of make_task's argument --as
+        self.title: str = texts["title"]  # name in the form for importing a dataset
+        # For documents: the noun for an answer, how it is given, what is correct if S1 is 0 or 1.
+        self.noun, self.action = texts["noun"], texts["action"]
+        self.right_noun = texts.get("right_noun", "")
+        # Tells annotators how to answer. %(labels)s is the number of labels.
+        self.brief = Sentence(shown["brief"])
+        # Three examples for trying out the tool.
+        self.made_up = tuple(MadeUp.parse(**example) for example in shown["made_up"])
+        # Messages for a missing answer: without and with "no answer" as a possible answer.
+        self.missing = tuple(map(Sentence, shown.get("missing", ())))
 
     @property
     def default_texts(self) -> dict[str, str]:
         """Return texts for a card that does not have any."""
-        return dict(DEFAULT_TEXTS[self.name])
+        return dict(TEXTS[self.name]["card"])
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Parse the submitted form strictly, without guessing. Raises AnswerError."""

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tasks.answer_keys import SPANS
-from tasks.answers.kind import Kind, MadeUp, Prompt, Rule
-from tasks.sentences import sentence
+from tasks.answers.kind import TEXTS, Kind, MadeUp, Prompt, Rule
 from tasks.spans import (
     AnswerError,
     GivenAnswer,
@@ -21,13 +20,7 @@ from tasks.spans import (
 if TYPE_CHECKING:
     from tasks.cards import Card
 
-BICYCLE, COMPANY = sentence("red bicycle"), sentence("Brown & Sons Ltd.")
-KETTLE = sentence("kettle")
-EMPTY = MadeUp(
-    sentence("It rained all night."),
-    sentence("Highlight every colour. This sentence has none, so choose “No answer”."),
-    (),
-)
+EMPTY = MadeUp.parse(**TEXTS[SPANS]["shown"]["empty"])
 LONGEST_TYPED = 1_000  # characters of a typed answer that is not in the text
 
 
@@ -40,34 +33,10 @@ class Spans(Kind):
     """
 
     name = SPANS
-    argument = "spans"
-    title = "Text spans"
     is_one_text = False
-    noun = "highlighted spans"
-    action = "highlighting spans of the text"
-    brief = sentence("You highlight words in the text.")
     element = "span-answer"
     template = "participation/_span_question.html"
     typing = "letters"
-    made_up = (
-        MadeUp(
-            # Translators: of the made-up sentences with %(words)s, translate those words as they
-            # stand in the sentence.
-            sentence("The %(words)s stood by the door.", words=BICYCLE),
-            sentence("Highlight the words “%(words)s”.", words=BICYCLE),
-            (BICYCLE,),
-        ),
-        MadeUp(
-            sentence("She works for %(words)s in the morning.", words=COMPANY),
-            sentence("Highlight the name “%(words)s”, including the full stop.", words=COMPANY),
-            (COMPANY,),
-        ),
-        MadeUp(
-            sentence("The %(words)s was on all evening.", words=KETTLE),
-            sentence("Highlight the word “%(words)s”.", words=KETTLE),
-            (KETTLE,),
-        ),
-    )
 
     def read(self, card: "Card", prompt: Prompt, fields: Mapping[str, str]) -> GivenAnswer:
         """Read the form. Raises AnswerError (tasks/spans.py)."""

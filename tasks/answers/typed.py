@@ -15,12 +15,11 @@ from tasks.answers.kind import (
     GoldError,
     Kind,
     KnownExample,
-    MadeUp,
     Prompt,
     Rule,
     Texts,
 )
-from tasks.sentences import Sentence, counted, sentence
+from tasks.sentences import counted
 from tasks.spans import AnswerError, cut, refuse_broken, trimmed
 
 if TYPE_CHECKING:
@@ -37,34 +36,9 @@ class Number(Kind):
     """A number, sent as it was typed in the form field `number`."""
 
     name = NUMBER
-    argument = "number"
-    title = "A number"
-    noun = "a number"
-    action = "entering a number"
-    right_noun = "a number equal to the gold number"
-    brief = sentence("You enter a number.")
     api_field = ("number", str, "a plain decimal number, such as 3.5")
     element = "number-answer"
     typing = "digits"
-    made_up = (
-        MadeUp(
-            sentence("There are 3 cups on the table."),
-            sentence("How many cups are there? Enter “3”."),
-            (Sentence("3"),),
-        ),
-        MadeUp(
-            sentence("The walk is 2.5 miles long."),
-            sentence("How many miles long is it?"),
-            (Sentence("2.5"),),
-        ),
-        MadeUp(
-            sentence("He waited for 10 minutes."),
-            sentence("How many minutes did he wait?"),
-            (Sentence("10"),),
-        ),
-    )
-
-    missing = (sentence("Enter a number."), sentence("Enter a number, or choose “No answer”."))
 
     def given(self, prompt: Prompt, fields: Mapping[str, str]) -> str:
         typed: str = super().given(prompt, fields)
@@ -167,42 +141,14 @@ def _check_range(card: "Card", value: Decimal) -> None:
 # Texts -----------------------------------------------------------------------------------------
 
 
-KETTLE, GATE, RIVER = sentence("kettle"), sentence("gate"), sentence("river")
-
-
 class LongText(Kind):
     """Long text, sent in the form field `text`. The word count on the card is only a guide."""
 
     name = LONG_TEXT
-    argument = "long-text"
-    title = "Long text"
     is_judged = False
-    noun = "a long text"
-    action = "typing a long text"
-    right_noun = "exactly the gold text"
-    brief = sentence("You write an answer in your own words.")
     api_field = ("text", str, "a short or long text")
     element = "text-answer"
     typing = "both"
-    made_up = (
-        MadeUp(
-            sentence("The %(words)s was on all evening.", words=KETTLE),
-            sentence("What was on? Type “%(words)s”.", words=KETTLE),
-            (KETTLE,),
-        ),
-        MadeUp(
-            sentence("Two lorries waited at the gate."),
-            sentence("Type the word “%(words)s”.", words=GATE),
-            (GATE,),
-        ),
-        MadeUp(
-            sentence("A horse drank from the river."),
-            sentence("Type the word “%(words)s”.", words=RIVER),
-            (RIVER,),
-        ),
-    )
-
-    missing = (sentence("Type an answer."), sentence("Type an answer, or choose “No answer”."))
 
     def given(self, prompt: Prompt, fields: Mapping[str, str]) -> str:
         typed: str = super().given(prompt, fields)
@@ -254,12 +200,7 @@ class ShortText(LongText):
     """A single line of text, sent in the form field `text`."""
 
     name = SHORT_TEXT
-    argument = "short-text"
-    title = "Short text"
     is_judged = True
-    noun = "a short text"
-    action = "typing a short text"
-    brief = sentence("You type a few words.")
 
     def values(self, card: "Card", prompt: Prompt, given: str) -> tuple[str, ...]:
         """Return the text. Raises AnswerError (several_lines, and that for long text: too_long)."""
