@@ -24,8 +24,11 @@ SYSTEM, HELP, QUESTION, REVEAL, RETRY, COMPREHENSION = (
     Template(_TEXTS[name])
     for name in ("system", "help", "question", "reveal", "retry", "comprehension")
 )
-OPTION, CONFIDENCE, NO_ANSWER = _TEXTS["option"], _TEXTS["confidence"], _TEXTS["no_answer"]
-STEPS, VERDICTS, FORMATS = _TEXTS["steps"], _TEXTS["verdicts"], _TEXTS["formats"]
+OPTION, CONFIDENCE, NO_ANSWER = _TEXTS["option"], _TEXTS["confidence"], _TEXTS["no answer"]
+STEPS, VERDICTS, FORMATS = (
+    {name.removeprefix(kind): text for name, text in _TEXTS.items() if name.startswith(kind)}
+    for kind in ("step ", "verdict ", "format ")
+)
 
 CHOICES = {"examples": ("answered", "shown"), "context": ("each", "all"), "images": ("alt", "sent")}
 
@@ -62,21 +65,7 @@ class Declared:
         """Return all templates and options as a single string, for the export."""
         images = "" if self.images == "alt" else f" images={self.images}"
         options = f"examples={self.examples} context={self.context} retries={self.retries}{images}"
-        parts = {
-            "options": options,
-            "system": SYSTEM.template,
-            **{f"step {name}": text for name, text in STEPS.items()},
-            "help": HELP.template,
-            "question": QUESTION.template,
-            "option": OPTION,
-            "reveal": REVEAL.template,
-            **{f"verdict {name}": text for name, text in VERDICTS.items()},
-            "retry": RETRY.template,
-            "comprehension": COMPREHENSION.template,
-            "confidence": CONFIDENCE,
-            **{f"format {name}": text for name, text in FORMATS.items()},
-            "no answer": NO_ANSWER,
-        }
+        parts = {"options": options, **_TEXTS}
         return "\n".join(f"=== {name}\n{text}" for name, text in parts.items())
 
     @property
