@@ -26,11 +26,10 @@ SECONDS = 20  # of processor time
 MEMORY = 1_000_000_000  # bytes of address space
 PATIENCE = 5  # seconds for which a request waits for its turn
 LIMIT = 300  # seconds of wall time, for a busy machine
-# These flags exclude the environment, and site-packages, which the core needs only for images.
+# These flags exclude the environment and site-packages, which are needed only for images and to
+# read datasets (openpyxl and pyarrow). Datasets also require more address space.
 COMMAND = [sys.executable, "-E", "-S", "-X", "utf8", "-m", "tasks.check_process"]
-# Reading datasets requires site-packages (openpyxl and pyarrow) and more address space.
-DATASET_COMMANDS = ("columns", "example", "make", "gym", "gym_make")
-DATASET_PROCESS = [sys.executable, "-E", "-X", "utf8", "-m", "tasks.datasets.process"]
+OF_DATASETS = ("columns", "example", "make", "gym", "gym_make")
 DATASET_MEMORY = 2_000_000_000
 one_at_a_time = threading.BoundedSemaphore(1)
 
@@ -65,15 +64,15 @@ def one_of(account: int, waits: bool = False) -> Iterator[None]:
 def run(
     name: str, *, waits: bool = False, has_images: bool = False, **request: Any
 ) -> dict[str, Any]:
-    """Run a check by name (WORK in check_process and datasets/process.py), and return its reply.
+    """Run a check by name (WORK in check_process.py), and return its reply.
 
     Raises TooComplex, or Busy if another check is running (with `waits`, only after PATIENCE).
     """
     if not one_at_a_time.acquire(timeout=PATIENCE if waits else 0):
         raise Busy("Another upload is being checked. Upload yours again in a moment.")
-    is_dataset = name in DATASET_COMMANDS
-    command, memory = (DATASET_PROCESS, DATASET_MEMORY) if is_dataset else (COMMAND, MEMORY)
-    command = [flag for flag in command if flag != "-S" or not has_images]
+    is_dataset = name in OF_DATASETS
+    memory = DATASET_MEMORY if is_dataset else MEMORY
+    command = [flag for flag in COMMAND if flag != "-S" or not (has_images or is_dataset)]
     try:
         process = subprocess.run(
             [*command, str(SECONDS), str(memory)],

@@ -70,7 +70,7 @@ def path_of(upload: TaskUpload) -> Path | None:
 
 
 def inspection(upload: TaskUpload) -> dict[str, Any]:
-    """Return what the process found (see `process.columns` and `process.gym`)."""
+    """Return what the process found (see `check_process.columns` and `check_process.gym`)."""
     content = (uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8")
     return json.loads(content)
 
@@ -88,7 +88,7 @@ def store_fields(upload: TaskUpload, values: dict[str, Any]) -> None:
 
 
 def example(upload: TaskUpload, spec: TaskSpec, owner: Any) -> dict[str, Any]:
-    """Return the task's card and its first example (process.example). Raises UploadError."""
+    """Return the task's card and its first example (check_process.example). Raises UploadError."""
     path, options = path_of(upload), dataclasses.asdict(spec)
     assert path is not None
     return _checked("example", path.name, owner, path=str(path), spec=options)

@@ -73,7 +73,7 @@ class ReadingForm(PageForm):
         return Reading(**{name: self.cleaned_data[name] for name in ReadingForm.base_fields})
 
 
-ColumnSamples = Sequence[tuple[str, list[str], int]]  # as in datasets/process.py
+ColumnSamples = Sequence[tuple[str, list[str], int]]  # as in tasks/check_process.py
 ROLES = {"text": "Text", "question": "Question", "gold": "Answer", "options": "Options", "id": "ID",
          "stratum": "Stratum"}  # fmt: skip
 RARE = "Details of answers"  # a group of fields, collapsed unless used
@@ -82,7 +82,7 @@ NO_LIMIT = "Answers beyond this are refused. Leave blank for no limit."
 
 
 def proposed(columns: ColumnSamples) -> dict[str, Any]:
-    """Guess the roles of columns (datasets/process.py) and the answer type."""
+    """Guess the roles of columns (tasks/check_process.py) and the answer type."""
 
     def find(names: Sequence[str]) -> str:
         return next((name for name, *_rest in columns if name.lower() in names), "")

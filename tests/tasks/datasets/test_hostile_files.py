@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tasks import check_process
 from tasks.cards import CardError
-from tasks.datasets import process
 from tasks.datasets.kinds import Columns
 from tasks.datasets.making import Plan, TaskSpec, make
 from tasks.datasets.reading import Reading, read
@@ -103,4 +103,4 @@ def test_any_values_give_a_task_or_an_error(form, kind, rows):
         with contextlib.suppress(FormatError, CardError):
             assert len(make(path, wanted).files) == 2
         with contextlib.suppress(FormatError):
-            assert "columns" in process.columns(str(path), {"format": form})
+            assert "columns" in check_process.columns(str(path), {"format": form})
