@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,8 +83,7 @@ def add(
     Raises PredictionsError, which lists every invalid file, ValidationError for the name or a
     detail, or checking.Busy. In any of these cases, nothing is stored.
     """
-    if not uploads:
-        raise PredictionsError(["No prediction file was found."])
+    check(name, uploads, by, **details)
     # Reading and scoring take longer than storing, and don't require a lock.
     with checking.one_of(by.pk):
         results = scored(uploads)
@@ -117,8 +116,7 @@ def delete(file: PredictionFile) -> None:
 
 def check(name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any) -> None:
     """Raise the same errors as `add`, except those about the contents of files. Stores nothing."""
-    problems = list(_misplaced(uploads).values())
-    if problems:
+    if problems := list(_misplaced(uploads)) if uploads else ["No prediction file was found."]:
         raise PredictionsError(problems)
     with transaction.atomic():
         _free_model(name, uploads, by, details)
@@ -167,24 +165,20 @@ def _free_model(
     return model
 
 
-def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
-    problems: dict[int, str] = {}
+def _misplaced(uploads: Sequence[PredictionUpload]) -> Iterator[str]:
     first: dict[tuple[int, int | None, int | None], str] = {}
-    for number, upload in enumerate(uploads):
+    for upload in uploads:
         try:
             upload.check_place()
         except FormatError as error:
-            problems[number] = str(error)
+            yield str(error)
             continue
         place = (upload.task.pk, upload.shots, upload.split_number)
         if place in first:
-            problem = FormatError(
-                upload.filename, f"covers the same task, shots and split as {first[place]}"
-            )
-            problems[number] = str(problem)
+            problem = f"covers the same task, shots and split as {first[place]}"
+            yield str(FormatError(upload.filename, problem))
         else:
             first[place] = upload.filename
-    return problems
 
 
 def scored(uploads: Sequence[PredictionUpload]) -> list[dict[str, Any]]:
@@ -192,24 +186,14 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[dict[str, Any]]:
 
     Raises PredictionsError, checking.Busy.
     """
-    misplaced = _misplaced(uploads)
-    placed = [number for number in range(len(uploads)) if number not in misplaced]
-    replies: dict[int, dict[str, Any]] = {}
-    described: dict[int, dict[str, Any]] = {}  # by key of the task
-    for part in parts_by_size([len(uploads[number].data) for number in placed]):
-        numbers = [placed[place] for place in part]
-        batch = [uploads[number] for number in numbers]
-        for upload in batch:
-            if upload.task.pk not in described:
-                described[upload.task.pk] = _description(upload.task)
-        replies |= zip(numbers, _read(batch, described), strict=True)
-    problems = {number: [problem] for number, problem in misplaced.items()}
-    problems |= {n: reply["errors"] for n, reply in replies.items() if "errors" in reply}
-    if problems:
-        raise PredictionsError(
-            [problem for number in sorted(problems) for problem in problems[number]]
-        )
-    return [replies[number] for number in placed]
+    tasks = {upload.task.pk: upload.task for upload in uploads}
+    described = {str(key): _description(task) for key, task in tasks.items()}
+    replies: list[dict[str, Any]] = []
+    for part in parts_by_size([len(upload.data) for upload in uploads]):
+        replies += _read([uploads[number] for number in part], described)
+    if problems := [problem for reply in replies for problem in reply.get("errors", ())]:
+        raise PredictionsError(problems)
+    return replies
 
 
 def parts_by_size(sizes: Sequence[int]) -> list[list[int]]:
@@ -231,20 +215,19 @@ def _description(task: Task) -> dict[str, Any]:
 
 
 def _read(
-    uploads: Sequence[PredictionUpload], described: dict[int, dict[str, Any]]
+    uploads: Sequence[PredictionUpload], described: dict[str, dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return {rows, remarks} or {errors} for each file. Rows are [id, texts, S1]."""
-    keys = list(dict.fromkeys(upload.task.pk for upload in uploads))
     files = [
         {
             "filename": upload.filename,
             "data": base64.b64encode(upload.data).decode("ascii"),
-            "task": keys.index(upload.task.pk),
+            "task": str(upload.task.pk),
         }
         for upload in uploads
     ]
+    tasks = {file["task"]: described[file["task"]] for file in files}
     try:
-        tasks = [described[key] for key in keys]
         return checking.run("predictions", waits=True, files=files, tasks=tasks)["files"]
     except checking.TooComplex as error:
         if len(uploads) > 1:  # find out which file exceeds the limits
