@@ -21,12 +21,10 @@ from tasks.metrics.corpus import (
 from tasks.metrics.sets import check_rule, s1
 from tasks.metrics.texts import MAX_WORDS, accuracy, exact_match, normalise, qa_f1, rouge_l
 
-CROSSFIT = "CrossFit (Ye, Lin, Ren 2021), dataloader/metrics.py"
-
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric with its name, definition (recipe), source and range.
+    """A metric with its name, source, definition (recipe) and range, from `lowest` to 1.
 
     Means over examples have `by_example`. Other metrics have `by_corpus` and `left_out`, which
     returns the score without each group of examples, in order of first appearance. Correlations
@@ -38,10 +36,8 @@ class Metric:
     """
 
     name: str
-    recipe: str
-    source: str
-    lowest: float
-    highest: float
+    steps: str  # of its recipe
+    source: str = "CrossFit (Ye, Lin, Ren 2021), dataloader/metrics.py"
     by_example: Callable[[Any, Sequence[str]], float] | None = None
     by_corpus: Callable[[Sequence[str], Sequence[Sequence[str]]], float] | None = None
     value_of: Callable[[str], float] | None = None
@@ -49,6 +45,14 @@ class Metric:
     kinds: Collection[str] = ()  # empty for all types
     reason: str = ""
     reads: Callable[[str], str] = str
+
+    @property
+    def recipe(self) -> str:
+        return f"{self.name.lower()}|{self.steps}|v:1"
+
+    @property
+    def lowest(self) -> float:
+        return 0 if self.value_of is None else -1
 
     @property
     def is_mean(self) -> bool:
@@ -83,66 +87,44 @@ class Metric:
         return f"{undefined}constant gold" if len({self.value_of(g[0]) for g in golds}) == 1 else ""
 
 
-def _mean_metric(
-    name: str, by_example: Callable[[Any, Sequence[str]], float], steps: str, **fits: Any
-) -> Metric:
-    suffix = f"{steps}|golds:best|mean:examples|v:1"
-    return Metric(name, f"{name.lower()}|{suffix}", CROSSFIT, 0, 1, by_example=by_example, **fits)
-
-
-def _corpus_metric(
-    name: str,
-    by_corpus: Callable[[Sequence[str], Sequence[Sequence[str]]], float],
-    steps: str,
-    left_out: Left,
-    value_of: Callable[[str], float] | None = None,
-    **fits: Any,
-) -> Metric:
-    suffix = f"{steps}|golds:first|over:test set|v:1"
-    lowest = 0 if value_of is None else -1
-    return Metric(
-        name, f"{name.lower()}|{suffix}", CROSSFIT, lowest, 1,
-        by_corpus=by_corpus, value_of=value_of, left_out=left_out, **fits,
-    )  # fmt: skip
-
-
+BEST, FIRST = "golds:best|mean:examples", "golds:first|over:test set"
 TEXTS = (SPANS, OPTION, OPTIONS, SHORT_TEXT, LONG_TEXT)
 METRICS = {
     metric.name: metric
     for metric in (
         Metric(
-            "S1",
-            "s1|match:exact|empty:1|gold:set|mean:examples|v:1",
-            "CLUES (Mukherjee et al. 2021), section 3.3 and eval/S1.py",
-            0,
-            1,
-            by_example=s1,
+            "S1", "match:exact|empty:1|gold:set|mean:examples",
+            "CLUES (Mukherjee et al. 2021), section 3.3 and eval/S1.py", by_example=s1,
         ),
-        _mean_metric(
-            "EM", exact_match, "match:normalised", kinds=(*TEXTS, LABEL), reads=normalise,
+        Metric(
+            "EM", f"match:normalised|{BEST}", by_example=exact_match, kinds=(*TEXTS, LABEL),
+            reads=normalise,
             reason="it drops signs and decimal points, so that -3 and 3 would be the same",
         ),
-        _mean_metric("ACC", accuracy, "match:lower case", reads=str.lower),
-        _mean_metric(
-            "QA-F1", qa_f1, "words:normalised multiset", kinds=TEXTS,
+        Metric("ACC", f"match:lower case|{BEST}", by_example=accuracy, reads=str.lower),
+        Metric(
+            "QA-F1", f"words:normalised multiset|{BEST}", by_example=qa_f1, kinds=TEXTS,
             reason="it compares the words of texts",
         ),
-        _mean_metric(
-            "Rouge-L", rouge_l,
-            f"lcs:union over sentences, words once|beta:1|words:first {MAX_WORDS}",
-            kinds=TEXTS, reason="it compares the words of texts",
+        Metric(
+            "Rouge-L",
+            f"lcs:union over sentences, words once|beta:1|words:first {MAX_WORDS}|{BEST}",
+            by_example=rouge_l, kinds=TEXTS, reason="it compares the words of texts",
         ),
-        _corpus_metric(
-            "Classification-F1", classification_f1, "mean:labels of golds and predictions",
-            classification_f1_without, kinds=(LABEL, OPTION), reads=str.strip,
+        Metric(
+            "Classification-F1", f"mean:labels of golds and predictions|{FIRST}",
+            by_corpus=classification_f1, left_out=classification_f1_without,
+            kinds=(LABEL, OPTION), reads=str.strip,
             reason="it averages over labels, so each answer must be one of a list",
         ),
-        _corpus_metric(
-            "Matthew-Correlation", matthews, "positive:acceptable|constant:0", matthews_without,
-            is_acceptable, kinds=(LABEL,), reason=f"it needs a label “{ACCEPTABLE}” and others",
+        Metric(
+            "Matthew-Correlation", f"positive:acceptable|constant:0|{FIRST}",
+            by_corpus=matthews, left_out=matthews_without, value_of=is_acceptable,
+            kinds=(LABEL,), reason=f"it needs a label “{ACCEPTABLE}” and others",
         ),
-        _corpus_metric(
-            "Pearson-Correlation", pearson, "constant:undefined", pearson_without, float,
+        Metric(
+            "Pearson-Correlation", f"constant:undefined|{FIRST}",
+            by_corpus=pearson, left_out=pearson_without, value_of=float,
             kinds=(LABEL, NUMBER), reason="it needs numbers",
         ),
     )
