@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.http.request import UnreadablePostError
@@ -70,7 +69,6 @@ def security_headers(get_response: Answer) -> Answer:
     return answer
 
 
-LONGEST_NAME: int = AbstractUser._meta.get_field("username").max_length or 0
 LONGEST_LENGTH = 18  # digits in a Content-Length header
 
 
