@@ -227,96 +227,36 @@ def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
 
 
 def lines(report: dict[str, Any]) -> list[str]:
-    return [*_sizes_text(report), *warnings(report), *_bounds_text(report)]
+    return _sentences(report, "origin", "sizes", "warnings", "bounds")
 
 
 def counts(report: dict[str, Any]) -> list[str]:
-    return [*_sizes_text(report), *_bounds_text(report)]
-
-
-def _sizes_text(report: dict[str, Any]) -> list[str]:
-    sentences = [origin(report["made_from"])] if "made_from" in report else []
-    sentences += report.get("made_from", {}).get("notes", [])
-    return sentences + [
-        f"{split['file']}: {split['examples']} examples"
-        + (_labels_text(report, split["file"]) or f", {split['empty_share']:.1f} % empty")
-        + _strata_text(report.get("strata", {}).get(split["file"], {}))
-        for split in report["splits"]
-    ]
-
-
-def _labels_text(report: dict[str, Any], file: str) -> str:
-    """Return the number of examples by label, most frequent first, such as ": 21 yes, 18 no"."""
-    counts = report.get("labels", {}).get(file, {})
-    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
-    return counts and f": {_list([f'{count} {label}' for label, count in ordered])}"
-
-
-def _strata_text(counts: dict[str, int]) -> str:
-    """Return the number of examples by stratum, such as "; 21 government, 21 telephone"."""
-    ordered = sorted(counts.items())  # PostgreSQL orders the keys of JSON by length
-    parts = [f"{count} {stratum or 'without a stratum'}" for stratum, count in ordered]
-    return f"; {', '.join(parts)}" if parts else ""
+    return _sentences(report, "origin", "sizes", "bounds")
 
 
 def warnings(report: dict[str, Any]) -> list[str]:
-    sentences = []
-    for key, warning in (
-        ("unreachable", "gold answers that cannot be highlighted (this can lower the ceiling)"),
-        ("duplicates", "the same content as an earlier example in the file"),
-        ("overlap_with_test", "also in the test file (leakage)"),
-        ("reused_ids", "ids that the test file uses for another text"),
-        ("respelled", "gold stored in normalised spelling (3.50 as 3.5, no surrounding spaces)"),
-        ("same_options", "two options with the same text (the answer is the text)"),
-    ):
-        sentences += [f"{entry['file']}: {warning}: {_list(entry['ids'])}" for entry in report[key]]
-    labels = sorted(report.get("one_label", {}).items())
-    sentences += [f"{file}: all examples have the label {label}" for file, label in labels]
-    for number, smaller, larger in report["not_nested"]:
-        sentences.append(
-            f"Training file {number} of {smaller} is not contained in file {number} of {larger}"
-        )
-    if report["renumbering"]:
-        chains = "; ".join(
-            " in ".join(f"{number} of {size}" for size, number in chain.items())
-            for chain in report["renumbering"].values()
-        )
-        sentences.append(f"Renumbering the training files would nest them: {chains}")
-    return sentences
-
-
-def _bounds_text(report: dict[str, Any]) -> list[str]:
-    if report["baseline"] is None:
-        sentences = [f"Trivial baseline: {report['baseline_name']}"]
-    else:
-        sentences = [f"Trivial baseline, {report['baseline_name']}: {report['baseline']:.2f}"]
-    for floor in report["floors"]:
-        sentences.append(f"Floor, {floor['name']}: {floor['s1']:.2f}")
-    sentences.append(f"Ceiling, the highest S1 that an answer can reach: {report['ceiling']:.2f}")
-    return sentences
+    return _sentences(report, "warnings")
 
 
 def origin(made_from: dict[str, Any]) -> str:
     """Return a sentence on the origin of a task made from a dataset or from the Few-shot Gym."""
-    if made_from["format"] == "gym":
-        seeds = ", ".join(map(str, made_from["seeds"]))
-        sampling = f", drawn with seed {made_from['seed']}" if made_from["seed"] is not None else ""
-        return (
-            f"Made from {made_from['file']} of the NLP Few-shot Gym (SHA-256"
-            f" {made_from['sha256'][:16]}…): K = {made_from['k']}, training splits 1 to"
-            f" {len(made_from['seeds'])} are the seeds {seeds}; {made_from['ontology']}, scored"
-            f" there by {made_from['metric']}; answered by {made_from['answer']}"
-            f" ({made_from['why']}); the test set has {made_from['test']:,} of"
-            f" {made_from['test_of']:,} examples{sampling}"
+    return _sentences({"made_from": made_from, "splits": []}, "origin")[0]
+
+
+def _sentences(report: dict[str, Any], *parts: str) -> list[str]:
+    from django.template.loader import render_to_string  # the checks of uploads do not load Django
+
+    labels, strata = report.get("labels", {}), report.get("strata", {})
+    splits = []
+    for split in report["splits"]:
+        # PostgreSQL orders the keys of JSON by length.
+        of_label = sorted(labels.get(split["file"], {}).items(), key=lambda e: (-e[1], e[0]))
+        of_stratum = sorted(strata.get(split["file"], {}).items())
+        splits.append(
+            split
+            | {"labels": [f"{count} {label}" for label, count in of_label]}
+            | {"strata": [f"{count} {name or 'without a stratum'}" for name, count in of_stratum]}
         )
-    stratum = made_from.get("columns", {}).get("stratum")
-    return (
-        f"Made from {made_from['file']} (SHA-256 {made_from['sha256'][:16]}…):"
-        f" {made_from['different_texts']:,} different texts, drawn with seed {made_from['seed']}"
-    ) + (f", with equal numbers of each {stratum} (stratum)" if stratum else "")
-
-
-def _list(ids: list[str]) -> str:
-    """List ids, or only the first ten if there are many. The stored report contains all of them."""
-    remainder = f" and {len(ids) - 10} more" if len(ids) > 12 else ""
-    return ", ".join(ids[:10] if remainder else ids) + remainder
+    context = {"report": report, "splits": splits, "parts": parts}
+    _before, *items = render_to_string("library/data_report.txt", context).split("\n- ")
+    return [" ".join(item.split()) for item in items]

@@ -1,10 +1,10 @@
-"""Template tags for the language and direction of a task's text.
+"""Template tags for texts of a task, and for their language and direction.
 
 Pages are in the study's interface language, whereas cards and examples are in the task's language.
 Without these tags, screen readers, hyphenation and text direction would use the wrong language.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from django import template
@@ -42,6 +42,13 @@ def listed(texts: Iterable[str], card: Card) -> SafeString:
     between = pgettext("between the parts of a list", ", ")
     strong = '<strong><bdi lang="{}">{}</bdi></strong>'
     return format_html_join(between, strong, ((card.language, text) for text in texts))
+
+
+@register.filter
+def some(texts: Sequence[str]) -> str:
+    """List texts, or only the first ten if there are many."""
+    remainder = f" and {len(texts) - 10} more" if len(texts) > 12 else ""
+    return ", ".join(texts[:10] if remainder else texts) + remainder
 
 
 @register.filter
