@@ -12,11 +12,16 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Published:
-    """A task with its category in the ontology ("cls/nli") and its metric, a key of `METRICS`."""
+    """A task with its category in the ontology ("cls/nli") and its metric, a key of `METRICS`.
+
+    `unfit` says why people without special knowledge cannot do it. All other tasks are in English
+    and are answered with a choice, spans, a number, or a short or long text.
+    """
 
     name: str
     ontology: str
     metric: str
+    unfit: str
 
 
 @dataclass(frozen=True)
@@ -46,10 +51,7 @@ class Partition:
 @functools.cache
 def tasks() -> dict[str, Published]:
     with (HERE / "tasks.csv").open(newline="") as file:
-        return {
-            row["task"]: Published(row["task"], row["ontology"], row["metric"])
-            for row in csv.DictReader(file)
-        }
+        return {row["name"]: Published(**row) for row in csv.DictReader(file)}
 
 
 @functools.cache
@@ -66,29 +68,18 @@ def partitions() -> dict[str, Partition]:
 # Suitability for studies with humans -----------------------------------------------------------
 
 
-# Tasks that people without special knowledge cannot do, and why. All other tasks are in English and
-# are answered with a choice, spans, a number, or a short or long text.
-UNFIT = {
-    "aslg_pc12": "its answers are glosses of sign language",
-    "break-QDMR": "its answers are in a formal language",
-    "break-QDMR-high-level": "its answers are in a formal language",
-    "kilt_ay2": "its answers are titles of pages",
-    "spider": "its answers are in SQL",
-    "wiki_bio": "its texts are tables in a machine's format",
-    "wikisql": "its answers are in SQL",
-}
 MOST_WORDS = 400  # in the median test example: 100 seconds of reading at 240 words per minute
 
 
 def why_not(name: str) -> str:
     """Return why this task is unsuitable for humans, or "" if it is suitable."""
-    return UNFIT.get(name, "") if name in tasks() else "it is not one of the 160 tasks"
+    return tasks()[name].unfit if name in tasks() else "it is not one of the 160 tasks"
 
 
 def offer(partition: Partition) -> Partition:
     """Return the tasks of a partition that a study may use: suitable ones, in only one list."""
     upstream, held_out, dev = (
-        tuple(name for name in names if name not in {*UNFIT, *partition.leaked})
+        tuple(name for name in names if name not in partition.leaked and not tasks()[name].unfit)
         for names in (partition.upstream, partition.held_out, partition.dev)
     )
     return replace(partition, upstream=upstream, held_out=held_out, dev=dev)
@@ -110,7 +101,8 @@ def left_out(partition: str, unseen: Collection[str], upstream: Collection[str])
             " but its gains are not those of held-out tasks."
         )
     missing = [name for name in names if name not in unseen]
-    reasons = UNFIT | dict.fromkeys(published.leaked, "in two of the published lists")
+    reasons = {name: why for name in names if (why := why_not(name))}
+    reasons |= dict.fromkeys(published.leaked, "in two of the published lists")
     unfit = [f"{name} ({reasons[name]})" for name in missing if name in reasons]
     unused = [name for name in missing if name not in reasons]
     gaps = [
