@@ -16,10 +16,11 @@ from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.dispatch import Signal
 from django.http import HttpRequest, HttpResponse
+from django.urls import ResolverMatch
 
 from annotation.models import ApiToken, AuditEntry, Study, Topic, request_now
 from annotation.web.fields import is_shown_again
-from annotation.web.rights import POSTS, Post
+from annotation.web.rights import POSTS
 from config.addresses import is_of_annotators
 from tasks.clock import database_now
 
@@ -43,8 +44,8 @@ def audited(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[...
         token = request_now.set(request)
         try:
             response = get_response(request)
-            if request.resolver_match is not None:
-                _enter(request, response)
+            if match := request.resolver_match:
+                _enter(request, response, match)
         finally:
             request_now.reset(token)
         return response
@@ -52,18 +53,20 @@ def audited(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[...
     return answer
 
 
-def _enter(request: HttpRequest, response: HttpResponse) -> None:
+def _enter(request: HttpRequest, response: HttpResponse, match: ResolverMatch) -> None:
     user = getattr(request, "user", None)
     if response.status_code >= 400 or not isinstance(user, User):
         return
     if request.method in READS:
-        if action := _read_action(request, response):
-            _once_an_hour(request, user, action, Topic.DOWNLOAD)
+        if action := _read_action(request, response, match):
+            _once_an_hour(request, user, match, action, Topic.DOWNLOAD)
         return
-    name = _name(request)
+    name = _name(match)
     if name in CALCULATED and "calculate" in request.POST:
         return
-    row = _row(request)
+    # The same step has one row for its page and its counterpart in the API.
+    step = getattr(getattr(match.func, "cls", None), "step", None)
+    row = ROWS.get(step.row if step else match.url_name or "")
     topic = row.topic if row else Topic.RESULTS
     if topic is None or getattr(request, "has_entry", False) or is_shown_again(request):
         return
@@ -71,15 +74,14 @@ def _enter(request: HttpRequest, response: HttpResponse) -> None:
     if request.method != "POST":
         action = f"{request.method} {action}"
     if row and row.is_polled:
-        _once_an_hour(request, user, action, topic)
+        _once_an_hour(request, user, match, action, topic)
     else:
-        study = _study(request)
-        AuditEntry.objects.record(action, topic, study=study, about=_about(request), by=user)
+        AuditEntry.objects.record(action, topic, study=_study(match), about=_about(match), by=user)
 
 
-def _read_action(request: HttpRequest, response: HttpResponse) -> str:
+def _read_action(request: HttpRequest, response: HttpResponse, match: ResolverMatch) -> str:
     """Describe the data in the response for the log, or return "" for an ordinary page."""
-    name = _name(request)
+    name = _name(match)
     if response.status_code != 200:
         return ""
     if action := IDENTITIES.get(f"{name} {request.GET.get('show', '')}".strip()):
@@ -90,47 +92,37 @@ def _read_action(request: HttpRequest, response: HttpResponse) -> str:
     return f"read by a program: {name.replace('_', ' ')}" if is_program else ""
 
 
-def _once_an_hour(request: HttpRequest, user: User, action: str, topic: str) -> None:
+def _once_an_hour(
+    request: HttpRequest, user: User, match: ResolverMatch, action: str, topic: str
+) -> None:
     """Write an entry, unless this user or token already has the same one in this clock hour."""
     token = getattr(request, "auth", None)
     hour = database_now().strftime("%Y-%m-%dT%H")
     holder = f"{user.pk} {token.pk if isinstance(token, ApiToken) else ''}"
     key = hashlib.sha256(f"{holder} {action} {request.path_info} {hour}".encode()).hexdigest()
-    values = {"study": partial(_study, request), "topic": topic, "about": _about(request)}
+    values = {"study": partial(_study, match), "topic": topic, "about": _about(match)}
     AuditEntry.objects.get_or_create(once=key, defaults=values | {"what": action, "by": user})
 
 
-def _name(request: HttpRequest) -> str:
+def _name(match: ResolverMatch) -> str:
     """Return the URL name without the "api_" prefix, unless the prefixed name is listed."""
-    match = request.resolver_match
-    name = (match and match.url_name) or "a URL without a name"
+    name = match.url_name or "a URL without a name"
     return name if name in IDENTITIES else name.removeprefix("api_")
 
 
-def _row(request: HttpRequest) -> Post | None:
-    """Return the declaration of the POST at this URL, or None."""
-    match = request.resolver_match
-    view = getattr(match and match.func, "cls", None)
-    step = getattr(view, "step", None)
-    return ROWS.get(step.row if step else (match and match.url_name) or "")
+def _is_of_a_study(match: ResolverMatch) -> bool:
+    return match.route.startswith(("studies/<str:name>/", "api/v1/studies/<str:name>/"))
 
 
-def _is_of_a_study(request: HttpRequest) -> bool:
-    route = request.resolver_match.route if request.resolver_match else ""
-    return route.startswith(("studies/<str:name>/", "api/v1/studies/<str:name>/"))
+def _study(match: ResolverMatch) -> Study | None:
+    studies = Study.objects.filter(name=match.kwargs.get("name")).only("pk")
+    return studies.first() if _is_of_a_study(match) else None
 
 
-def _study(request: HttpRequest) -> Study | None:
-    if not _is_of_a_study(request) or request.resolver_match is None:
-        return None
-    return Study.objects.filter(name=request.resolver_match.kwargs["name"]).only("pk").first()
-
-
-def _about(request: HttpRequest) -> str:
+def _about(match: ResolverMatch) -> str:
     """Return all other URL arguments, such as a pseudonym or version, separated by spaces."""
-    match = request.resolver_match
-    parts = match.captured_kwargs if match else {}  # type: ignore[attr-defined]
-    values = [v for k, v in parts.items() if k != "name" or not _is_of_a_study(request)]
+    parts = match.captured_kwargs.items()  # type: ignore[attr-defined]
+    values = [value for key, value in parts if key != "name" or not _is_of_a_study(match)]
     return " ".join(map(str, values))[:200]
 
 
