@@ -22,12 +22,9 @@ def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]
 
 def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
     """Return Matthew-Correlation of "acceptable" in [-1, 1], or 0 if either side is constant."""
-    predicted, right = (
-        [is_acceptable(text) for text in texts] for texts in first_golds(predictions, golds)
-    )
-    if _constant(predicted) or _constant(right):
-        return 0.0
-    return correlation(predicted, right)
+    sides = ([is_acceptable(text) for text in side] for side in first_golds(predictions, golds))
+    value = _correlation(*sides)
+    return 0.0 if math.isnan(value) else value
 
 
 def is_acceptable(text: str) -> float:
@@ -42,9 +39,7 @@ def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float
     predicted, right = map(as_numbers, first_golds(predictions, golds))
     if len(predicted) < 2:
         raise ValueError("a correlation takes two examples or more")
-    if _constant(predicted) or _constant(right):
-        return math.nan
-    return correlation(predicted, right)
+    return _correlation(predicted, right)
 
 
 def first_golds(
@@ -72,13 +67,12 @@ def _number(text: str, place: int) -> float:
     return number
 
 
-def _constant(numbers: Sequence[float]) -> bool:
-    return all(number == numbers[0] for number in numbers)
-
-
-def correlation(first: Sequence[float], second: Sequence[float]) -> float:
+def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return Pearson's correlation, or NaN if either side is constant."""
     deviations = []
     for numbers in (first, second):
+        if min(numbers) == max(numbers):
+            return math.nan
         scaled = _centred(numbers)
         length = math.sqrt(math.fsum(value * value for value in scaled))
         deviations.append([value / length for value in scaled])
