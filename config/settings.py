@@ -23,13 +23,10 @@ VAR_DIR = keys.private_folder(Path(os.environ.get("HANDFUL_VAR", BASE_DIR / "var
 def env_bool(name: str, default: bool) -> bool:
     """Read a boolean variable, which must be 0, 1, true or false."""
     value = os.environ.get(name, "").strip().lower()
-    if value == "":
-        return default
-    if value in ("1", "true"):
-        return True
-    if value in ("0", "false"):
-        return False
-    raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}")
+    values = {"": default, "1": True, "true": True, "0": False, "false": False}
+    if value not in values:
+        raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}")
+    return values[value]
 
 
 def env_int(name: str, default: int, minimum: int = 1) -> int:
