@@ -102,13 +102,10 @@ def scenarios(
                 "arm": row.get("arm") or "",
             }
             for row in selected.scenarios()
+            if (not tasks or row["task"] in tasks) and (not shots or str(row["shots"]) in shots)
         ]
         code = urlsplit(selected.link).path.rstrip("/").rpartition("/")[2]
-    return code, [
-        place
-        for place in places
-        if (not tasks or place["task"] in tasks) and (not shots or str(place["shots"]) in shots)
-    ]
+    return code, places
 
 
 @solver
