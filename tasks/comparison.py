@@ -12,7 +12,7 @@ the gold text is not listed as missed. The sentences themselves are in templates
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple
@@ -238,11 +238,12 @@ def findings(
     in_text = [*given, *_missed_findings(comparison, coupled)]
     in_text.sort(key=lambda finding: (finding.segment, finding.start))
     # If answers that are not in the text may be typed, gold may not be in the text, either.
-    nowhere = [text for text in comparison.missed if not expected[text]]
+    away = (text for text in comparison.missed if not expected[text])
+    nowhere = [text for text in away if text not in comparison.unreachable]
     return (
         *in_text,
         *_text_findings(answer.values, comparison),
-        *_missed_texts(text for text in nowhere if text not in comparison.unreachable),
+        *(Finding("missed", gold=(text,)) for text in nowhere),
         *(Finding("unreachable", gold=(text,)) for text in comparison.unreachable),
     )
 
@@ -267,7 +268,8 @@ def findings_on(
         kind: Kind = "right_label" if answer.label in gold else "other_label"
         return (Finding(kind, answer.label, tuple(gold)),)
     if not card.kind.is_one_text or answer.no_answer:
-        return (*_text_findings(answer.texts, comparison), *_missed_texts(comparison.missed))
+        missed = (Finding("missed", gold=(text,)) for text in comparison.missed)
+        return (*_text_findings(answer.texts, comparison), *missed)
     if not card.kind.is_judged and gold and comparison.s1 < 1:
         return (Finding("beside", answer.texts[0], tuple(gold)),)
     if comparison.missed:
@@ -292,10 +294,6 @@ def _text_findings(texts: Sequence[str], comparison: Comparison) -> Iterator[Fin
             yield Finding("right", text, (text,))
         else:
             yield Finding("spare" if text in comparison.also_accepted else "extra", text)
-
-
-def _missed_texts(texts: Iterable[str]) -> Iterator[Finding]:
-    return (Finding("missed", gold=(text,)) for text in texts)
 
 
 def _span_finding(
