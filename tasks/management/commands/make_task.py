@@ -76,24 +76,18 @@ class Command(BaseCommand):
         _add_options(parser, Columns)
         parser.add_argument("--label", nargs="+", default=[], metavar="VALUE=NAME")
         parser.add_argument("--define", nargs="+", default=[], metavar="NAME=DEFINITION")
-        self._add_drawing(parser)
-        self._add_card(parser)
-        _add_options(parser.add_argument_group("file format"), Reading)
-        add_owner(parser)
-
-    def _add_drawing(self, parser: ArgumentParser) -> None:
         group = parser.add_argument_group("sampling")
         group.add_argument("--shots", type=int, nargs="+", default=[10, 20, 30])
         group.add_argument("--splits", type=int, default=5)
         group.add_argument("--test", type=int, default=200, help="number of test examples")
         group.add_argument("--seed", type=int, help="default: random, and printed")
         group.add_argument("--dry-run", action="store_true", help="print a report, store nothing")
-
-    def _add_card(self, parser: ArgumentParser) -> None:
         group = parser.add_argument_group("card")
         group.add_argument("--card", type=Path, help="a card to use instead of the options below")
         for key, details in CARD_OPTIONS.items():
             group.add_argument(f"--{key.replace('_', '-')}", **details)
+        _add_options(parser.add_argument_group("file format"), Reading)
+        add_owner(parser)
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         try:
