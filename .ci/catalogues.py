@@ -48,7 +48,7 @@ TAG = re.compile(r"<[^<>]+>")
 
 
 def sources(domain: str) -> list[Path]:
-    folders, ends = SOURCES, (".py", ".html", "answers/kinds.toml")
+    folders, ends = SOURCES, (".py", ".html", "answers/kinds.toml", "answer_errors.toml")
     if domain == "djangojs":
         folders, ends = ["static/js"], ".js"
     listed = subprocess.run(
@@ -62,12 +62,17 @@ def sources(domain: str) -> list[Path]:
 def code_of(path: Path) -> str:
     """Return the file as Python code. Templates are converted by Django, without indentation.
 
-    Of the answer types' texts, those shown to annotators are sentences, except for numbers.
+    In TOML files, the texts of errors are sentences, and so are the texts of answer types that are
+    shown to annotators, except for numbers.
     """
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".toml":
-        shown = [texts["shown"] for texts in tomllib.loads(text).values()]
-        return "\n".join(f"sentence({part!r})" for part in texts_in(shown) if not part[0].isdigit())
+        tables = tomllib.loads(text).values()
+        errors = [t for t in tables if "text" in t]
+        calls = [f"counted({t['text']!r}, {t['plural']!r})" for t in errors if "plural" in t]
+        shown = [t["text"] for t in errors if "plural" not in t]
+        shown += texts_in([t["shown"] for t in tables if "shown" in t])
+        return "\n".join([*calls, *(f"sentence({s!r})" for s in shown if not s[0].isdigit())])
     if path.suffix != ".html":
         return text
     return "\n".join(line.strip() for line in templatize(text, str(path)).split("\n"))

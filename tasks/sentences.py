@@ -1,8 +1,9 @@
 """Sentences for annotators in the pure core, which are translated by pages.
 
-`sentence`, `counted` and AnswerError (tasks/spans.py) mark a sentence for the catalogues.
-.ci/catalogues.py searches for their names, so their arguments must be literals. They keep the
-English text with its placeholders, and pages look up the translation (annotation/web/wording.py).
+`sentence` and AnswerError (tasks/spans.py) mark a sentence for the catalogues. .ci/catalogues.py
+searches for their names, so their arguments must be literals, and for the sentences in
+answer_errors.toml and answers/kinds.toml. They keep the English text with its placeholders, and
+pages look up the translation (annotation/web/wording.py).
 """
 
 from dataclasses import dataclass, field
@@ -23,8 +24,3 @@ class Sentence:
 
 def sentence(text: str, /, **values: object) -> Sentence:
     return Sentence(text, values)
-
-
-def counted(text: str, plural: str, number: int, /, **values: object) -> Sentence:
-    """Mark a sentence that has a singular and a plural form."""
-    return Sentence(text, values, plural, number)

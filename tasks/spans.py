@@ -8,20 +8,23 @@ server's copy, because text sent by clients is not trusted.
 import itertools
 import json
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tasks.images import image_in
 from tasks.metrics import score
-from tasks.sentences import Sentence, counted, sentence
+from tasks.sentences import Sentence, sentence
 from tasks.tokens import WORD, is_separator, on_boundaries, tokens
 
 QUESTION = -1
 LONGEST_PAYLOAD = 16 * 1024  # characters; valid payloads are in ASCII
 MAX_SPANS = 100
 LONGEST_QUOTE = 120  # characters of an answer quoted in a message
+ERRORS = tomllib.loads(Path(__file__).with_name("answer_errors.toml").read_text("utf-8"))
 
 
 class Span(NamedTuple):
@@ -67,6 +70,13 @@ class AnswerError(ValueError):
         self.code = code
         self.sentence = sentence(message, **values) if isinstance(message, str) else message
         super().__init__(self.sentence)
+
+
+def refused(key: str, /, **values: Any) -> AnswerError:
+    """Return the error that answer_errors.toml describes under this key."""
+    texts = ERRORS[key]
+    message = Sentence(texts["text"], values, texts.get("plural", ""), values.get("limit", 1))
+    return AnswerError(texts.get("code", key), message)
 
 
 # --- Places of a text --------------------------------------------------------------------------
@@ -127,23 +137,21 @@ def read_payload(payload: str, source: Source) -> tuple[list[Span], bool]:
     The payload is `{"v", "no_answer", "spans": [{"field", ...}]}`. Only offsets are read.
     """
     if len(payload) > LONGEST_PAYLOAD:
-        raise AnswerError("too_long", "The answer is too long.")
+        raise refused("too_long")
     try:
         data = json.loads(payload, object_pairs_hook=_each_key_once)
     except (ValueError, RecursionError):
-        raise _unreadable() from None
+        raise refused("bad_payload") from None
     if not isinstance(data, dict) or set(data) != {"v", "no_answer", "spans"}:
-        raise _unreadable()
+        raise refused("bad_payload")
     version, no_answer, listed = data["v"], data["no_answer"], data["spans"]
     # `type(...) is int` is used throughout, because isinstance accepts true and false as integers.
     if type(version) is not int or version != 1:
-        raise _unreadable()
+        raise refused("bad_payload")
     if not isinstance(no_answer, bool) or not isinstance(listed, list):
-        raise _unreadable()
+        raise refused("bad_payload")
     if len(listed) > MAX_SPANS:
-        raise AnswerError(
-            "too_many_spans", "You can make at most %(limit)s highlights.", limit=MAX_SPANS
-        )
+        raise refused("too_many_spans", limit=MAX_SPANS)
     return sorted(_span(given, source) for given in listed), no_answer
 
 
@@ -157,10 +165,6 @@ def payload_of(places: Iterable[tuple[int, int, int]], no_answer: bool) -> str:
     return json.dumps({"v": 1, "no_answer": no_answer, "spans": spans}, separators=(",", ":"))
 
 
-def _unreadable() -> AnswerError:
-    return AnswerError("bad_payload", "The answer could not be read. Please reload the page.")
-
-
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
@@ -170,26 +174,24 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _span(given: Any, source: Source) -> Span:
     if not isinstance(given, dict):
-        raise _unreadable()
+        raise refused("bad_payload")
     if given.get("field") == "question" and set(given) == {"field", "start", "end"}:
         if source.question is None:
-            raise AnswerError(
-                "bad_field", "In this task, you cannot highlight words in the question."
-            )
+            raise refused("bad_field_question")
         segment, text = QUESTION, source.question
     elif given.get("field") == "context" and set(given) == {"field", "index", "start", "end"}:
         segment = given["index"]
         is_place = type(segment) is int and 0 <= segment < len(source.segments)
         if not is_place or image_in(source.segments[segment]):
-            raise AnswerError("bad_field", "A highlight refers to a text that does not exist.")
+            raise refused("bad_field")
         text = source.segments[segment]
     else:
-        raise AnswerError("bad_field", "A highlight refers to a text that does not exist.")
+        raise refused("bad_field")
     start, end = given["start"], given["end"]
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
-        raise AnswerError("bad_offsets", "A highlight is outside its text.")
+        raise refused("bad_offsets")
     if not on_boundaries(text, start, end, source.granularity):
-        raise AnswerError("not_on_words", "A highlight must start and end with whole words.")
+        raise refused("not_on_words")
     return Span(segment, start, end, text[start:end])
 
 
@@ -204,29 +206,15 @@ def checked(
     spans = sorted(spans)
     number = len(spans) + len(values)
     if no_answer and number:
-        raise AnswerError("both", "Highlight words or choose “No answer”, not both.")
+        raise refused("both_highlighted")
     if no_answer and not no_answer_possible:
-        raise AnswerError("no_answer_impossible", "Every example in this task has an answer.")
+        raise refused("no_answer_impossible")
     if not no_answer and not number:
-        raise AnswerError(
-            "nothing_chosen",
-            sentence("Highlight or type at least one answer, or choose “No answer”.")
-            if no_answer_possible
-            else sentence("Highlight or type at least one answer."),
-        )
+        raise refused("no_span_or_no_answer" if no_answer_possible else "no_span")
     if max_spans is not None and number > max_spans:
-        raise AnswerError(
-            "too_many_spans",
-            counted(
-                "In this task, you can make only one highlight. You made %(number)s.",
-                "In this task, you can make at most %(limit)s highlights. You made %(number)s.",
-                max_spans,
-                limit=max_spans,
-                number=number,
-            ),
-        )
+        raise refused("too_many_spans_for_task", limit=max_spans, number=number)
     if any(earlier.overlaps(following) for earlier, following in itertools.pairwise(spans)):
-        raise AnswerError("overlap", "Two highlights overlap.")
+        raise refused("overlap")
     return GivenAnswer(tuple(spans), "", no_answer, tuple(values))
 
 
@@ -246,7 +234,7 @@ def read_typed(
     highlights = {span.text for span in highlighted}
     lines = [line for line in typed_lines(typed) if line not in highlights]
     if no_answer and lines:
-        raise AnswerError("both", "Type an answer or choose “No answer”, not both.")
+        raise refused("both_typed")
     places = {line: list(source.occurrences(line)) for line in lines}
     for line in lines:
         if not places[line]:
@@ -257,15 +245,13 @@ def read_typed(
 def typed_lines(typed: str) -> list[str]:
     """Return the distinct non-empty lines, stripped. Raises AnswerError."""
     if len(typed) > LONGEST_PAYLOAD:
-        raise AnswerError("too_long", "The answer is too long.")
+        raise refused("too_long")
     refuse_broken(typed)
     # Don't use splitlines(), which also splits at characters that lines may contain.
     stripped = map(trimmed, re.split(r"\r\n|\r|\n", typed))
     lines = list(dict.fromkeys(line for line in stripped if line))
     if len(lines) > MAX_SPANS:
-        raise AnswerError(
-            "too_many_spans", "You can give at most %(limit)s answers.", limit=MAX_SPANS
-        )
+        raise refused("too_many_typed", limit=MAX_SPANS)
     return lines
 
 
@@ -275,12 +261,7 @@ def _placed(lines: list[str], places: dict[str, list[Span]], spans: list[Span]) 
         free = [place for place in places[line] if not any(map(place.overlaps, spans))]
         if not free:
             conflicting = next(span.text for span in spans if places[line][0].overlaps(span))
-            raise AnswerError(
-                "overlap",
-                "“%(text)s” and “%(other)s” overlap in the text. Keep only one of them.",
-                text=cut(line),
-                other=cut(conflicting),
-            )
+            raise refused("overlap_typed", text=cut(line), other=cut(conflicting))
         spans.append(free[0])
     return spans
 
@@ -297,7 +278,7 @@ def trimmed(line: str) -> str:
 def refuse_broken(text: str) -> None:
     """Raise AnswerError for unpaired surrogates, which can't be sent back, and for U+0000."""
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise AnswerError("bad_characters", "The answer contains an invalid character.")
+        raise refused("bad_characters")
 
 
 def cut(text: str) -> str:
@@ -308,26 +289,11 @@ def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError
     """Return the error for a typed line that isn't in the text, with a suggestion."""
     suggestion = next(filter(None, (_similar(line, text, granularity) for text in texts)), "")
     if suggestion:
-        return AnswerError(
-            "not_in_text",
-            "“%(text)s” does not match the text exactly. Did you mean “%(meant)s”? Capital"
-            " letters, accents, apostrophes, dashes and spaces must match.",
-            text=cut(line),
-            meant=cut(suggestion),
-        )
+        return refused("not_in_text_exactly", text=cut(line), meant=cut(suggestion))
     around = next((_around(line, text, granularity) for text in texts if line in text), "")
     if around:
-        return AnswerError(
-            "not_on_words",
-            "“%(text)s” is only part of “%(words)s” in the text. Type whole words.",
-            text=cut(line),
-            words=cut(around),
-        )
-    return AnswerError(
-        "not_in_text",
-        "“%(text)s” is not in the text. Copy the answer exactly as it appears there.",
-        text=cut(line),
-    )
+        return refused("not_on_words_typed", text=cut(line), words=cut(around))
+    return refused("not_in_text", text=cut(line))
 
 
 def _around(line: str, text: str, granularity: str) -> str:

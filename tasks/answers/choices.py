@@ -20,7 +20,7 @@ from tasks.answers.kind import (
     says_no_answer,
 )
 from tasks.sentences import sentence
-from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
+from tasks.spans import GivenAnswer, cut, refuse_broken, refused
 
 if TYPE_CHECKING:
     from tasks.cards import Card
@@ -51,11 +51,9 @@ class Label(Kind):
         refuse_broken(label)
         says_no_answer(card, fields, bool(label))
         if not label:
-            raise AnswerError("nothing_chosen", "Choose one of the labels.")
+            raise refused("no_label")
         if label not in [option.name for option in card.labels]:
-            raise AnswerError(
-                "unknown_label", "“%(label)s” is not one of the labels.", label=cut(label)
-            )
+            raise refused("unknown_label", label=cut(label))
         return GivenAnswer((), label, False)
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
@@ -154,9 +152,7 @@ class Options(Kind):
     def values(self, card: "Card", prompt: Prompt, given: set[str]) -> tuple[str, ...]:
         """Return the options in order. Raises AnswerError (all_options)."""
         if not card.all_options and given == set(prompt.options):
-            raise AnswerError(
-                "all_options", "Not all options can be right. Please clear at least one."
-            )
+            raise refused("all_options")
         return tuple(dict.fromkeys(text for text in prompt.options if text in given))
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
@@ -207,7 +203,7 @@ def option_at(place: str, options: Sequence[str]) -> str:
     """Return the text of an option. Raises AnswerError (unknown_option)."""
     if place in map(str, range(len(options))):
         return options[int(place)]
-    raise AnswerError("unknown_option", "This is not one of the options.")
+    raise refused("unknown_option")
 
 
 def drawn_order(choices: Sequence[str], seed: str) -> list[int]:

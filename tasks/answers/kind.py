@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from tasks.sentences import Sentence
-from tasks.spans import AnswerError, GivenAnswer
+from tasks.spans import AnswerError, GivenAnswer, refused
 
 if TYPE_CHECKING:
     from tasks.cards import Card
@@ -202,7 +202,7 @@ def says_no_answer(card: "Card", fields: Mapping[str, str], is_given: bool) -> b
     if fields.get("no_answer") != "1":
         return False
     if is_given:
-        raise AnswerError("both", "Give an answer or choose “No answer”, not both.")
+        raise refused("both")
     if not card.no_answer:
-        raise AnswerError("no_answer_impossible", "Every example in this task has an answer.")
+        raise refused("no_answer_impossible")
     return True

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from tasks.answer_keys import SPANS
 from tasks.answers.kind import TEXTS, Kind, MadeUp, Prompt, Rule
 from tasks.spans import (
-    AnswerError,
     GivenAnswer,
     Source,
     Span,
@@ -14,6 +13,7 @@ from tasks.spans import (
     checked,
     read_payload,
     read_typed,
+    refused,
     typed_lines,
 )
 
@@ -80,6 +80,6 @@ def _typed_too(typed: str, spans: list[Span], source: Source) -> list[str]:
             spans.append(free[0])
             continue
         if len(line) > LONGEST_TYPED:
-            raise AnswerError("too_long", "The answer is too long.")
+            raise refused("too_long")
         values.append(line)
     return values

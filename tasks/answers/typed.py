@@ -19,8 +19,7 @@ from tasks.answers.kind import (
     Rule,
     Texts,
 )
-from tasks.sentences import counted
-from tasks.spans import AnswerError, cut, refuse_broken, trimmed
+from tasks.spans import AnswerError, cut, refuse_broken, refused, trimmed
 
 if TYPE_CHECKING:
     from tasks.cards import Card
@@ -49,11 +48,7 @@ class Number(Kind):
         """Return the number. Raises AnswerError (not_a_number, out_of_range, off_step)."""
         value = canonical(given)
         if value is None:
-            raise AnswerError(
-                "not_a_number",
-                "“%(typed)s” is not a number. Use plain digits, such as 12 or 3.5.",
-                typed=cut(given),
-            )
+            raise refused("not_a_number", typed=cut(given))
         _check_range(card, Decimal(value))
         return (value,)
 
@@ -120,22 +115,14 @@ def _check_range(card: "Card", value: Decimal) -> None:
     too_high = highest is not None and value > highest
     limits = {"lowest": lowest, "highest": highest}
     if (too_low or too_high) and lowest is not None and highest is not None:
-        raise AnswerError(
-            "out_of_range", "The number must be between %(lowest)s and %(highest)s.", **limits
-        )
+        raise refused("out_of_range", **limits)
     if too_low:
-        raise AnswerError("out_of_range", "The number must be %(lowest)s or more.", **limits)
+        raise refused("out_of_range_low", **limits)
     if too_high:
-        raise AnswerError("out_of_range", "The number must be %(highest)s or less.", **limits)
+        raise refused("out_of_range_high", **limits)
     first, step = lowest or Decimal(0), Decimal(as_digits(card.step or 0))
     if step and (value - first) % step:
-        raise AnswerError(
-            "off_step",
-            "The number must be in steps of %(step)s, such as %(first)s or %(second)s.",
-            step=step,
-            first=first,
-            second=first + step,
-        )
+        raise refused("off_step", step=step, first=first, second=first + step)
 
 
 # Texts -----------------------------------------------------------------------------------------
@@ -157,16 +144,7 @@ class LongText(Kind):
 
     def values(self, card: "Card", prompt: Prompt, given: str) -> tuple[str, ...]:
         if len(given) > card.longest_text:
-            raise AnswerError(
-                "too_long",
-                counted(
-                    "The answer can have at most %(limit)s character. Yours has %(number)s.",
-                    "The answer can have at most %(limit)s characters. Yours has %(number)s.",
-                    card.longest_text,
-                    limit=card.longest_text,
-                    number=len(given),
-                ),
-            )
+            raise refused("too_long_text", limit=card.longest_text, number=len(given))
         return (given,)
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:
@@ -206,7 +184,7 @@ class ShortText(LongText):
         """Return the text. Raises AnswerError (several_lines, and that for long text: too_long)."""
         values = super().values(card, prompt, given)
         if "\n" in given:
-            raise AnswerError("several_lines", "Write the answer on one line.")
+            raise refused("several_lines")
         return values
 
     def check_gold(self, card: "Card", options: Texts, gold: Texts) -> tuple[str, ...]:

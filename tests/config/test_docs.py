@@ -364,7 +364,7 @@ def test_the_client_readme_names_no_github_repository():
 
 def test_messages_in_the_table_of_refused_answers_exist():
     source = " ".join(
-        text(path) for path in [ROOT / "tasks/spans.py", *(ROOT / "tasks/answers").glob("*.*")]
+        text(ROOT / f"tasks/{name}") for name in ("answer_errors.toml", "answers/kinds.toml")
     )
     section = text(ROOT / "docs/answers.md").split("## Rejected answers")[1].split("\n## ")[0]
     rows = [line.split("|")[-2] for line in section.splitlines() if line.startswith("| ")][1:]
