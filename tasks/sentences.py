@@ -1,9 +1,8 @@
 """Sentences for annotators in the pure core, which are translated by pages.
 
-`sentence` and AnswerError (tasks/spans.py) mark a sentence for the catalogues. .ci/catalogues.py
-searches for their names, so their arguments must be literals, and for the sentences in
-answer_errors.toml and answers/kinds.toml. They keep the English text with its placeholders, and
-pages look up the translation (annotation/web/wording.py).
+They are in answer_errors.toml and answers/kinds.toml, or arguments of AnswerError (tasks/spans.py),
+which must be literals, as .ci/catalogues.py searches for its name. Pages look up the translation of
+the English text with its placeholders (annotation/web/wording.py).
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +19,3 @@ class Sentence:
 
     def __str__(self) -> str:
         return (self.plural if self.plural and self.number != 1 else self.text) % self.values
-
-
-def sentence(text: str, /, **values: object) -> Sentence:
-    return Sentence(text, values)

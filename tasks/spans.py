@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from tasks.images import image_in
 from tasks.metrics import score
-from tasks.sentences import Sentence, sentence
+from tasks.sentences import Sentence
 from tasks.tokens import WORD, is_separator, on_boundaries, tokens
 
 QUESTION = -1
@@ -63,12 +63,12 @@ class GivenAnswer(NamedTuple):
 class AnswerError(ValueError):
     """Raised for an invalid answer. `code` is for programs, and the message for annotators.
 
-    Its text is marked for the catalogues, as with `sentence`.
+    A message in the code is marked for the catalogues (tasks/sentences.py).
     """
 
-    def __init__(self, code: str, message: Sentence | str, /, **values: object):
+    def __init__(self, code: str, message: Sentence | str):
         self.code = code
-        self.sentence = sentence(message, **values) if isinstance(message, str) else message
+        self.sentence = Sentence(message) if isinstance(message, str) else message
         super().__init__(self.sentence)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tasks.answer_keys import LABEL, OPTION, OPTIONS
 from tasks.answers.kind import (
     ONE_TEXT,
+    TEXTS,
     GoldError,
     Kind,
     KnownExample,
@@ -19,19 +20,15 @@ from tasks.answers.kind import (
     Texts,
     says_no_answer,
 )
-from tasks.sentences import sentence
+from tasks.sentences import Sentence
 from tasks.spans import GivenAnswer, cut, refuse_broken, refused
 
 if TYPE_CHECKING:
     from tasks.cards import Card
 
 LISTED = 9  # maximum number of labels to list in a default question
-ANIMAL, VEHICLE = sentence("animal"), sentence("vehicle")
 # Labels for the made-up examples, as (name, definition, example).
-MADE_UP_LABELS = (
-    (ANIMAL, sentence("The sentence is about an animal."), sentence("A dog barked.")),
-    (VEHICLE, sentence("The sentence is about a vehicle."), sentence("The bus was late.")),
-)
+MADE_UP_LABELS = [tuple(map(Sentence, texts)) for texts in TEXTS[LABEL]["shown"]["labels"]]
 NO_EXAMPLE = "No example is given."
 
 
