@@ -12,51 +12,37 @@ from tasks.gym.reader import GymTask, Line, Shape
 SHOWN = 5  # places to list in a sentence
 
 
-def findings(task: GymTask, shape: Shape, kind: str) -> list[str]:
+def findings(task: GymTask, shape: Shape, kind: str) -> Iterator[str]:
     lines = _lines_once(task)
-    notes = [
-        (on, "line, which", "lines, each of which", problem)
-        for problem, on in grouped((line.problem, line) for line in lines if line.problem).items()
-    ]
+    for problem, on in grouped((line.problem, line) for line in lines if line.problem).items():
+        yield from _note(on, "line, which", "lines, each of which", problem)
     several = [line for line in lines if len(line.golds) > 1]
     maximum = max((len(line.golds) for line in several), default=0)
+    yield from _note(several, "line with", "lines with", f"several golds (at most {maximum})")
     edged = [line for line in lines if any(gold != gold.strip() for gold in line.golds)]
-    notes += [
-        (several, "line with", "lines with", f"several golds (at most {maximum})"),
-        (edged, "line with", "lines with", "a space at the edge of a gold"),
-    ]
+    yield from _note(edged, "line with", "lines with", "a space at the edge of a gold")
+    if kind == LABEL:
+        yield from _labels(task)
     texts = [(line, text) for line in lines for text in line.texts]
-    of_kind = []
+    if kind == SPANS:
+        outside = [line for line, text in texts if text not in line.input]
+        yield from _note(outside, "gold that does", "golds that do", "not occur in the text")
     if KINDS[kind].has_options:
+        matched = "matched to the option without spaces at the edges"
+        yield from _note(edged, "gold is", "golds are", matched)
         offered = [(line, shape.options(line.input)) for line in lines]
         twice = [(line, options) for line, options in offered if len({*options}) < len(options)]
+        nouns = ("line whose", "lines whose")
+        yield from _note([line for line, _ in twice], *nouns, "options contain a text twice")
         ambiguous = [
             line for line, options in twice
             if any(options.count(gold.strip()) > 1 for gold in line.golds)
         ]  # fmt: skip
+        yield from _note(ambiguous, *nouns, "gold is such a text")
         none = [line for line, text in texts if text.strip() not in shape.options(line.input)]
-        matched = "matched to the option without spaces at the edges"
-        of_kind = [
-            (edged, "gold is", "golds are", matched),
-            (
-                [line for line, _ in twice],
-                "line whose",
-                "lines whose",
-                "options contain a text twice",
-            ),
-            (ambiguous, "line whose", "lines whose", "gold is such a text"),
-            (none, "gold that is", "golds that are", "none of the options"),
-        ]
-    if kind == SPANS:
-        outside = [line for line, text in texts if text not in line.input]
-        of_kind = [(outside, "gold that does", "golds that do", "not occur in the text")]
-    return [
-        *(note for entry in notes for note in _note(*entry)),
-        *(_labels(task) if kind == LABEL else ()),
-        *(note for entry in of_kind for note in _note(*entry)),
-        *_repeated(task, lines),
-        *_tests(task),
-    ]
+        yield from _note(none, "gold that is", "golds that are", "none of the options")
+    yield from _repeated(task, lines)
+    yield from _tests(task)
 
 
 def _counted(number: int, singular: str, plural: str) -> str:

@@ -135,7 +135,7 @@ class Source:
 
     @property
     def notes(self) -> list[str]:
-        notes = findings(self.task, self.shape, self.kind.name)
+        notes = list(findings(self.task, self.shape, self.kind.name))
         lost = sum(line.is_lost for line in _used_lines(self.task))
         if lost:
             notes.append(f"{lost} of these lines no longer contain an example and are not imported")

@@ -45,7 +45,7 @@ def write(folder: Path, name: str, files: dict[str, str | bytes]) -> Path:
 def inspect(task: reader.GymTask) -> tuple[making.Kind, list[str]]:
     shape = reader.shape_of([line.input for line in task.all_lines()])
     kind = making.infer(task, shape, catalogue.tasks()[task.name])
-    return kind, findings.findings(task, shape, kind.name)
+    return kind, list(findings.findings(task, shape, kind.name))
 
 
 @pytest.mark.long
