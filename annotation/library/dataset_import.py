@@ -59,7 +59,6 @@ class ReadingForm(PageForm):
     records = optional_text(
         "JSON field that contains the examples", 100, "Such as data, if the file isn't a list."
     )
-    filter = optional_text("lm-evaluation-harness filter", 100, "If there are several filters.")
     quoted = forms.BooleanField(
         label="TSV fields are quoted", required=False, help_text="As in CSV files."
     )

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from tasks.datasets import binary, harness, tagged, texts
+from tasks.datasets import binary, tagged, texts
 from tasks.datasets.table import MAX_BYTES, DatasetError, Table, option
 
 READERS: dict[str, Callable[..., Table]] = {
@@ -19,7 +19,6 @@ READERS: dict[str, Callable[..., Table]] = {
     "conll": tagged.read_conll,
     "doccano": tagged.read_doccano,
     "label-studio": tagged.read_label_studio,
-    "lm-eval": harness.read,
 }
 ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".xlsx": "xlsx", ".json": "json", ".jsonl": "jsonl",
@@ -39,7 +38,6 @@ class Reading:
     no_header: bool = option("name the columns 1, 2, 3", False)
     sheet: str = option("name of the sheet, in XLSX")
     records: str = option("JSON field that contains the examples")
-    filter: str = option("filter, for lm-evaluation-harness")
 
 
 def format_of(path: Path, name: str = "") -> str:
@@ -49,8 +47,6 @@ def format_of(path: Path, name: str = "") -> str:
             problem = f"unknown format {name!r}; expected one of {', '.join(READERS)}"
             raise DatasetError(path.name, problem)
         return name
-    if path.name.startswith("samples_") and path.suffix == ".jsonl":
-        return "lm-eval"
     try:
         return ENDINGS[path.suffix.lower()]
     except KeyError:

@@ -12,14 +12,15 @@ several texts are a JSON list, and so is a text that would be parsed differently
 import importlib.util
 import io
 import json
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tasks.cards import Card
-from tasks.datasets import harness
-from tasks.datasets.table import DatasetError
+from tasks.datasets.table import Row
+from tasks.datasets.texts import read_json_lines
 from tasks.formats import FormatError, example_id, json_lines, json_object, storable_text
 
 FIELDS = ("id", "predicted")
@@ -213,15 +214,78 @@ def read_predictions(path: Path) -> tuple[str, bytes]:
     return path.name, path.read_bytes()
 
 
+# Each line of lm-evaluation-harness (--log_samples, in lm_eval/loggers/evaluation_tracker.py of its
+# repository) is {doc, arguments, filtered_resps, filter, ...}. `arguments` contains requests, such
+# as gen_args_0: {arg_0: prompt, arg_1: continuation or settings}. In multiple choice, there is one
+# per choice, and filtered_resps lists [log-likelihood, is greedy] for each (as strings in newer
+# versions). In other tasks, it contains the generated text.
+
+
 def _read_harness(path: Path) -> bytes:
-    table = harness.read(path)
+    table = read_json_lines(path)
+    for column in ("doc", "arguments", "filtered_resps"):
+        if column not in table.columns:
+            problem = "missing; expected samples_*.jsonl as written by lm-evaluation-harness"
+            raise table.error(column, problem)
+    filters = dict.fromkeys(str(row.values.get("filter", "none")) for row in table.rows)
+    if len(filters) > 1:
+        raise table.error("filter", f"expected the answers of one filter: {', '.join(filters)}")
     rows = []
     for row in table.rows:
-        doc = row.values["doc"]
+        doc = row.values.get("doc")
+        if not isinstance(doc, dict):
+            raise row.error("doc", "expected an object")
         if "id" not in doc:
-            raise DatasetError(path.name, WITHOUT_ID, f"{table.unit} {row.number}", "doc")
-        rows.append((doc["id"], texts_of(row.values[harness.PREDICTED])))
+            raise row.error("doc", WITHOUT_ID)
+        rows.append((doc["id"], texts_of(_harness_answer(row))))
     return prediction_lines(rows)
+
+
+def _harness_answer(row: Row) -> str:
+    """Return the choice with the highest log-likelihood, or the generated text."""
+    responses = row.values.get("filtered_resps")
+    if not isinstance(responses, list) or not responses:
+        raise row.error("filtered_resps", "expected a list of answers")
+    if len(responses) > 1:
+        scores = [_score(row, response) for response in responses]
+        return _choices(row, len(responses))[scores.index(max(scores))]
+    content = responses[0]
+    while isinstance(content, list) and content:
+        content = content[0]
+    if not isinstance(content, str):
+        raise row.error("filtered_resps", "expected the generated text")
+    return content.strip()
+
+
+def _choices(row: Row, number: int) -> list[str]:
+    arguments = row.values.get("arguments")
+    requests: list[Any] = []
+    if isinstance(arguments, dict):
+        requests = [arguments.get(f"gen_args_{place}") for place in range(len(arguments))]
+        requests = [entry.get("arg_1") if isinstance(entry, dict) else None for entry in requests]
+    elif isinstance(arguments, list):  # before version 0.4.3
+        requests = [
+            entry[1] if isinstance(entry, list) and len(entry) == 2 else None for entry in arguments
+        ]
+    choices = [entry.strip() if isinstance(entry, str) else "" for entry in requests]
+    if len(choices) != number or not all(choices):
+        problem = f"expected a choice for each of the {number} answers of the model"
+        raise row.error("arguments", problem)
+    if len(set(choices)) < number:
+        problem = "all choices have the same text; expected choices that differ, not only prompts"
+        raise row.error("arguments", problem)
+    return choices
+
+
+def _score(row: Row, response: Any) -> float:
+    first = response[0] if isinstance(response, list) and response else response
+    try:
+        score = float(first)
+    except (TypeError, ValueError, OverflowError):
+        score = math.nan
+    if math.isnan(score):
+        raise row.error("filtered_resps", "expected the log-likelihood of each choice")
+    return score
 
 
 def _read_inspect(path: Path) -> tuple[str, bytes]:

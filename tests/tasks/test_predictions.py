@@ -1,5 +1,7 @@
 """Predictions are read strictly, stored as a whole or not at all, and scored like answers."""
 
+import json
+
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
@@ -8,9 +10,10 @@ from django.db import IntegrityError, transaction
 from tasks.formats import FormatError
 from tasks.metrics import s1
 from tasks.models import LanguageModel, Prediction, PredictionFile, Task
-from tasks.predictions.format import Place, place_of
+from tasks.predictions.format import Place, place_of, read_predictions
 from tasks.predictions.store import PredictionsError, add
 from tests import factories
+from tests.tasks.datasets import files
 from tests.tasks.predictions import line, lines_of, read, send, upload
 
 # Reading -----------------------------------------------------------------------------------------
@@ -313,3 +316,64 @@ def test_predicted_texts_may_be_in_a_selectable_question(researcher):
     task = factories.make_task(question_selectable=True, question="Which places?")
     factories.predict(researcher, "toy", task, 2, 1, lambda _example: ["Which places"])
     assert PredictionFile.objects.get().remarks == []
+
+
+# Samples of lm-evaluation-harness ---------------------------------------------------------------
+
+
+def sample(n, *, best=0, target=0, **changes):
+    scores = [["-1.5", "True"], ["-2.5", "False"]]
+    return {
+        "doc_id": n,
+        "doc": {"id": str(n), "sentence": f"Film {n}", "label": target},
+        "target": str(target),
+        "arguments": {
+            f"gen_args_{place}": {"arg_0": f"Film {n}: good?", "arg_1": f" {word}"}
+            for place, word in enumerate(("no", "yes"))
+        },
+        "resps": [[score] for score in scores],
+        "filtered_resps": scores if best == 0 else scores[::-1],
+        "filter": "none",
+        "acc": float(best == target),
+        **changes,
+    }
+
+
+def logged(tmp_path, samples):
+    return files.write_jsonl(tmp_path / "samples_MNLI_10_3_2026-01-02T03-04-05.jsonl", samples)
+
+
+def test_the_prediction_of_samples_is_a_choice_or_the_generated_text(tmp_path):
+    samples = [sample(n, best=n % 3 == 0, target=n % 2) for n in range(60)]
+    name, data = read_predictions(logged(tmp_path, samples))
+    expected = [["no", "yes"][n % 3 == 0] for n in range(60)]
+    assert name == "MNLI_10_3.jsonl"
+    rows = [json.loads(line) for line in data.splitlines()]
+    assert rows == [{"id": str(n), "predicted": [text]} for n, text in enumerate(expected)]
+    generated = {"arguments": {"gen_args_0": {"arg_0": "q", "arg_1": {"until": []}}}}
+    samples = [
+        sample(n, target="yes", filtered_resps=said, **generated)
+        for n, said in enumerate(([["yes "]], ["no"]))
+    ]
+    _name, data = read_predictions(logged(tmp_path, samples))
+    assert [json.loads(line)["predicted"] for line in data.splitlines()] == [["yes"], ["no"]]
+
+
+BAD_SAMPLES = {
+    "field": ([{"doc": {}}], "column arguments: missing; expected samples_*.jsonl"),
+    "doc": ([sample(1, doc="text")], "line 1, column doc: expected an object"),
+    "id": ([sample(1, doc={})], "line 1, column doc: the documents have no id"),
+    "answers": ([sample(1, filtered_resps=[["x", ""]] * 2)], "expected the log-likelihood"),
+    "nan": ([sample(1, filtered_resps=[["nan", ""]] * 2)], "expected the log-likelihood"),
+    "choices": ([sample(1, arguments={})], "expected a choice for each of the 2 answers"),
+    "prompts": ([sample(1, arguments=[["a", " x"], ["b", " x"]])], "choices have the same text"),
+    "filters": ([sample(1), sample(1, filter="strict")], "answers of one filter: none, strict"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_SAMPLES)
+def test_samples_that_cannot_be_read_are_refused(tmp_path, case):
+    samples, sentence = BAD_SAMPLES[case]
+    with pytest.raises(FormatError) as refused:
+        read_predictions(logged(tmp_path, samples))
+    assert sentence in str(refused.value)

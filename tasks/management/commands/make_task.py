@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from tasks.cards import FAMILIES, CardError, load_card
-from tasks.datasets import harness, making
+from tasks.datasets import making
 from tasks.datasets.kinds import ANSWERS, Columns, check_kind
 from tasks.datasets.making import Made, Plan, TaskSpec, make, name_of
 from tasks.datasets.reading import Reading
@@ -66,7 +66,7 @@ def _add_options(parser: _ActionsContainer, declaration: type[Any]) -> None:
 
 class Command(BaseCommand):
     help = "Make a task from a labelled dataset in CSV, TSV, XLSX, JSON, JSON Lines, Parquet or"
-    help += " CoNLL, or from doccano, Label Studio or lm-evaluation-harness."
+    help += " CoNLL, or from doccano or Label Studio."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
@@ -109,8 +109,6 @@ class Command(BaseCommand):
 
     def _spec(self, file: Path, options: dict[str, Any]) -> TaskSpec:
         reading = Reading(**{key: options[key] for key in Reading.__dataclass_fields__})
-        if file.name.startswith("samples_") or reading.format == "lm-eval":
-            options["gold"] = options["gold"] or [harness.TARGET]
         roles = {key: options[key] for key in Columns.__dataclass_fields__ if key in options}
         columns = Columns(**roles, names=pairs(options["label"], "--label"))
         seed = options["seed"] if options["seed"] is not None else secrets.randbelow(2**31)

@@ -82,7 +82,7 @@ def test_a_damaged_file_gives_rows_or_an_error(whole, kind, place, damage):
 @pytest.mark.long
 @FEW
 @given(
-    st.sampled_from(["jsonl", "doccano", "label-studio", "lm-eval"]),
+    st.sampled_from(["jsonl", "doccano", "label-studio"]),
     st.sampled_from(["choice", "spans"]),
     st.lists(
         st.fixed_dictionaries(

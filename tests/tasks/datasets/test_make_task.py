@@ -8,7 +8,6 @@ from django.core.management import CommandError, call_command
 
 from tasks.cards import load_card
 from tasks.data_report import lines, rechained
-from tasks.datasets import harness
 from tasks.datasets.mapping import question_of
 from tasks.exporting import files_of
 from tasks.folders import read_folder
@@ -516,88 +515,6 @@ def test_sst2_examples_can_be_drawn_as_a_task(db, clues, tmp_path):
     assert task.report["baseline"] == pytest.approx(57.0)  # 206 of 360 are positive
     assert task.report["duplicates"] == task.report["overlap_with_test"] == []
     assert task.report["not_nested"] == []
-
-
-# Samples of lm-evaluation-harness ---------------------------------------------------------------
-
-
-def sample(n, *, best=0, target=0, **changes):
-    scores = [["-1.5", "True"], ["-2.5", "False"]]
-    return {
-        "doc_id": n,
-        "doc": {"sentence": f"Film {n}", "label": target},
-        "target": str(target),
-        "arguments": {
-            f"gen_args_{place}": {"arg_0": f"Film {n}: good?", "arg_1": f" {word}"}
-            for place, word in enumerate(("no", "yes"))
-        },
-        "resps": [[score] for score in scores],
-        "filtered_resps": scores if best == 0 else scores[::-1],
-        "filter": "none",
-        "acc": float(best == target),
-        **changes,
-    }
-
-
-def logged(tmp_path, samples):
-    return files.write_jsonl(tmp_path / "samples_sst2_2026-01-02T03.jsonl", samples)
-
-
-SAMPLES = [sample(n, best=n % 3 == 0, target=n % 2) for n in range(60)]
-LOGGED = {"text": ["doc.sentence"], "gold": [], "name": "sst"}
-
-
-def test_harness_samples_become_a_task(db, tmp_path):
-    task = make(logged(tmp_path, SAMPLES), id="doc_id", **LOGGED)
-    assert {label.name for label in task.card.labels} == {"no", "yes"}
-    examples = task.test_split.examples.all()
-    assert len(examples) == 20
-    for example in examples:
-        assert example.gold == [["no", "yes"][int(example.source_id) % 2]]
-
-
-def test_the_prediction_of_samples_is_a_choice_or_the_generated_text(tmp_path):
-    rows = harness.read(logged(tmp_path, SAMPLES)).rows
-    expected = [["no", "yes"][n % 3 == 0] for n in range(60)]
-    assert [row.values["predicted"] for row in rows] == expected
-    generated = {"arguments": {"gen_args_0": {"arg_0": "q", "arg_1": {"until": []}}}}
-    samples = [
-        sample(n, target="yes", filtered_resps=said, **generated)
-        for n, said in enumerate(([["yes "]], ["no"]))
-    ]
-    rows = harness.read(logged(tmp_path, samples)).rows
-    assert [row.values["predicted"] for row in rows] == ["yes", "no"]
-
-
-BAD_SAMPLES = {
-    "field": ([{"doc": {}}], "column doc_id: missing; expected samples_*.jsonl"),
-    "doc": ([sample(1, doc="text")], "line 1, column doc: expected an object"),
-    "target": ([sample(1, target=7)], "column target: '7' is neither the index of a choice"),
-    "answers": ([sample(1, filtered_resps=[["x", ""]] * 2)], "expected the log-likelihood"),
-    "nan": ([sample(1, filtered_resps=[["nan", ""]] * 2)], "expected the log-likelihood"),
-    "choices": ([sample(1, arguments={})], "expected a choice for each of the 2 answers"),
-    "prompts": ([sample(1, arguments=[["a", " x"], ["b", " x"]])], "choices have the same text"),
-    "filters": ([sample(1), sample(1, filter="strict")], "select one with --filter: none, strict"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", BAD_SAMPLES)
-def test_samples_that_cannot_be_read_are_refused(tmp_path, db, case):
-    samples, sentence = BAD_SAMPLES[case]
-    assert sentence in refusal(logged(tmp_path, samples), **LOGGED)
-
-
-def test_samples_of_the_chosen_filter_are_read(tmp_path, db):
-    strict = [sample(n, filter="strict", target=n % 2) for n in range(60)]
-    path = logged(tmp_path, [*SAMPLES, *strict])
-    assert make(path, filter="strict", **LOGGED).report["made_from"]["different_texts"] == 60
-    assert "unknown filter 'loose'" in _said(path)
-
-
-def _said(path) -> str:
-    with pytest.raises(CommandError) as caught:
-        make(path, filter="loose", **{**LOGGED, "name": "other"})
-    return str(caught.value)
 
 
 def test_a_column_with_strata_balances_the_sets_and_is_kept(tmp_path, db):

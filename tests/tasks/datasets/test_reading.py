@@ -415,8 +415,7 @@ def test_doccano_and_label_studio_become_texts_with_labels(tmp_path):
 
 def test_a_format_is_recognised_by_the_file_name(tmp_path):
     for name, known in (
-        ("a.CSV", "csv"), ("samples_sst2_2026-01-01.jsonl", "lm-eval"), ("x.iob2", "conll"),
-        ("a.jsonl", "jsonl"),
+        ("a.CSV", "csv"), ("x.iob2", "conll"), ("a.jsonl", "jsonl"),
     ):  # fmt: skip
         assert format_of(tmp_path / name) == known
     assert "unknown format 'doc'" in refusal(tmp_path / "a", format="doc")
