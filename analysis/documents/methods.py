@@ -10,7 +10,6 @@ from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import PLANNED, listed
 from analysis.scores import markup
 from annotation.models import Arm, Status, StudyStatus
-from annotation.pay.ledger import in_currency
 from annotation.prolific.adapter import ProlificAdapter
 from annotation.study import own_questions, screening
 from tasks.answers import KINDS
@@ -91,12 +90,11 @@ def _tasks_with(manifest: dict[str, Any], condition: Callable[[dict[str, Any]], 
 
 
 def _pay(record: StudyRecord) -> dict[str, Any]:
-    wage = record.median("per_active_hour")
     timed = [settled for settled in record.wages if settled.per_active_hour is not None]
     early = sum(settled.participation.status != Status.COMPLETED for settled in timed)
     return {
         "pay": [text for name, text in record.pay_sentences.items() if name != "active_time"],
-        "wage": "" if wage is None else in_currency(round(wage)),
+        "wage": record.hourly_wage,
         "timed": len(timed),
         "timed_early": early,
     }

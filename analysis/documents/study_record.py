@@ -230,6 +230,12 @@ class StudyRecord:
         numbers = [value for value in values if value is not None]
         return statistics.median(numbers) if numbers else None
 
+    @property
+    def hourly_wage(self) -> str:
+        """Return the median earnings per active hour as text, or "" if unknown."""
+        wage = self.median("per_active_hour")
+        return "" if wage is None else ledger.in_currency(round(wage))
+
     @cached_property
     def amounts(self) -> list[SimpleNamespace]:
         """Return the number of ledger entries of each kind, and their sum in cents."""
@@ -345,13 +351,8 @@ class StudyRecord:
         return list(wording.audience(self.manifest, wording.REPORTED, self.came_from_prolific))
 
     @property
-    def per_browser(self) -> str:
-        """Return a caveat if exclusivity was only enforced per browser, otherwise ""."""
-        number = dict(self.platforms).get(OpenLink.label)
-        if not number:
-            return ""
-        people = wording.count(number, "annotator")
-        return f" For the {people} who came via an open link, this was enforced per browser only."
+    def via_open_link(self) -> int:
+        return dict(self.platforms).get(OpenLink.label, 0)
 
     @property
     def sources(self) -> str:

@@ -1,44 +1,48 @@
 """The items of the checklists, filled in for a study.
 
-Titles (questions.toml), answers and evidence are in our own words. Sentences are in
-templates/documents/wei.txt and templates/documents/acl.txt, and all other answers are here.
+Titles are in questions.toml, and answers and evidence in templates/documents/checklists.txt. All of
+them are in our own words.
 """
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
-from analysis.documents import wording
+from analysis.cross_task import cross_task as gains
+from analysis.cross_task import learners
+from analysis.documents import preregistration, wording
 from analysis.documents.blocks import Entry, Form
-from analysis.documents.checklists import sentences, short_form
-from analysis.documents.checklists.facts import Facts, between
-from analysis.documents.checklists.sentences import NA, NO, PARTIAL, UNKNOWN, YES
-from analysis.documents.checklists.short_form import CRITERIA, NOT_STATED, Answers, verdict
-from analysis.documents.wording import count
-from analysis.scores import markup
-from annotation.prolific.adapter import ProlificAdapter
+from analysis.documents.checklists import short_form
+from analysis.documents.checklists.facts import Facts, between, by_task
+from analysis.documents.checklists.short_form import CRITERIA, NOT_STATED, Answers, Status, prose
+from analysis.documents.wording import LEVEL, POWER, sds
+from analysis.scores import marks, markup
+from analysis.scores.performance import FAMILY_NAMES
+from analysis.stats import power
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
+from annotation.models import Kind, ModelRun, Reason, Study
+from annotation.models.options import DEFAULT_CONSENT
+from annotation.pay.ledger import in_currency
+from annotation.study import screening
+from annotation.study.cross_task import training_in
+from annotation.study.own_questions import AFTER, TEXT, questions_at
+from tasks.answer_keys import LONG_TEXT, NUMBER, SHORT_TEXT
+from tasks.columns import shots_text
+
+# The last paragraph of the consent text that new studies start with.
+AI_INSTRUCTION = DEFAULT_CONSENT.rpartition("\n\n")[2]
+SHARED = ("preregistration", "data", "materials", "code")  # lines in the answer to item 5.2
 
 
 def for_study(facts: Facts, given: Mapping[str, str]) -> dict[str, Form]:
     answers = Answers(given)
-    values = sentences.context(facts, answers)
-    blocks = markup.rendered("wei", values) | markup.rendered("acl", values)
-    # Answers by item number, except those in `blocks` or in the short form alone.
-    derived: dict[str, str] = {
-        **_paper_and_design(facts, answers),
-        **_recruitment(facts, answers, blocks),
-        **_execution(facts, answers, blocks),
-        **_analysis(facts, blocks),
-        **_documentation(facts, answers),
-        **_of_acl_and_neurips(facts, answers),
-    }
+    blocks = markup.rendered("checklists", _context(facts, answers))
 
     def entry(number: str, reply: str, title: str, field: str = "") -> Entry:
-        answer, evidence = derived.get(number), blocks.get(number, "")
-        if answer is None and number == field:
-            answer = answers.status(field)
-            evidence = short_form.joined([short_form.prose(answers[field]), evidence])
+        answer, evidence = blocks.get(f"answer_{number}"), blocks.get(number, "")
         if answer is None:
-            answer = blocks[f"answer_{number}"]
+            answer = answers.status(field)
+            evidence = short_form.joined([prose(answers[field]), evidence])
         if number.startswith("3.4") and not facts.model_cells:
             field = ""  # nothing to ask about models
         return Entry(number, title, reply, str(answer or NOT_STATED), evidence, field)
@@ -49,118 +53,209 @@ def for_study(facts: Facts, given: Mapping[str, str]) -> dict[str, Form]:
     }
 
 
-def _paper_and_design(facts: Facts, given: Answers) -> dict[str, str]:
-    cards = [task["card"] for task in facts.manifest["tasks"]]
+def _context(facts: Facts, given: Answers) -> dict[str, Any]:
+    public = given.public
     return {
-        "0.1": given.title,
-        "0.2": given.line("paper", "link"),
-        "0.3": given.line("paper", "year"),
-        "0.4": given.line("paper", "venue"),
-        "0.5": ", ".join(given.evaluation),
-        "0.6": "Text, Image" if any("images" in card for card in cards) else "Text",
-        "0.7": ", ".join(sorted({card["language"] for card in cards})),
-        "0.8": f"{sum(sentences.imported_sizes(facts).values()):,}",
-        "0.9": f"{sum(sentences.model_sizes(facts).values()):,}" if facts.model_cells else NA,
-        "0.10": sentences.runs(facts.model_cells) if facts.model_cells else NA,
-        "1.1": f"{facts.workers['analysed']:,}",
-        "1.2": f"{sum(facts.test_sizes.values()):,}",
-        "1.3": _per_item(facts),
-        "1.4": between(facts.items_per_person or facts.test_sizes.values()),
-        "1.7": NO,
-        "1.10": verdict(given.line("5.2", "preregistration")),
+        **wording.context(facts.manifest),
+        "facts": facts,
+        "flow": facts.flow,
+        "design": facts.design,
+        "given": given,
+        "paper": given.paper,
+        "given_instructions": given["3.4"],
+        "said": {
+            "ethics": prose(given["1.9"]),
+            "instructions": prose(given["3.4"]),
+            "population": prose(given["2.1"]),
+            "sampling": prose(given["2.2"]),
+            **{key: prose(public[key]) for key in SHARED},
+        },
+        "status": {
+            "ethics": given.status("1.9"),
+            "instructions": given.status("3.4"),
+            "population": given.status("2.1"),
+            **{key: short_form.verdict(public[key]) for key in SHARED},
+        },
+        "is_public": short_form.verdict(public["data"]) in (Status.YES, Status.PARTIAL),
+        "criteria": [CRITERIA[key] for key in _criteria(facts, given)],
+        "opened_at": facts.study.opened_at and wording.moment(facts.study.opened_at),
+        "programs_mark": marks.programs_mark(facts.study),
+        "recomputed": wording.recomputed(facts.manifest),
+        **_item_values(facts),
+        **_power(facts),
+        **_precision(facts),
+        **_participant_values(facts),
+        **_session_values(facts),
+        **_model_values(facts),
+        "gain_interval": preregistration.interval(facts.manifest),
+        "fewest": FEWEST_FOR_BOOTSTRAP,
+        "recipes": sorted({task["recipe"] for task in facts.manifest["tasks"]}),
     }
 
 
-def _recruitment(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dict[str, str]:
-    is_known = facts.reached and not given["2.1"]
-    is_paid, (bonuses, total) = wording.is_paid(facts.manifest), facts.bonuses
-    is_trained = sentences.trained(facts)
-    return {
-        "2.1": PARTIAL if is_known else given.status("2.1"),
-        "2.1.1": ", ".join(CRITERIA[key] for key in _criteria(facts, given)),
-        "2.2": given.sampling or _sampling(facts),
-        "2.3": YES if blocks["rules"] else PARTIAL,
-        "2.5": PARTIAL,
-        "2.6": YES if all(is_trained) else PARTIAL if any(is_trained) else NO,
-        "2.6.2": sentences.training_pay(facts),
-        "2.7": (YES if sentences.is_settled(facts) else PARTIAL) if is_paid else NO,
-        "2.7.2": PARTIAL if bonuses else NO if is_paid else NA,
-        "2.7.2.1": total if bonuses else NA,
-        "2.7.3": (PARTIAL if bonuses or facts.unpaid else YES) if is_paid else NA,
+def _item_values(facts: Facts) -> dict[str, Any]:
+    cards = {task["name"]: task["card"] for task in facts.manifest["tasks"]}
+    sampled = [name for name, card in cards.items() if "test_seed" in card]
+    imported = facts.test_sizes | {
+        name: card.get("test_of", facts.test_sizes.get(name, 0)) for name, card in cards.items()
     }
-
-
-def _execution(facts: Facts, given: Answers, blocks: Mapping[str, str]) -> dict[str, str]:
-    is_explained = facts.manifest.get("asks_reasons") or sentences.asked_in_text(facts)
-    return {
-        "3.1": between([*facts.sessions.values(), facts.longest]),
-        "3.1.1": sentences.random_order(facts),
-        "3.2": YES if blocks["controls"] else PARTIAL,
-        "3.2.2": count(facts.excluded + facts.rejected_early, "annotator"),
-        "3.3": NO if facts.uploaded else PARTIAL if facts.seated else NA,
-        "3.3.1": "Checked" if facts.seated else "Unchecked",
-        "3.3.2": _adjusted_interface(facts, given),
-        "3.4": sentences.instructions(facts, given),
-        "3.4.1": _adjusted_instructions(facts, given),
-        "3.5.1": PARTIAL,
-        "3.6": PARTIAL if is_explained else NO,
-    }
-
-
-def _analysis(facts: Facts, blocks: Mapping[str, str]) -> dict[str, str]:
-    by_models = YES if facts.model_cells else NA
-    return {
-        "4.1": (YES if sentences.compared(facts) else NO) if facts.model_cells else NA,
-        "4.1.1": blocks["answer_4.1.1"] or "None.",
-        "4.2": YES if facts.has_interval else PARTIAL if facts.has_variance else NO,
-        "4.2.1": _estimate(facts),
-        "4.3": by_models,
-        "4.4": by_models,
-        "4.5": by_models,
-        "4.6": PARTIAL if facts.by_arm else NA,
-    }
-
-
-def _documentation(facts: Facts, given: Answers) -> dict[str, str]:
-    is_public, code = verdict(given.line("5.2", "data")), given.line("5.2", "code")
-    asked_ai = facts.manifest["exit_questionnaire"] and facts.exit_answers["ai_used"]
-    return {
-        "5.1.1": sentences.demographics(facts)[0],
-        "5.1.2": YES,
-        "5.1.3": NO if facts.seconds_per_answer is None else YES,
-        "5.1.4": PARTIAL if asked_ai else NO,
-        "5.1.5": YES if facts.flow.arrived else NO,
-        "5.2": is_public,
-        "5.2.1": is_public if is_public in (YES, PARTIAL) else NA,
-        "5.2.2": _why_not_public(given),
-        "5.3": verdict(given.line("5.2", "materials")),
-        "5.4": PARTIAL if not code and is_public == YES else verdict(code),
-    }
-
-
-def _of_acl_and_neurips(facts: Facts, given: Answers) -> dict[str, str]:
-    """Return the answers of forms that have no Partial, which means Yes, or Unknown, meaning No."""
-    plain = {PARTIAL: YES, UNKNOWN: NO}
-    ethics, described = given.status("1.9"), sentences.demographics(facts)[0]
-    people = facts.flow.arrived > 0
-    items = {
-        **dict.fromkeys(("D1", "D2", "D3", "14"), YES),
-        **dict.fromkeys(("D4", "15"), plain.get(ethics, ethics)),
-        "D5": plain.get(described, described),
-    }
-    return {"D": YES if people else NO} | (items if people else dict.fromkeys(items, NA))
-
-
-def _per_item(facts: Facts) -> str:
-    if not facts.by_arm:
-        return "none"
-    of_task: Counter[str] = Counter()
+    all_tasks = [*facts.tasks, *facts.study.trained_tasks]
+    families = {task.card.family for task in all_tasks}
+    per_item: Counter[str] = Counter()
     for (task, _shots, _arm), n in facts.by_arm.items():
-        of_task[task] += n
-    answer = between(of_task.values())
-    if facts.upstream or len(facts.shots) > 1:
-        answer += f" ({between(facts.by_arm.values())} in each group)"
-    return answer
+        per_item[task] += n
+    return {
+        "languages": sorted({card["language"] for card in cards.values()}),
+        "imported_items": sum(imported.values()),
+        "imported_sizes": by_task(imported),
+        "test_items": sum(facts.test_sizes.values()),
+        "test_sizes": by_task(facts.test_sizes),
+        "test_range": between(facts.test_sizes.values()),
+        "per_item": between(per_item.values()),
+        "per_group": between(facts.by_arm.values()),
+        "items_per_person": between(facts.items_per_person or facts.test_sizes.values()),
+        "drawn": sampled,
+        "readable": [name for name in cards if "test_of" in cards[name] and name not in sampled],
+        "has_model_gains": any(learners.model_gains(facts.study)),
+        "seats": sum(scenario["seats"] for scenario in facts.manifest["scenarios"]),
+        "shots": list(map(str, facts.shots)),
+        "by_arm": [
+            f"{task}, {shots_text(shots)}{f', {arm} arm' if arm else ''}: {n}"
+            for (task, shots, arm), n in facts.by_arm.items()
+        ],
+        "shown_tasks": len(all_tasks),
+        "families": [title for name, title in FAMILY_NAMES.items() if name in families],
+    }
+
+
+def _power(facts: Facts) -> dict[str, Any]:
+    number = len(facts.planned_pairs)
+    detectable = []
+    for fewer, more in sorted({pair[3:] for pair in facts.planned_pairs}):
+        n = min(fewer, more)
+        first = sds(power.detectable(n, LEVEL / number, POWER))
+        alone = f" (uncorrected: {sds(power.detectable(n, LEVEL, POWER))})" if number > 1 else ""
+        detectable.append(f"{fewer} and {more} annotators: {first}{alone}")
+    return {
+        "contrasts": number,
+        "power": POWER,
+        "level": LEVEL,
+        "first_level": LEVEL / max(number, 1),
+        "detectable": detectable,
+        "of_people": wording.WELCH_TEST,
+        "at_least": wording.LOWER_BOUND,
+    }
+
+
+def _precision(facts: Facts) -> dict[str, Any]:
+    if not facts.upstream:
+        return {}
+    new, base = next(iter(gains.contrasts(facts.study)))
+    plans = [
+        row for row in gains.plan(facts.study, Kind.PERSON)
+        if (row.new_arm, row.base_arm) == (str(new), str(base))
+    ]  # fmt: skip
+    has_several = len({row.shots for row in plans}) > 1
+    widths = [
+        f"± {row.width:g} %{f' at {shots_text(row.shots)}' if has_several else ''}: {row.people:,}"
+        for row in plans
+    ]
+    return {"new_arm": new, "base_arm": base, "gain_widths": widths}
+
+
+def _participant_values(facts: Facts) -> dict[str, Any]:
+    flow, arrived = facts.flow, max(facts.flow.arrived, 1)
+    dropouts = {
+        "declined": flow.declined, "returned the seat": flow.returned,
+        "exceeded the idle limit": flow.expired, "withdrew": facts.withdrawn,
+    }  # fmt: skip
+    refused = {str(Reason(reason).label): n for reason, n in facts.refused_arrivals.items()}
+    return {
+        "questions": len(screening.parse(facts.manifest["comprehension_questions"])),
+        "access_rules": facts.study.access_rules.count(),
+        "out_share": (flow.screened_out + flow.refused) / arrived,
+        "left": _numbers(dropouts),
+        "refused": _numbers(refused),
+        "seen_before": _numbers(dict(sorted(facts.exit_answers["seen_before"].items()))),
+        "ai_used": _numbers(dict(sorted(facts.exit_answers["ai_used"].items()))),
+        "sample_questions": list(dict.fromkeys(f"“{row.question}”" for row in facts.sample)),
+        "has_sample": any(row.n is not None for row in facts.sample),
+        "completed_share": flow.completed / arrived,
+        "ended_early": flow.arrived - flow.completed - facts.withdrawn - flow.at_work,
+        "earned": in_currency(facts.earned),
+        "bounds": markup.texts(facts.pay_sentences, "bound_"),
+        "is_settled": bool(facts.earned) and facts.paid == facts.earned,
+        "differs": facts.bonuses[0] or facts.unpaid,
+    }
+
+
+def _numbers(numbers: Mapping[str, int]) -> list[str]:
+    return [f"{label} {n}" for label, n in numbers.items() if n]
+
+
+def _session_values(facts: Facts) -> dict[str, Any]:
+    manifest, active = facts.manifest, facts.median("active_seconds", facts.settled)
+    trained = [
+        bool(s["shots"]) or s.get("arm", "") in facts.upstream for s in manifest["scenarios"]
+    ]
+    typed = (SHORT_TEXT, LONG_TEXT, NUMBER, "typed")
+    kinds = (wording.answer_kind(task["card"]) for task in manifest["tasks"])
+    parts = {
+        "anchor examples": manifest.get("anchor_examples"),
+        "screening examples": manifest["qualification"].get("screening_examples", 0),
+        "upstream or sham examples": facts.upstream,
+        "training examples": any(facts.shots),
+        "test examples": True,
+        "attention checks": manifest["attention_checks"],
+    }
+    questions = questions_at(manifest["own_questions"], AFTER)
+    return {
+        "trained": trained,
+        "is_trained": any(trained),
+        "trained_arms": [
+            {"name": arm, "examples": n, "tasks": training_in(manifest["cross_task"])[arm][0]}
+            for arm, n in facts.upstream.items()
+        ],
+        "session_parts": [part for part, is_used in parts.items() if is_used],
+        "session_range": between(facts.sessions.values()),
+        "session_lengths": between([*facts.sessions.values(), facts.longest]),
+        "active_minutes": None if active is None else active / 60,
+        "random_order": _random_order(facts),
+        "refuses_pastes": manifest["refuse_pastes"] and any(kind in typed for kind in kinds),
+        "ai_instruction": AI_INSTRUCTION,
+        "asked_in_text": [question.id for question in questions if question.kind == TEXT],
+    }
+
+
+def _random_order(facts: Facts) -> Status:
+    steps = ["annotation_order", *(["training_order"] if any(facts.shots) else [])]
+    orders = {facts.manifest[step] for step in steps}
+    if Study.Order.FILE_ORDER not in orders:
+        return Status.YES
+    return Status.PARTIAL if len(orders) > 1 else Status.NO
+
+
+def _model_values(facts: Facts) -> dict[str, Any]:
+    tasks = {cell.task for cell in facts.model_cells}
+    sizes = {name: size for name, size in facts.test_sizes.items() if name in tasks}
+    groups = {True: "in the annotator's seat", False: "with uploaded predictions"}
+    trained = [run for run in facts.runs if run.participation.scenario.shots]
+    in_prompt = sum(run.examples == ModelRun.Examples.SHOWN for run in trained)
+    return {
+        "model_items": sum(sizes.values()),
+        "model_sizes": by_task(sizes),
+        "tasks_without_model": sorted(set(facts.test_sizes) - set(sizes)),
+        "runs": between(cell.runs for cell in facts.model_cells),
+        "uploaded_runs": between(cell.runs for cell in facts.uploaded),
+        "seated_runs": between(cell.runs for cell in facts.seated),
+        # How models used the training examples, by number of runs.
+        "trained_runs": trained and {"answered": len(trained) - in_prompt, "shown": in_prompt},
+        # Cells that can be tested, because the human mean has an interval.
+        "compared": sum(
+            facts.no_interval.get((cell.task, cell.shots)) == "" for cell in facts.compared
+        ),
+        "compared_models": list(dict.fromkeys(groups[cell.is_seated] for cell in facts.compared)),
+    }
 
 
 def _criteria(facts: Facts, given: Answers) -> list[str]:
@@ -174,34 +269,3 @@ def _criteria(facts: Facts, given: Answers) -> list[str]:
     for quota in reached.get("quotas") or {}:
         criteria.add("gender" if quota.casefold() in ("sex", "gender") else "other")
     return [key for key in CRITERIA if key in criteria]
-
-
-def _sampling(facts: Facts) -> str:
-    sources = {name for name, _number in facts.platforms}
-    return "Crowdsource" if sources == {ProlificAdapter.label} else UNKNOWN
-
-
-def _adjusted_interface(facts: Facts, given: Answers) -> str:
-    if not facts.model_cells:
-        return NA
-    is_unknown = facts.uploaded and not facts.seated and not given["3.4"]
-    return UNKNOWN if is_unknown else PARTIAL
-
-
-def _adjusted_instructions(facts: Facts, given: Answers) -> str:
-    answer = sentences.instructions(facts, given)
-    if answer == YES or not facts.model_cells:
-        return NA
-    return PARTIAL if answer != UNKNOWN and given["3.4"] else UNKNOWN
-
-
-def _estimate(facts: Facts) -> str:
-    if facts.has_interval:
-        return "Point estimate, Interval estimate"
-    return "Point estimate" if facts.by_arm else "none yet"
-
-
-def _why_not_public(given: Answers) -> str:
-    data = given.line("5.2", "data")
-    is_public = verdict(data)
-    return data if is_public == NO else "" if is_public == UNKNOWN else NA

@@ -64,6 +64,8 @@ class Answers:
         self._given = {name: given.get(name, "").strip() for name in FIELDS}
         self.title = " ".join(given.get("title", "").split())
         self.licence = given.get("licence", "")
+        self.paper = lines(FIELDS["paper"], self._given["paper"])
+        self.public = lines(FIELDS["5.2"], self._given["5.2"])
 
     def __getitem__(self, name: str) -> str:
         """Return the answer on a single line, or "" if there is none."""
@@ -73,16 +75,13 @@ class Answers:
         """Return the status at the start of the answer, or Unknown if unanswered."""
         return verdict(self._given[name])
 
-    def line(self, name: str, key: str) -> str:
-        return lines(FIELDS[name], self._given[name]).get(key, "")
-
     def ticked(self, name: str) -> list[str]:
         ticked = {part.strip() for part in self._given[name].split(",")}
         return [key for key in FIELDS[name].choices if key in ticked]
 
     @property
     def evaluation(self) -> list[str]:
-        types = {part.strip().lower() for part in self.line("paper", "type").split(",")}
+        types = {part.strip().lower() for part in self.paper["type"].split(",")}
         return [kind.capitalize() for kind in EVALUATION if kind in types]
 
     @property
@@ -109,7 +108,7 @@ def verdict(answer: str) -> Status:
 
 def lines(field: Field, answer: str) -> dict[str, str]:
     """Parse the lines of an answer by key. Lines without a known key continue the previous one."""
-    values: dict[str, str] = {}
+    values = dict.fromkeys(field.lines, "")
     name = ""
     for line in answer.splitlines():
         begin, colon, value = line.partition(":")
