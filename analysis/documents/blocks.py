@@ -5,13 +5,13 @@ A document can be rendered as a web page, an offline file or Markdown.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from django.template.loader import render_to_string
 from django.utils.text import slugify
 
-from analysis.scores.markup import markdown
 from tasks import columns as table_columns
 from tasks.columns import Column
 
@@ -160,60 +160,18 @@ def meanings(columns: Sequence[Column]) -> str:
 
 
 def as_markdown(document: Document) -> str:
-    parts = [f"# {markdown(document.title)}"]
-    if document.front:
-        front = document.front
-        parts += [
-            markdown(", ".join(names)) for names in (front.authors, front.affiliations) if names
-        ]
-        parts.extend(_lines(Facts(front.facts)))
-    for section in document.sections:
-        parts.append(f"## {markdown(section.title)}")
-        for block in section.blocks:
-            parts.extend(_lines(block))
-    return "\n\n".join(parts) + "\n"
+    text = render_to_string("documents/document.md", {"document": document})
+    return text.rstrip("\n") + "\n"
 
 
-def _lines(block: Block) -> Iterator[str]:
-    match block:
-        case Paragraph(text):
-            yield markdown(text)
-        case Bullets(items):
-            yield "\n".join(f"- {markdown(item)}" for item in items)
-        case Facts(rows):
-            yield "\n".join(
-                f"- **{markdown(fact.name)}:** {(_code if fact.is_code else markdown)(fact.text)}"
-                for fact in rows
-            )
-        case Quote(name, text):
-            fence = _fence(text, 3)
-            yield f"**{markdown(name)}**"
-            yield f"{fence}text\n{text}\n{fence}"
-        case Grid(caption, columns, rows, notes):
-            yield f"**{block.label}{markdown(caption)}**"
-            header = [_row(columns), "|---" * len(columns) + "|"]
-            yield "\n".join([*header, *(_row(row) for row in rows)])
-            for note in notes:
-                yield markdown(note)
-        case Picture(name, caption, description):
-            yield f"![{markdown(description)}](figures/{name}.svg)"
-            yield f"{block.label}{markdown(caption)}"
-        case Form():
-            for item in block.entries:
-                title = f"{item.number} {markdown(item.title)}"
-                answer = markdown(item.answer)
-                yield f"**{title}: {answer}**" if item.is_short else f"**{title}:** {answer}"
-                if item.evidence:
-                    yield markdown(item.evidence)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(markdown(cell) for cell in cells)} |"
-
-
-def _code(text: str) -> str:
+def code(text: str) -> str:
     fence = _fence(text, 1)
     return f"{fence}{text}{fence}"
+
+
+def fenced(text: str) -> str:
+    fence = _fence(text, 3)
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def _fence(text: str, shortest: int) -> str:

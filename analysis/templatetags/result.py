@@ -4,16 +4,18 @@ from typing import Any
 
 from django import template
 
+from analysis.documents.blocks import code, fenced
 from analysis.documents.wording import count, listed
 from analysis.figures import so_far
 from analysis.planning import planned_power
 from analysis.scores import marks
+from analysis.scores.markup import markdown
 from annotation.models import Study
 from annotation.protocol import blinding
 
 register = template.Library()
-register.filter("count", count)
-register.filter("listed", listed)
+for form in (code, count, fenced, listed, markdown):
+    register.filter(form.__name__, form)
 register.simple_tag(planned_power.contrasts)
 
 
