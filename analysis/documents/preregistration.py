@@ -151,11 +151,10 @@ def _scenarios(manifest: Manifest, texts: Mapping[str, str]) -> list[Block]:
         *([Column("", "Announced minutes", get=itemgetter("minutes"))] if has_minutes else []),
     ]
     design = wording.design(manifest)
-    audience = wording.audience(manifest)
-    recruited = [design["rehearsal"], design["programs"], *audience, design["arms"]]
+    names = ("rehearsal", "programs", "audience", "content_warning", "arms")
     return [
         Paragraph(texts["scenarios"]),
-        *map(Paragraph, filter(None, recruited)),
+        *(Paragraph(design[name]) for name in names if design[name]),
         Grid.of("Scenarios", columns, scenarios, [texts["scenario_table"]]),
     ]
 

@@ -131,7 +131,8 @@ class StudyRecord:
     @cached_property
     def design(self) -> dict[str, str]:
         """Map blocks of templates/documents/design.txt to sentences about the design."""
-        return wording.design(self.manifest, wording.REPORTED, wording.strata(self.study))
+        strata = wording.strata(self.study)
+        return wording.design(self.manifest, wording.REPORTED, strata, self.came_from_prolific)
 
     @cached_property
     def pay_sentences(self) -> dict[str, str]:
@@ -348,7 +349,7 @@ class StudyRecord:
     @property
     def reached(self) -> list[str]:
         """Return sentences about the audience of the design, or that Prolific was not used."""
-        return list(wording.audience(self.manifest, wording.REPORTED, self.came_from_prolific))
+        return list(filter(None, (self.design["audience"], self.design["content_warning"])))
 
     @property
     def via_open_link(self) -> int:

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -213,10 +213,14 @@ CALLED = (
 
 
 def design(
-    manifest: Manifest, verbs: Verbs = PLANNED, strata: Sequence[str] = ()
+    manifest: Manifest,
+    verbs: Verbs = PLANNED,
+    strata: Sequence[str] = (),
+    on_prolific: bool = True,
 ) -> dict[str, str]:
     """Map blocks of templates/documents/design.txt to their sentences."""
-    return rendered("design", context(manifest), v=verbs, strata=strata)
+    values = {"v": verbs, "strata": strata, "on_prolific": on_prolific}
+    return rendered("design", context(manifest) | values, conditions=conditions(manifest))
 
 
 def strata(study: Study) -> list[str]:
@@ -322,26 +326,17 @@ CONDITIONS = {
 }
 
 
-def audience(manifest: Manifest, verbs: Verbs = PLANNED, on_prolific: bool = True) -> Iterator[str]:
+def conditions(manifest: Manifest) -> list[str]:
+    """Return the conditions under which participants are recruited on Prolific."""
     limits = manifest["audience"] or {}
-    conditions = [
+    stated = [
         f"{name} {_flat(limits[key])}{end}"
         for key, (name, end) in CONDITIONS.items()
         if limits.get(key)
     ]
     if limits.get("filters"):
-        conditions.append(f"Prolific filters {json.dumps(limits['filters'], ensure_ascii=False)}")
-    if conditions:
-        listed = "; ".join(conditions)
-        yield (
-            f"On Prolific, participants {verbs.are} recruited under these conditions: {listed}."
-            if on_prolific
-            else f"The design restricts recruitment on Prolific ({listed}), but no participants"
-            " were recruited there."
-        )
-    if limits.get("content_warning"):
-        warning = " ".join(limits["content_warning"].split())
-        yield f"Annotators {verbs.are} warned of the content: “{warning}”"
+        stated.append(f"Prolific filters {json.dumps(limits['filters'], ensure_ascii=False)}")
+    return stated
 
 
 def _flat(value: Any) -> str:
