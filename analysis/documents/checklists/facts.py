@@ -196,14 +196,6 @@ class Facts(StudyRecord):
     def compared(self) -> list[ModelCell]:
         return [cell for cell in self.model_cells if (cell.task, cell.shots) in self.cells]
 
-    @property
-    def who_ran(self) -> str:
-        groups = {
-            "Models with uploaded predictions": _names(self.uploaded),
-            "Models in the annotator's seat": _names(self.seated),
-        }
-        return " ".join(f"{label}: {names}." for label, names in groups.items() if names)
-
     @cached_property
     def efforts(self) -> list[SimpleNamespace]:
         return [row for row in model_runs.efforts(self.study) if row.kind == Kind.MODEL]
@@ -221,10 +213,6 @@ class Facts(StudyRecord):
     def tokens(self) -> tuple[int, int]:
         """Return the total (input, output) tokens of these runs."""
         return sum(run.input_tokens for run in self.runs), sum(r.output_tokens for r in self.runs)
-
-
-def _names(cells: Iterable[ModelCell]) -> str:
-    return ", ".join(dict.fromkeys(cell.model for cell in cells))
 
 
 def between(numbers: Iterable[int]) -> str:

@@ -242,6 +242,8 @@ def _model_values(facts: Facts) -> dict[str, Any]:
     trained = [run for run in facts.runs if run.participation.scenario.shots]
     in_prompt = sum(run.examples == ModelRun.Examples.SHOWN for run in trained)
     return {
+        "uploaded_models": list(dict.fromkeys(cell.model for cell in facts.uploaded)),
+        "seated_models": list(dict.fromkeys(cell.model for cell in facts.seated)),
         "model_items": sum(sizes.values()),
         "model_sizes": by_task(sizes),
         "tasks_without_model": sorted(set(facts.test_sizes) - set(sizes)),
