@@ -149,37 +149,22 @@ FUNNEL = [
     _stage("completed", "answered all test examples and did not withdraw"),
     _stage("analysed", "completed and not excluded"),
 ]
-DROPOUTS = {
-    "declined": "did not consent",
-    "refused": "had already done this task",
-    "screened_out": "screened out",
-    "returned": "returned the seat",
-    "expired": "exceeded the idle limit",
-    "withdrawn": "withdrew",
-    "rejected": "rejected on the platform",
-    "at_work": "still in progress",
-}
 
 
 def _funnel(record: StudyRecord) -> list[Block]:
-    total = record.flow
-    dropouts = [f"{label}: {getattr(total, field)}" for field, label in DROPOUTS.items()]
-    dropouts.append(f"completed, but excluded from the analysis: {record.excluded}")
-    if record.failed_questions:
-        dropouts.append(
-            f"of those screened out, by the comprehension questions: {record.failed_questions}"
-        )
-    dropouts += [
+    texts = _texts(record)
+    dropouts = markup.texts(texts, "left_") + [
         f"refused on the landing page (refusals, not participants), {Reason(key).label}: {number}"
         for key, number in record.refused_arrivals.items()
+        if number
     ]
     meaning = " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:])
     notes = [meaning if 0 in record.study.shots else meaning.replace(ZERO_SHOTS, "")]
-    notes += markup.texts(_texts(record), "flow_")
-    flow = [*record.funnels, ("Total", total)]
+    notes += markup.texts(texts, "flow_")
+    flow = [*record.funnels, ("Total", record.flow)]
     return [
         Grid.of("Participant flow by scenario", FUNNEL, flow, notes),
-        Bullets([line for line in dropouts if not line.endswith(": 0")] or ["No dropouts."]),
+        Bullets(dropouts or ["No dropouts."]),
     ]
 
 
