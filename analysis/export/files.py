@@ -112,15 +112,10 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
     text = json.dumps(versions(study), indent=1) + "\n"
     (folder / "versions.json").write_text(text, encoding="utf-8")
     shutil.copyfile(VERIFY, folder / VERIFY.name)
-    manifest = (
-        f"Manifest (SHA-256 of the frozen design): {study.manifest_hash or 'none: a draft'}\n"
-    )
-    if programs := marks.programs_mark(study):
-        manifest += f"\n{programs}\n"
-    text = render_to_string(
-        "export/readme.md",
-        {"name": study.name, "manifest": manifest, "columns": columns_markdown()},
-    )
+    context = {
+        "study": study, "programs": marks.programs_mark(study), "columns": columns_markdown(),
+    }  # fmt: skip
+    text = render_to_string("export/readme.md", context)
     (folder / "README.md").write_text(text, encoding="utf-8")
     return counts
 
