@@ -8,18 +8,23 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import combinations, product
-from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
 from analysis.scores import attrition, frames, marks
-from analysis.scores.columns import SCORE, count, signed_between, signed_points
+from analysis.scores.columns import (
+    count,
+    signed_between,
+    signed_percent,
+    signed_points,
+    table_columns,
+)
 from analysis.scores.markup import rendered, texts
 from analysis.scores.scores import rows_of
 from analysis.stats import arg
 from annotation.models import Study
 from annotation.study.cross_task import arms
-from tasks.columns import NOTHING, Column, points, shots_text
+from tasks.columns import Column, points, shots_text
 from tasks.gym import catalogue
 
 ALL = "all tasks"
@@ -119,47 +124,7 @@ def row_of(head: tuple[str, str, str, str, str, str, int], result: arg.Arg) -> S
     )
 
 
-def percent(value: float) -> str:
-    return f"{value:+.1f} %" if math.isfinite(value) else NOTHING
-
-
-GAINS = [
-    Column("kind"),
-    Column("task", "Unseen task", "task that is new to all arms; all tasks: the ARG"),
-    Column("metric", "Metric", "the task's metric, under which test sets are scored; over all"
-           " tasks, different metrics are separated by semicolons"),
-    Column("shots", "Shots", "number of shots of the unseen task", show=count),
-    Column("new_arm", "Arm", "arm whose gain is reported"),
-    Column("base_arm", "Against", "arm with which it is compared (the base)"),
-    Column("meaning", "Interpretation", "what the gain measures, such as transfer or practice"),
-    Column("new_people", "n", "participants in the arm", show=count),
-    Column("base_people", "n against", "participants in the base arm", show=count),
-    Column("new", "Mean", "mean over participants in the arm, or over a model's runs", SCORE),
-    Column("base", "Mean against", "mean over participants in the base arm, or over a model's runs",
-           SCORE),
-    Column("new_sd", "", "SD over participants in the arm (ddof 1)", "points"),
-    Column("base_sd", "", "SD over participants in the base arm (ddof 1)", "points"),
-    Column("gain", "Relative gain", "(mean - mean against) / mean against; over all tasks, the mean"
-           " of these ratios (ARG), or missing if any of them is not computable", "%", percent),
-    Column("low_95", "", "lower end of its 95 % interval", "%", get="low"),
-    Column("high_95", "", "upper end of its 95 % interval", "%", get="high"),
-    Column("", "95 %", "Fieller's interval for one task, delta method for several, in percent;"
-           f" {QUESTION}; it assumes that participants' scores are approximately normal", "%",
-           signed_between, attrgetter("low", "high", "no_interval")),
-    Column("method", "", "method of the interval: Fieller or delta method"),
-    Column("no_interval", "", "reason for a missing interval"),
-    Column("difference", "Difference", "mean - mean against; over all tasks, the mean difference;"
-           " always reported", "points", signed_points),
-    *(
-        Column(f"{end}_95", "", f"{side} end of its 95 % t interval", "points", get=end)
-        for end, side in (("difference_low", "lower"), ("difference_high", "upper"))
-    ),
-    Column("", "95 % of difference", "Welch's t interval of the difference", "points",
-           signed_between, attrgetter("difference_low", "difference_high")),
-    Column("refused", "Not computable", "tasks without a relative gain and the reason (an"
-           " unsuitable base or an undefined mean); if there are any, no mean over all tasks is"
-           " computed"),
-]  # fmt: skip
+GAINS = table_columns("gains", {"question": QUESTION})
 
 
 def gain_columns(*names: str) -> list[Column]:
@@ -290,11 +255,7 @@ def joint(study: Study, kind: str) -> list[SimpleNamespace]:
     return rows
 
 
-PUBLISHED = [
-    Column("partition", "Partition", "of CrossFit's 160 tasks"),
-    Column("method", "Upstream learning", "of BART-base, according to the paper"),
-    Column("gain", "ARG, as published", "mean over all test tasks of the partition", "%", percent),
-]
+PUBLISHED = table_columns("published_gains")
 
 
 def sentences(study: Study, kind: str) -> Iterator[str]:
@@ -315,7 +276,7 @@ def _sentences(rows: Sequence[SimpleNamespace]) -> Iterator[str]:
             "row": row,
             "is_mean": has_mean,
             "shots": shots_text(row.shots) if has_several else "",
-            "gain": percent(row.gain),
+            "gain": signed_percent(row.gain),
             "interval": signed_between((row.low, row.high, row.no_interval)),
             "difference": signed_points(row.difference),
         }

@@ -13,9 +13,16 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.cross_task import cross_task, learners
-from analysis.cross_task.cross_task import gain_columns, percent
+from analysis.cross_task.cross_task import gain_columns
 from analysis.heavy import np, pd
-from analysis.scores.columns import Table, count, signed_between, signed_points
+from analysis.scores.columns import (
+    Table,
+    count,
+    signed_between,
+    signed_percent,
+    signed_points,
+    table_columns,
+)
 from analysis.scores.tested import p_columns
 from analysis.stats import arg
 from analysis.stats.significance import holm
@@ -76,19 +83,7 @@ def _trained(kind: str, arm: Any, label: Any, answers: pd.DataFrame) -> SimpleNa
     )  # fmt: skip
 
 
-MANIPULATION = [
-    Column("kind"),
-    Column("arm", "Arm", "an upstream arm, or sham"),
-    Column("what", "Upstream task", "position in the annotator's task order, or name of the task"),
-    Column("people", "n", "participants in the analysis", show=count),
-    Column("answers", "Answers", "answers of these participants", show=count),
-    Column("mean", "Mean", "mean S1, averaged over participants", "S1 x 100"),
-    Column("sd", "SD", "SD over participants (ddof 1)", "points"),
-    Column("first", "First half", "mean S1 over the first half of each participant's answers"
-           " (without the middle answer if their number is odd)", "S1 x 100"),
-    Column("last", "Second half", "mean S1 over the second half", "S1 x 100"),
-    Column("active", "Seconds", "median active time per answer", "s"),
-]  # fmt: skip
+MANIPULATION = table_columns("manipulation")
 
 
 def curve(study: Study, kind: str) -> list[SimpleNamespace]:
@@ -107,14 +102,7 @@ def curve(study: Study, kind: str) -> list[SimpleNamespace]:
     ]
 
 
-CURVE = [
-    Column("kind"),
-    Column("arm", "Arm", "an upstream arm, or sham"),
-    Column("number", "Example", "position among the task's examples, from 1", show=count),
-    Column("answers", "Answers", "answers of all participants and tasks", show=count),
-    Column("mean", "Mean", "mean S1", "S1 x 100"),
-    Column("active", "Seconds", "median active time", "s"),
-]
+CURVE = table_columns("upstream_curve")
 
 # Several upstream arms or shot counts -------------------------------------------------------------
 
@@ -171,7 +159,7 @@ CHANGES = [
     Column("shots", "More shots", "the larger number of shots", show=count),
     *gain_columns("new_arm", "base_arm", "meaning", "task", "new_people", "base_people"),
     Column("gain", "Change of gain", "relative gain with more shots - gain with fewer shots",
-           "points", percent),
+           "points", signed_percent),
     *gain_columns("low_95", "high_95"),
     Column("", "95 %", "delta method, from the variances of both gains", "points", signed_between,
            attrgetter("low", "high", "no_interval")),

@@ -4,7 +4,6 @@ Requests are authenticated by a token or by the browser's session. Requests for 
 return 404. Lists have the columns of the CSV files, and scores are hidden wherever pages hide them.
 """
 
-from datetime import datetime
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -19,7 +18,7 @@ from rest_framework.request import Request
 from analysis.export import bundle_job
 from analysis.export import pages as export_pages
 from analysis.export.columns import ANSWER_LOOKUPS, ANSWERS, TEXTS
-from analysis.scores.columns import type_of
+from analysis.scores.columns import PYTHON_TYPES, table_columns, type_of
 from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Step, Study, Turn
 from annotation.monitoring.api import tasks_of
 from annotation.protocol import blinding
@@ -102,7 +101,6 @@ TURN_FILTERS: dict[str, tuple[str, Choices]] = {
 COLUMNS = TEXTS["api_answers"]
 LOOKUPS = {name: lookup for name, lookup in ANSWER_LOOKUPS.items() if name in COLUMNS}
 JOINED = {lookup.rpartition("__")[0] for lookup in LOOKUPS.values()} - {""}
-PYTHON_TYPES = {"integer": int, "number": float, "datetime": datetime, "string": str}
 KINDS: dict[str, Any] = {"answer": list[str], "gold": list[str], "hidden": bool}
 
 
@@ -150,24 +148,10 @@ class Answers(RowsView):
         return record if is_open else record | {"gold": None, "s1": None}
 
 
-# Use the example's task, which is not the scenario's task in the upstream step.
-_EXAMPLE, _PARTICIPATION = "answer.turn.example", "answer.turn.participation"
-SPANS = [
-    Column("task", meaning="name of the task", get=f"{_EXAMPLE}.split.task.name"),
-    Column("task_version", meaning="its version", get=f"{_EXAMPLE}.split.task.version", kind=int),
-    Column("shots", meaning="number of shots", get=f"{_PARTICIPATION}.scenario.shots", kind=int),
-    Column("split", meaning="training split", get=f"{_PARTICIPATION}.scenario.split_number",
-           kind=int),
-    Column("step", meaning="step of the protocol", get="answer.turn.step"),
-    Column("annotator", meaning="annotator's pseudonym", get=f"{_PARTICIPATION}.pseudonym"),
-    Column("example", meaning="the example's id in its file", get=f"{_EXAMPLE}.source_id"),
-    Column("hash", meaning="hash of the example", get=f"{_EXAMPLE}.content_hash"),
-    Column("segment", meaning="index of the text within the example, from 0, or `question`",
-           get=lambda s: "question" if s.segment == QUESTION else str(s.segment)),
-    Column("start", meaning="offset of the first character, in code points", kind=int),
-    Column("end", meaning="offset after the last character, in code points", kind=int),
-    Column("text", meaning="the highlighted text"),
-]  # fmt: skip
+# The task is that of the example, which is not the scenario's in the upstream step.
+SPANS = table_columns(
+    "spans", segment=lambda span: "question" if span.segment == QUESTION else str(span.segment)
+)
 
 
 class Spans(RowsView):

@@ -15,7 +15,7 @@ from analysis.models import models as model_tables
 from analysis.models.forms import UploadForm
 from analysis.scores import metrics, performance
 from analysis.scores.api import Rows, rows_schema
-from analysis.scores.columns import as_records
+from analysis.scores.columns import as_records, table_columns
 from annotation.library.api import JobBegun
 from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
@@ -26,7 +26,6 @@ from annotation.web.form_bodies import as_form_data, check, check_known, fields_
 from annotation.web.paging import RowsView
 from annotation.web.problems import Unprocessable
 from annotation.web.views import ApiView, Twin, tagged
-from tasks.columns import Column
 from tasks.models import Job, LanguageModel, Prediction, PredictionFile
 
 
@@ -124,27 +123,13 @@ class PredictionFileDetail(Twin):
     method = "delete"
 
 
-PREDICTIONS = [
-    Column("model", meaning="name of the model", get="file.model.name"),
-    Column("task", meaning="name of the task", get="file.task.name"),
-    Column("task_version", meaning="version of the task", get="file.task.version", kind=int),
-    Column("shots", meaning="number of shots", get="file.shots", kind=int),
-    Column("split", meaning="training split", get="file.split_number", kind=int),
-    Column("arm", meaning="arm of a cross-task study, if any", get="file.arm"),
-    Column("example", meaning="the example's id in the test file", get="example.source_id"),
-    Column("hash", meaning="hash of the example", get="example.content_hash"),
-    Column("predicted", meaning="list of texts; [] means no answer", kind=list),
-    Column("s1", meaning="S1 of the prediction, 0 to 1", kind=float),
-]
-
-
 def _tasks_of(name: str) -> list[str]:
     names = PredictionFile.objects.filter(model__name=name).values_list("task__name", flat=True)
     return sorted(set(names))
 
 
 class Predictions(RowsView):
-    columns = PREDICTIONS
+    columns = table_columns("predictions")
     summary = "A model's predictions"
     streams = True
     filters: ClassVar = {"task": ("file__task__name", _tasks_of)}

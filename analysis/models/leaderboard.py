@@ -18,7 +18,7 @@ from typing import Any
 from analysis.models.model_runs import Place, mean_of, splits
 from analysis.models.models import KIND_NAMES
 from analysis.scores import frames
-from analysis.scores.columns import ASSUMES, SCORE, SDS, assuming, between
+from analysis.scores.columns import ASSUMES, SCORE, assuming, between, table_columns
 from analysis.scores.findings import curve
 from analysis.scores.performance import performance
 from analysis.scores.scores import Score, aggregate, human_table4, machine_tables5_6, name_of
@@ -287,33 +287,12 @@ def _if_largest(name: str, missing: Any) -> Callable[[Any], Any]:
 
 
 # Columns for the result of `cells`.
-COLUMNS = [
-    Column("task", meaning="name of the task; all: the mean over all tasks in the study",
-           get=lambda cell: cell.board.task.name if cell.board.task else "all"),
-    Column("task_version", meaning="version of the task; empty over all tasks",
-           get=lambda cell: cell.board.task.version if cell.board.task else None),
-    Column("test_examples", meaning="the part of the corpus's test examples that is scored, if not"
-           " all, and the metric; empty over all tasks", get="board.test_text"),
-    Column("group", meaning="people, base, large; empty: other or unstated size",
-           get="entry.group"),
-    Column("rank", meaning="rank among models of its group, by the mean at the largest training"
-           " size", get="entry.rank"),
-    Column("name", meaning="annotators or model", get="entry.name"),
-    Column("source", meaning="study, uploaded or published", get="entry.source"),
-    Column("shots", meaning="size of the training splits"),
-    Column("mean", meaning="mean score x 100 under the task's metric", unit=SCORE,
-           get="score.mean"),
-    *SDS,
-    Column("sd_printed", meaning="spread printed in the paper; over all tasks, the SD of the"
-           " average", unit="points", get="score.printed"),
-    Column("sd_over", meaning="unit of the SD: annotators or splits", get="entry.unit"),
-    Column("n", meaning="number of annotators or splits", get="score.n"),
-    Column("of", meaning="maximum possible number", get="score.of"),
-    Column("low_95", meaning=f"low end; {INTERVAL}", unit=SCORE, get=_if_largest("low", math.nan)),
-    Column("high_95", meaning=f"high end; {INTERVAL}", unit=SCORE,
-           get=_if_largest("high", math.nan)),
-    Column("no_interval", meaning="why there is no interval", get=_if_largest("no_interval", "")),
-    Column("external_labelled", meaning=LABELLED, get="entry.external_labelled"),
-    Column("external_unlabelled", meaning=UNLABELLED, get="entry.external_unlabelled"),
-    Column("link", meaning="paper or code of an uploaded model", get="entry.url"),
-]  # fmt: skip
+COLUMNS = table_columns(
+    "leaderboard",
+    {"interval": INTERVAL, "labelled": LABELLED, "unlabelled": UNLABELLED},
+    task=lambda cell: cell.board.task.name if cell.board.task else "all",
+    task_version=lambda cell: cell.board.task.version if cell.board.task else None,
+    low_95=_if_largest("low", math.nan),
+    high_95=_if_largest("high", math.nan),
+    no_interval=_if_largest("no_interval", ""),
+)

@@ -6,7 +6,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from analysis.scores.columns import RECIPE, REMARK, SCORE, SDS, TASK, signed_points
+from analysis.scores.columns import RECIPE, SCORE, signed_points, table_columns
 from analysis.scores.markup import rendered
 from analysis.scores.tested import EQUIVALENCE_COLUMNS, ERROR_COLUMNS, interval_columns, p_columns
 from analysis.stats.two_way import RUNS
@@ -33,16 +33,21 @@ STATED = {
 }  # fmt: skip
 
 
+def _stated(name: str, row: Any) -> str | None:
+    """Return a property of a run, or None if it is not stated."""
+    return getattr(row.run, name) or None
+
+
 def _run_column(name: str, heading: str, meaning: str, missing: str = "not stated") -> Column:
-    """Return a column for a property of runs, which is left empty in files if it is not stated."""
     return Column(name, heading, meaning, show=lambda value: value or missing,
-                  get=lambda row: getattr(row.run, name) or None)  # fmt: skip
+                  get=partial(_stated, name))  # fmt: skip
 
 
 # Columns for the result of models.model_rows.
 MODEL = [
     Column("model", meaning="name of the uploaded model"),
-    *TASK,
+    Column("task", meaning="name of the task", get="task.name"),
+    Column("task_version", meaning="version of the task", get="task.version"),
     Column("shots", "Shots", "number of examples in the training splits used; empty in files if"
            " fully supervised (All)", show=lambda shots: "All" if shots is None else str(shots)),
     Column("mean", "Score", "mean over training splits of the test-set score under the task's"
@@ -83,45 +88,15 @@ MODEL = [
     Column("recipe", meaning=RECIPE),
 ]  # fmt: skip
 
-_SOURCE = [
-    Column("source", meaning="study, uploaded or published", get="row.source"),
-    Column("name", meaning="annotators or model", get="row.name"),
-]
 # Columns for the result of models.score_rows.
-SCORES = [
-    *_SOURCE,
-    Column("task", meaning="name of the task", get="task.name"),
-    Column("task_version", meaning="version of the task; empty for a published figure"),
-    Column("shots", meaning="number of shots, or all: fully supervised"),
-    Column("metric", meaning="the task's metric", get="task.card.metric"),
-    Column("mean", meaning="mean x 100 under that metric", unit="points", get="score.mean"),
-    REMARK,
-    *SDS,
-    Column("sd_printed", meaning="spread printed in the paper", unit="points", get="score.printed"),
-    Column("sd_over", meaning="unit of the SD: annotators, splits or runs", get="row.unit"),
-    *(
-        _run_column(name, "", f"{meaning}; as stated for an uploaded model, or empty")
-        for name, (_heading, meaning) in STATED.items()
-    ),
-    Column("n", meaning="number of these", get="score.n"),
-    Column("of", meaning="maximum possible number of these", get="score.of"),
-    Column("recipe", meaning=f"{RECIPE}; empty for a published figure"),
-]
-
+SCORES = table_columns(
+    "model_scores",
+    {name: meaning for name, (_heading, meaning) in STATED.items()},
+    remark=lambda row: row.score.remark or None,
+    **{name: partial(_stated, name) for name in STATED},
+)
 # Columns for the result of models.aggregate_rows.
-AGGREGATES = [
-    *_SOURCE,
-    Column("shots", meaning="number of shots, or all: fully supervised"),
-    Column("tasks", meaning="number of tasks", get="row.aggregate.tasks"),
-    *(
-        Column(name, meaning=f"{measure} over tasks", unit="points", get=f"row.aggregate.{name}")
-        for name, measure in (
-            ("mean", "mean"),
-            ("sd_of_sum", "SD of the sum"),
-            ("sd_of_average", "SD of the mean"),
-        )
-    ),
-]
+AGGREGATES = table_columns("model_aggregates")
 
 
 def _mean_and_n(values: tuple[float, int]) -> str:
@@ -190,16 +165,7 @@ def pair_columns(pairing: Any) -> list[Column]:
 
 
 # Shown above and below the page's score tables, in which each task has the first of these.
-SCORE_COLUMNS = [
-    Column("score", "Each task", "Mean ± SD of the test-set score x 100 under the task's metric."
-           " This study: over n annotators who completed and are in the analysis, ddof 1. Uploaded:"
-           " over n training splits, ddof 1. Published: S1, quoted, ddof not stated."),
-    Column("average", "Average", "Mean over the tasks of this study (only if each has a score) ± SD"
-           " of this average: √Σσ² / k for k tasks, where each σ is the SD of a task (ddof 1, or as"
-           " printed)."),
-    Column("sum", "SD of the sum", "SD of the sum over tasks, √Σσ², which the CLUES README"
-           " prints next to the average."),
-]  # fmt: skip
+SCORE_COLUMNS = table_columns("scored")
 
 
 def explanations(annotators: str, rows: Iterable[Any]) -> list[tuple[str, str]]:

@@ -16,14 +16,14 @@ from typing import Any
 from django.db.models import Avg, Q
 
 from analysis.planning.planner import COMPARISONS, LEVEL, POWER, Known
-from analysis.scores.columns import count
+from analysis.scores.columns import table_columns
 from analysis.scores.markup import rendered
 from analysis.scores.scores import human_table4, name_of
 from analysis.scores.test_sets import S1
 from analysis.stats import arg, power, uncertainty
 from annotation.models import Arm, Kind, Participation, Step, Study
 from annotation.study import design
-from tasks.columns import Column, points, shots_text
+from tasks.columns import Column, shots_text
 from tasks.models import Task
 
 FEWEST = 3  # annotators required for using the SD of an earlier study
@@ -131,18 +131,5 @@ def plan(inputs: dict[str, Any]) -> Iterator[SimpleNamespace]:
 
 
 def columns(inputs: dict[str, Any]) -> list[Column]:
-    width, people = f"{inputs['width']:g}", inputs["people"]
-    return [
-        Column("quantile", "Quantile", "t, as in a study's interval; normal, as in power tables"),
-        Column("people", f"Participants per arm for ± {width} %", "fewest participants in each arm"
-               f" of each task for an interval of ± {width} % or narrower in about half of such"
-               " studies", show=count),
-        Column("people_in_all", "Total", "participants in two arms of all tasks", show=count),
-        Column("width", f"± with {people}", f"half-width of the 95 % interval with {people}"
-               " participants per arm and task", "%", points),
-        Column("for_change", f"Per arm for ± {width} % between shots",
-               "the same for the difference between an ARG with fewer and one with more shots:"
-               " participants in each arm of each task at each of the two numbers of shots",
-               show=count),
-        Column("for_change_in_all", "Total", "in two arms of all tasks at both", show=count),
-    ]  # fmt: skip
+    words = {"width": f"{inputs['width']:g}", "people": inputs["people"]}
+    return table_columns("planned_gains", words)

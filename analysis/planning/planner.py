@@ -14,12 +14,11 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import pd
-from analysis.scores.columns import between, count, percent
+from analysis.scores.columns import count, percent, table_columns
 from analysis.scores.frames import scored_answers
 from analysis.scores.markup import rendered, texts
 from analysis.scores.means import matrix_of
@@ -216,38 +215,15 @@ def sentences(inputs: dict[str, Any]) -> list[str]:
     return texts(rendered("planner", values))
 
 
-KNOWN_COLUMNS = [
-    Column("task", "Task"),
-    Column("shots", "Shots"),
-    Column("n", "n", "number of annotators behind these values", show=count),
-    Column("mean", "Mean", "mean over annotators of their score x 100", "points"),
-    Column("sd", "SD", "SD over annotators of that score, in points (ddof 1; for the paper as"
-           " printed, which does not define the ±)", "points"),
-    Column("", "SD, 95 %", "95 % confidence interval of the SD from n annotators (chi-squared)",
-           "points", between, attrgetter("sd_low", "sd_high")),
-]  # fmt: skip
+KNOWN_COLUMNS = table_columns("known")
 
 
 def interval_columns(inputs: dict[str, Any]) -> list[Column]:
-    width, examples = f"{inputs['half_width']:g}", f"{inputs['examples']:,}"
-    people = inputs["annotators"]
-    return [
-        *KNOWN_COLUMNS,
-        Column("annotators_needed", f"Annotators for ± {width}", "fewest annotators for which the"
-               f" mean's t interval is ± {width} points or less in about half of such studies;"
-               f" {two_way.PEOPLE}", show=count),
-        Column("half_width", f"± with {people}", f"half-width of the t interval with {people}"
-               f" annotators; {two_way.PEOPLE}", "points"),
-        Column("half_width_both", f"± {people}, other examples", "half-width of the 95 % interval"
-               f" with {people} annotators on {examples} examples, from your study's variance"
-               f" components; {two_way.BOTH}", "points"),
-        Column("examples_needed", f"Examples for ± {width}", "fewest examples for one annotator's"
-               f" mean to be known to ± {width} points; for scores of 0 or 1 (fewer suffice with"
-               " partly correct answers)", show=count),
-        Column("", f"One on {examples} examples", "Wilson's 95 % interval for one annotator with"
-               f" this mean accuracy on {examples} examples; for label tasks, where each answer is"
-               " correct or not", "S1 x 100", between, attrgetter("wilson_low", "wilson_high")),
-    ]  # fmt: skip
+    words = {
+        "width": f"{inputs['half_width']:g}", "examples": f"{inputs['examples']:,}",
+        "people": inputs["annotators"], "to_people": two_way.PEOPLE, "to_both": two_way.BOTH,
+    }  # fmt: skip
+    return [*KNOWN_COLUMNS, *table_columns("planned_intervals", words)]
 
 
 def difference_columns(inputs: dict[str, Any]) -> list[Column]:

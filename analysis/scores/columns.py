@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from analysis.scores.markup import ASSUMES as ASSUMES
 from analysis.scores.markup import FEW, NORMAL, rendered
-from analysis.stats.two_way import BOTH
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from annotation.models import Study
 from tasks.columns import NOTHING, Column, cells, in_files, on_page, points
@@ -181,6 +181,10 @@ def percent(ratio: float) -> str:
     return NOTHING if math.isnan(ratio) else f"{ratio:.0%}"
 
 
+def signed_percent(value: float) -> str:
+    return f"{value:+.1f} %" if math.isfinite(value) else NOTHING
+
+
 # Values in CSV files are formatted so that they can be read back without loss.
 
 
@@ -249,13 +253,7 @@ def _part(name: str, index: int, row: Any) -> Any:
 
 
 FEW_ANNOTATORS = f"fewer than {FEWEST_FOR_BOOTSTRAP} annotators"
-SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
-SD0 = "population standard deviation (ddof 0), x 100"
 RECIPE = "recipe string: every choice that affects the number"
-LIMITS = [
-    Column(f"{end}_95", meaning=f"{side} limit of the 95 % CI: {BOTH}", unit="points", get=end)
-    for end, side in (("low", "lower"), ("high", "upper"))
-]
 
 # Columns shared by several tables.
 CELL = [
@@ -269,19 +267,6 @@ PAIR = [
     Column("from_shots", meaning="the smaller number of shots"),
     Column("to_shots", meaning="the larger number of shots"),
 ]
-TASK = [
-    Column("task", meaning="name of the task", get="task.name"),
-    Column("task_version", meaning="version of the task", get="task.version"),
-]
-SDS = [
-    Column("sd_ddof1", meaning=SD1, unit="points", get="score.sd_ddof1"),
-    Column("sd_ddof0", meaning=SD0, unit="points", get="score.sd_ddof0"),
-]
-REMARK = Column(
-    "remark",
-    meaning="remark on the mean, or the reason why it is undefined and for how many",
-    get=lambda row: row.score.remark or None,
-)
 
 # Maps the names of all columns that are not text to integer, number or datetime.
 TYPES = {
@@ -291,6 +276,42 @@ TYPES = {
     ).items()
     for name in names
 }
+PYTHON_TYPES = {
+    "integer": int, "number": float, "datetime": datetime, "string": str, "list": list,
+}  # fmt: skip
+# Maps the name of a table to its columns.
+DECLARED: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("columns.toml").read_text("utf-8")
+)
+# Functions that columns.toml names as `show`.
+SHOWN: dict[str, Callable[[Any], str]] = {
+    form.__name__: form
+    for form in (between, count, percent, points, signed_between, signed_percent, signed_points)
+}
+
+
+def table_columns(
+    table: str, words: Mapping[str, object] | None = None, **get: Callable[[Any], Any]
+) -> list[Column]:
+    """Return the columns that columns.toml declares for a table.
+
+    `words` are inserted in headings and meanings. `get` contains functions, by column, that read
+    values which are not attributes of a row.
+    """
+    columns = []
+    for key, stated in DECLARED[table].items():
+        values = {"name": key} | ({"meaning": stated} if isinstance(stated, str) else stated)
+        for text in {"heading", "meaning"} & values.keys():
+            values[text] = values[text].format_map(words or {})
+        values["kind"] = PYTHON_TYPES[values.get("kind", type_of(key))]
+        if "show" in values:
+            values["show"] = SHOWN[values["show"]]
+        if key in get:
+            values["get"] = get[key]
+        elif isinstance(attributes := values.get("get"), list):
+            values["get"] = attrgetter(*attributes)
+        columns.append(Column(**values))
+    return columns
 
 
 def type_of(column: str, file: str = "") -> str:

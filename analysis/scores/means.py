@@ -9,24 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
 from analysis.scores import frames
-from analysis.scores.columns import (
-    CELL,
-    FEW_ANNOTATORS,
-    Table,
-    count,
-    signed_between,
-    signed_points,
-)
+from analysis.scores.columns import FEW_ANNOTATORS, Table, table_columns
 from analysis.stats import agreement, two_way, uncertainty
 from analysis.stats.learning import by_cell
 from annotation.models import Step, Study
-from tasks.columns import NOTHING, Column, points
+from tasks.columns import NOTHING, points
 from tasks.metrics import s1
 from tasks.models import Example, Split
 
@@ -148,28 +140,7 @@ def by_stratum(study: Study, kind: str) -> Iterator[SimpleNamespace]:
             )  # fmt: skip
 
 
-_SAME_EXAMPLES = "over other people on the same examples"
-STRATA = Table(
-    "strata",
-    "S1 by stratum",
-    [
-        Column("task", "Task"),
-        Column("shots", "Shots"),
-        Column("stratum", "Stratum"),
-        Column("n", "n", "Annotators who completed and are in the analysis.", show=count),
-        Column("examples", "Examples", "Test examples of the stratum.", show=count),
-        Column("mean", "Mean", "Mean S1 x 100, averaged over annotators.", "S1 x 100"),
-        Column("sd_ddof1", "SD", "SD over annotators (ddof 1).", "points", get="sd"),
-        Column("difference", "Difference", "Mean S1 x 100 - mean on the task's other strata.",
-               "points", signed_points),
-        Column("", "95 % CI", f"t interval of the difference, {_SAME_EXAMPLES}.", "points",
-               signed_between, attrgetter("low", "high", "no_interval")),
-        Column("low_95", meaning=f"lower limit, {_SAME_EXAMPLES}", unit="points", get="low"),
-        Column("high_95", meaning=f"upper limit, {_SAME_EXAMPLES}", unit="points", get="high"),
-        Column("no_interval", meaning="reason for a missing interval"),
-    ],
-    by_stratum,
-)  # fmt: skip
+STRATA = Table("strata", "S1 by stratum", table_columns("strata"), by_stratum)
 
 # How well human annotators do: agreement with each other, and the best and worst scores. A gold
 # answer is only one annotation. The leave-one-out score measures how well an annotator matches the
@@ -230,26 +201,13 @@ def _unit_scores(answers: Sequence[frozenset[str]], is_one_choice: bool) -> list
     ]
 
 
-_LEAVE_ONE_OUT = (
-    "mean S1 of each annotator against the majority of the others (the most frequent label or"
-    " option, or the texts that more than half of them chose), averaged over annotators"
+def _leave_one_out(row: SimpleNamespace) -> str:
+    why_not = row.no_leave_one_out
+    return f"{NOTHING} ({why_not})" if why_not else points(row.leave_one_out)
+
+
+CEILING = table_columns(
+    "ceiling",
+    leave_one_out_shown=_leave_one_out,
+    compared_shown=lambda row: f"{row.compared} of {row.answers}",
 )
-CEILING = [
-    *CELL,
-    Column("", "Leave-one-out", f"{_LEAVE_ONE_OUT}; neither a score against the gold nor a bound"
-           " for models", "S1 x 100",
-           lambda ends: f"{NOTHING} ({ends[1]})" if ends[1] else points(ends[0]),
-           attrgetter("leave_one_out", "no_leave_one_out")),
-    Column("leave_one_out", meaning=_LEAVE_ONE_OUT, unit="S1 x 100"),
-    Column("no_leave_one_out", meaning="reason for a missing leave_one_out"),
-    Column("", "Compared", "answers compared with a majority of the others, out of all answers; if"
-           " the others tie on labels or options, there is no majority",
-           get=lambda row: f"{row.compared} of {row.answers}"),
-    Column("compared", meaning="answers compared with a majority of the others"),
-    Column("answers", meaning="answers in the annotation step"),
-    Column("best", "Best", "highest mean S1 x 100 of an annotator against the gold", "S1 x 100"),
-    Column("best_annotator", meaning="annotator with this score (if several, the first by name)"),
-    Column("worst", "Worst", "lowest mean S1 x 100 of an annotator against the gold; the range"
-           " from worst to best grows with the number of annotators", "S1 x 100"),
-    Column("worst_annotator", meaning="annotator with this score (if several, the first by name)"),
-]  # fmt: skip

@@ -22,7 +22,7 @@ from analysis.stats import two_way
 from annotation.models import Kind, Study
 from annotation.study import compared_files
 from tasks.cards import place
-from tasks.columns import NOTHING, Column, grouped
+from tasks.columns import NOTHING, grouped
 from tasks.metrics import METRICS, over_test_set, recipe
 
 CARD, FURTHER = "card", "further"
@@ -141,48 +141,13 @@ def page_rows(study: Study, kind: str) -> list[SimpleNamespace]:
 
 
 # Columns for the result of `rows`.
-COLUMNS = [
-    Column("kind", "Respondents", f"person, simulated or model; {MODEL}: predictions of a model",
-           get="who"),
-    Column("name", "Model", "name of the uploaded model; empty for annotators"),
-    Column("task", "Task", "name of the task", get="task.name"),
-    Column("task_version", meaning="version of the task", get="task.version"),
-    Column("shots", "Shots", "number of examples in the training step or training split"),
-    Column("metric", "Metric", "as named in the NLP Few-shot Gym"),
-    Column("role", "Role", f"{CARD}: on the task's card; {FURTHER}: declared by the design"),
-    Column("", "Score", "Mean ± SD (ddof 1) x 100 over annotators, or over training splits of a"
-           " model; with a remark where needed, or the reason why it is undefined and for how"
-           " many.", "points", get="score.text"),
-    Column("mean", meaning="mean, x 100", unit="points", get="score.mean"),
-    *columns.SDS,
-    Column("n", "n", "annotators who completed and are in the analysis, or prediction files",
-           get="score.n"),
-    Column("of", "Of", "maximum possible n", get="score.of"),
-    Column("", "95 % interval", f"For annotators: {two_way.BOTH}. Two-way t on the parts of each"
-           " score; for metrics that are not means over examples, on jackknife pseudo-values"
-           f" (deleting one context at a time); {columns.ASSUMES}.", "points", get="interval"),
-    *columns.LIMITS,
-    Column("se", meaning="standard error over annotators and contexts", unit="points"),
-    Column("df", meaning="degrees of freedom for se (Satterthwaite); at least the smaller of those"
-           " for annotators and for contexts"),
-    Column("no_interval", meaning="reason for a missing interval for annotators"),
-    columns.REMARK,
-    Column("recipe", meaning=columns.RECIPE),
-]  # fmt: skip
-
+COLUMNS = columns.table_columns(
+    "metrics",
+    {"both": two_way.BOTH, "assumes": columns.ASSUMES},
+    remark=lambda row: row.score.remark or None,
+)
 # Columns for the rows of `own_scores`.
-OWN_COLUMNS = [
-    Column("kind", meaning=f"person, simulated or model; {MODEL}: a prediction file", get="who"),
-    Column("name", meaning="the annotator's pseudonym, or the name of the model"),
-    *columns.TASK,
-    Column("shots", meaning="number of examples in the training step or training split"),
-    Column("split", meaning="number of the training split; empty at zero shots"),
-    Column("metric", meaning="as named in the NLP Few-shot Gym"),
-    Column("value", meaning="score of the test set, at most 1; empty where undefined",
-           get="score.value"),
-    Column("remark", meaning="remark on the score, or the reason why it is undefined",
-           get=lambda row: row.score.remark or None),
-]  # fmt: skip
+OWN_COLUMNS = columns.table_columns("metric_values", remark=lambda row: row.score.remark or None)
 NOTE = (
     "Each task has the metric on its card and those of the design's further metrics that apply to"
     " its answer type. All rows for a task score the same answers."

@@ -15,7 +15,7 @@ from typing import Any
 
 from analysis.heavy import np
 from analysis.scores import findings
-from analysis.scores.columns import Table, between, percent
+from analysis.scores.columns import Table, between, table_columns
 from analysis.scores.test_sets import TestFile, given_texts
 from analysis.stats import error_overlap
 from analysis.stats.agreement import plurality
@@ -25,7 +25,7 @@ from annotation.models import Kind, Participation, Status, Study
 from annotation.study import compared_files
 from tasks import jobs
 from tasks.cards import place
-from tasks.columns import NOTHING, Column
+from tasks.columns import NOTHING
 from tasks.models import Job, Prediction
 from tasks.models.predictions import Seen
 
@@ -182,34 +182,11 @@ def _cell_rows(
             )  # fmt: skip
 
 
-def _share(name: str, heading: str, meaning: str) -> Column:
-    return Column(name, heading, meaning, "share", percent)
-
-
-COLUMNS = [
-    Column("task", "Task"),
-    Column("shots", "Shots", "size of the training step"),
-    Column("annotator", "Annotator", "the annotator’s pseudonym"),
-    Column("model", "Model", "its answer is the one that most of its runs gave"),
-    Column("source", meaning="uploaded, witness (uploaded only for this) or seated (took part)"),
-    Column("result", "Errors agree", f"{OFTEN}: corrected p below {ALARMS}; or why unknown"),
-    Column("errors", "Errors", "examples on which the annotator is wrong"),
-    Column("same", "Same", "of these errors, those that match the model’s wrong answer exactly"),
-    _share("share", "Share", "same errors / all errors of the annotator"),
-    _share("others", "Others", "mean share of the others, right or wrong, on the same examples"),
-    Column("", "95 % CI", "of the difference (share - others)", get="interval"),
-    Column("low_95", "", "lower limit of the 95 % CI of share - others", get="low"),
-    Column("high_95", "", "upper limit of the 95 % CI of share - others", get="high"),
-    Column("p", "p", "one-sided, by permuting errors within examples", "0 to 1"),
-    Column("p_holm", "p (Holm)", "corrected over the annotators of the cell", "0 to 1"),
-    Column("model_errors", "", "examples on which the model is wrong"),
-    Column("", "Telling", "same errors, out of the examples where the model is wrong and more than"
-           " half are right",
-           get=lambda row: f"{row.telling_same} of {row.telling}"),
-    Column("telling", "", "examples where the model is wrong and more than half are right"),
-    Column("telling_same", "", "of these, those on which the annotator gave the model’s answer"),
-    _share("telling_others", "Others on telling", "mean share of the others who gave that answer"),
-]  # fmt: skip
+COLUMNS = table_columns(
+    "overlap",
+    {"often": OFTEN, "alarms": ALARMS},
+    telling_shares=lambda row: f"{row.telling_same} of {row.telling}",
+)
 BRIEF = [c for c in COLUMNS if c.name in ("model", "result", "share", "others", "p_holm")]
 OVERLAP = Table(
     "overlap", "Error overlap with models", COLUMNS, table,

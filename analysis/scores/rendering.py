@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from analysis.scores import findings, marks, markup
-from analysis.scores.columns import ASSUMES, RECIPE, TASK, assuming, between
+from analysis.scores.columns import ASSUMES, assuming, between, table_columns
 from analysis.scores.markup import PaperTable, explained, markdown, rendered, texts
 from analysis.scores.performance import PerformanceTable
 from analysis.scores.scores import Score
@@ -15,84 +15,24 @@ from tasks.columns import NOTHING, Column, points, shots_text
 
 Intervals = Mapping[tuple[str, int], str]  # maps (task, shots) to the interval as printed
 
-_ONE_SPLIT = "; empty for a single split"
-
-
-def _sds(name: str, score: str, over: str, *empty: str) -> list[Column]:
-    notes = [*empty, "", ""]
-    return [
-        Column(f"{name}_ddof{ddof}", meaning=f"{kind} standard deviation over {over} (ddof {ddof}),"
-               f" x 100{note}", unit="points", get=f"{score}.sd_ddof{ddof}")
-        for (ddof, kind), note in zip(((1, "sample"), (0, "population")), notes, strict=False)
-    ]  # fmt: skip
-
-
 # Columns for the result of performance.long_rows.
-PERFORMANCE = [
-    Column("kind", meaning="person, simulated or model; kinds are never pooled"),
-    Column("family", meaning="family of the task", get="task.card.family"),
-    *TASK,
-    Column("shots", meaning="number of examples in the training step", get="cell.shots"),
-    Column("metric", meaning="the task's metric, as named in the NLP Few-shot Gym",
-           get="cell.metric"),
-    Column("mean", meaning="mean over annotators of their score on the test set under that metric,"
-           " x 100", unit="points", get="cell.mean"),
-    *_sds("sd", "cell", "annotators", "; empty for a single annotator"),
-    Column("n", meaning="number of annotators who completed and are in the analysis", get="cell.n"),
-    Column("remark", meaning="remark on the mean, or the reason why it is undefined and for how"
-           " many", get=lambda row: row.cell.remark or None),
-    Column("splits", meaning="number of training splits that these annotators had; 0 at zero shots",
-           get="cell.over_splits.n"),
-    *_sds("split_sd", "cell.over_splits", "training splits of their means over annotators",
-          *[_ONE_SPLIT] * 2),
-    Column("set_mean", meaning="for tasks with alternative gold answers: the mean with all gold"
-           " answers of an example as one set", unit="S1 x 100", get="cell.as_set.mean"),
-    *_sds("set_sd", "cell.as_set", "annotators of that score"),
-    Column("set_ceiling", meaning="highest score attainable with the allowed number of texts and"
-           " all gold answers as one set", unit="S1 x 100", get="bounds.set_ceiling"),
-    Column("set_recipe", meaning="recipe string of set_mean; empty if the gold answers form one"
-           " set", get=lambda row: row.set_recipe or None),
-    Column("note", meaning="explanation of these two scales, and which of them the paper may use"),
-    Column("baseline", meaning="score x 100 of the trivial baseline on the test examples; empty if"
-           " the task has neither labels nor “no answer”, or if it is undefined", unit="points",
-           get="bounds.baseline"),
-    Column("baseline_name", meaning="the constant answer given by the trivial baseline",
-           get="bounds.baseline_name"),
-    Column(
-        "floor_random",
-        meaning="chance level: expected score x 100, under the row's metric, of a random label or"
-        " option (or no answer, if that is a choice); otherwise, S1 x 100 of an answer drawn from"
-        " those that the test file lists for each example; empty if it lists none",
-        unit="points",
-        get=lambda row: next(
-            (s1 for name, s1 in row.bounds.floors if name.startswith("a random")), None
-        ),
+_WITH_TEST_PART = table_columns(
+    "human_performance",
+    remark=lambda row: row.cell.remark or None,
+    set_recipe=lambda row: row.set_recipe or None,
+    floor_random=lambda row: next(
+        (s1 for name, s1 in row.bounds.floors if name.startswith("a random")), None
     ),
-    Column("floor_frequent", meaning="S1 x 100 of the answer that the test file lists most often"
-           " for an example", unit="S1 x 100",
-           get=lambda row: dict(row.bounds.floors).get("the most frequent listed entity")),
-    Column("ceiling", meaning="highest score x 100 attainable by highlighting on the test examples;"
-           " known for S1 and for tasks with labels", unit="points", get="bounds.ceiling"),
-    Column("published_mean", meaning="mean in Table 4 of the CLUES paper, quoted if the test file"
-           " is the published one", unit="S1 x 100",
-           get=lambda row: row.cell.published and row.cell.published.mean),
-    Column("published_spread", meaning="the ± value printed beside that mean, quoted; the paper"
-           " does not define it", unit="points",
-           get=lambda row: row.cell.published and row.cell.published.spread),
-    Column("late_seats", meaning="seats that were added after results could be seen"),
-    Column("by_program", meaning="annotators for whom a program gave at least one answer through"
-           " the API"),
-    Column("recipe", meaning=RECIPE),
-]  # fmt: skip
+    floor_frequent=lambda row: dict(row.bounds.floors).get("the most frequent listed entity"),
+    published_mean=lambda row: row.cell.published and row.cell.published.mean,
+    published_spread=lambda row: row.cell.published and row.cell.published.spread,
+    test_part=lambda row: row.task.test_part or None,
+)
+# In an export, design.json has the last column on the card.
+PERFORMANCE = _WITH_TEST_PART[:-1]
 # Columns that only appear in the export. The page shows these values outside the table.
 _EXPORTED = {"family", "task_version", "baseline_name", "recipe", "set_recipe", "note"}
-# A column that only appears on the page. In an export, design.json has it on the card.
-_TEST_PART = Column(
-    "test_part",
-    meaning="number of the corpus's test examples that are scored; empty: all",
-    get=lambda row: row.task.test_part or None,
-)
-PERFORMANCE_FILE = [*(column for column in PERFORMANCE if column.name not in _EXPORTED), _TEST_PART]
+PERFORMANCE_FILE = [column for column in _WITH_TEST_PART if column.name not in _EXPORTED]
 
 
 def intervals(table: PerformanceTable) -> Intervals:

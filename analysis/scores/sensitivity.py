@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from analysis.heavy import np, pd
 from analysis.scores import findings, frames, marks, overlap
-from analysis.scores.columns import LIMITS, assuming, between, mean_and_sd
+from analysis.scores.columns import assuming, between, mean_and_sd, table_columns
 from analysis.scores.means import lowest_of
 from analysis.scores.test_sets import with_scores
 from analysis.stats import two_way
@@ -22,7 +22,7 @@ from analysis.stats.learning import by_cell
 from annotation.models import Status, Study
 from annotation.monitoring import flags
 from tasks import cards, jobs
-from tasks.columns import NOTHING, Column
+from tasks.columns import NOTHING
 from tasks.models import Example, Job
 
 TRAINING = (50, 60, 70, 80, 90)  # minimum mean S1 x 100 in the training step
@@ -143,19 +143,7 @@ def scores(
     return cells
 
 
-COLUMNS = [
-    Column("rule", meaning="inclusion criterion"),
-    Column("task", meaning="name of the task"),
-    Column("shots", meaning="size of the training step"),
-    Column("mean", meaning="mean over annotators of their score under the task's metric, x 100",
-           unit="points"),
-    Column("sd_ddof1", meaning="SD over annotators, ddof 1", unit="points"),
-    Column("sd_ddof0", meaning="SD over annotators, ddof 0", unit="points"),
-    Column("n", meaning="annotators who meet the criterion"),
-    Column("completed", meaning="annotators who completed the scenario, including excluded ones"),
-    *LIMITS,
-    Column("no_interval", meaning="reason for a missing interval", get="why_not"),
-]  # fmt: skip
+COLUMNS = table_columns("sensitivity", {"both": two_way.BOTH})
 
 
 def table(study: Study, kind: str) -> list[SimpleNamespace]:

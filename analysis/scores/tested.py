@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
-from analysis.scores.columns import ASSUMES, assuming, signed_between, signed_points
+from analysis.scores.columns import ASSUMES, assuming, signed_between, table_columns
 from analysis.scores.means import matrix_of
 from analysis.stats import significance, two_way
 from analysis.stats.learning import by_cell, pairs_of_shots
@@ -88,12 +88,6 @@ def p_columns(family: str) -> list[Column]:
     ]
 
 
-_EQUIVALENCE = (
-    "whether the 90 % interval lies within ± the margin frozen in the design (two one-sided tests,"
-    f" {EACH}); a dash if the design has no margin or there is no interval"
-)
-
-
 def equivalence(row: SimpleNamespace) -> str:
     """Return whether the 90% interval lies within the margin, or a dash without a margin.
 
@@ -105,34 +99,9 @@ def equivalence(row: SimpleNamespace) -> str:
     return f"within ± {row.margin:g} ({EACH})" if inside else f"not shown for ± {row.margin:g}"
 
 
-EQUIVALENCE_COLUMNS = [
-    Column("", "Equivalence", _EQUIVALENCE, get=equivalence),
-    Column("margin", meaning="equivalence margin frozen in the design", unit="points"),
-    Column("p_equivalence", meaning="p of two one-sided tests that the difference lies within ±"
-           f" margin; {EACH}", unit="0 to 1"),
-    Column("low_90", meaning="lower end of the 90 % interval", unit="points"),
-    Column("high_90", meaning="upper end of the 90 % interval", unit="points"),
-    Column("smallest_margin", "Smallest margin", "half the 90 % interval: with these annotators and"
-           " examples, equivalence within a smaller margin could not have been shown even for a"
-           " difference of 0", "points"),
-]  # fmt: skip
-_SE = "standard error of the difference over"
-_DF = "degrees of freedom for"
-ERROR_COLUMNS = [
-    Column("se", meaning=f"{_SE} annotators and contexts", unit="points"),
-    Column("df", meaning=f"{_DF} se (Satterthwaite; at least the smaller of those for annotators"
-           " and for contexts)"),
-    Column("people_se", meaning=f"{_SE} annotators, on the same examples", unit="points"),
-    Column("people_df", meaning=f"{_DF} people_se (Welch if there are two groups)"),
-    Column("no_interval", meaning="reason for a missing interval"),
-]  # fmt: skip
-DIFFERENCE = Column(
-    "difference",
-    "Difference",
-    "difference of the means, in points of the score x 100 under the task's metric",
-    "points",
-    signed_points,
-)
+EQUIVALENCE_COLUMNS = table_columns("equivalence", {"each": EACH}, equivalence=equivalence)
+ERROR_COLUMNS = table_columns("errors")
+(DIFFERENCE,) = table_columns("difference")
 
 
 # Differences between shot counts: other annotators on the same test examples.

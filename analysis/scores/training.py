@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 from analysis.heavy import pd
 from analysis.scores import findings, frames
-from analysis.scores.columns import Table, estimated, mean_and_sd
+from analysis.scores.columns import Table, estimated, mean_and_sd, table_columns
 from analysis.scores.performance import kinds
 from analysis.stats import learning
 from annotation.models import Kind, Scenario, Step, Study
@@ -104,28 +104,7 @@ def columns(rows: Sequence[SimpleNamespace]) -> list[Column]:
 
 
 # Columns for the result of `block_scores`.
-BLOCK_SCORES = [
-    Column("kind", meaning="person, simulated or model"),
-    Column("task", meaning="name of the task"),
-    Column("task_version", meaning="version of the task"),
-    Column("shots", meaning="of the group"),
-    Column("split", meaning="number of the training split"),
-    Column("examples", meaning="block of training examples, as text", get="block.name"),
-    Column("in_shots", meaning="examples are from this group's training file with this number of"
-           " shots", get="block.size"),
-    Column("not_in_shots", meaning="without the examples that are also in the file with this number"
-           " of shots; empty: all of them", get="block.smaller"),
-    Column("mean_s1", meaning="mean over annotators of their mean over the block, S1 x 100; empty"
-           " if the group did not have the block or the files are not nested", unit="S1 x 100",
-           get="mean"),
-    Column("sd_ddof1", meaning="sample standard deviation over annotators (ddof 1), x 100; empty"
-           " for a single annotator", unit="points"),
-    Column("sd_ddof0", meaning="population standard deviation over annotators (ddof 0), x 100",
-           unit="points"),
-    Column("n", meaning="annotators who completed and are in the analysis"),
-    Column("nested", meaning="1 if the block is comparable between groups: of the files for"
-           " not_in_shots, in_shots and shots, each smaller file is contained in the next"),
-]  # fmt: skip
+BLOCK_SCORES = table_columns("training")
 
 
 def block_scores(study: Study) -> list[SimpleNamespace]:
