@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Count
 from django.utils.translation import get_language_info
@@ -43,32 +43,27 @@ def moment(at: datetime) -> str:
 ORDERS = dict(Study.Order.choices)
 
 
-class Verbs(NamedTuple):
-    """The verbs in shared sentences: present tense for plans, past tense for reports."""
-
-    is_: str = "is"
-    are: str = "are"
-    have: str = "have"
-    need: str = "need"
-    wait: str = "wait"
-    decides: str = "decides"
-    proceed: str = "proceed"
-    complete: str = "complete"
-    completes: str = "completes"
-    leave: str = "leave"
-    earn: str = "earn"
-    choose: str = "choose"
-    may: str = "may"
-    paid: str = "are paid"
-    paid_for: str = "are paid for"
-
-
-PLANNED = Verbs()
-REPORTED = Verbs(
-    "was", "were", "had", "needed", "waited", "decided", "proceeded", "completed", "completed",
-    "left", "were promised", "chose", "could", "were promised",
-    "were promised pay for",
-)  # fmt: skip
+# The verbs in shared sentences: present tense for plans, past tense for reports.
+VERBS = {
+    "is_": ("is", "was"),
+    "are": ("are", "were"),
+    "have": ("have", "had"),
+    "need": ("need", "needed"),
+    "wait": ("wait", "waited"),
+    "decides": ("decides", "decided"),
+    "proceed": ("proceed", "proceeded"),
+    "complete": ("complete", "completed"),
+    "completes": ("completes", "completed"),
+    "leave": ("leave", "left"),
+    "earn": ("earn", "were promised"),
+    "choose": ("choose", "chose"),
+    "may": ("may", "could"),
+    "paid": ("are paid", "were promised"),
+    "paid_for": ("are paid for", "were promised pay for"),
+}
+Verbs = dict[str, str]
+PLANNED: Verbs = {verb: plan for verb, (plan, _report) in VERBS.items()}
+REPORTED: Verbs = {verb: report for verb, (_plan, report) in VERBS.items()}
 
 
 # Maps an answer type to a noun for the answer and a verb for what the annotator does.
