@@ -114,7 +114,7 @@ API_OF_STUDY = [
 # Below models/NAME/.
 MODEL_URLS = [
     path("", models.model, name="model"),
-    path("scores.csv", models.model_file, name="model_file"),
+    path("scores.csv", models.models_file, name="model_file"),
     *(path(post.path, view, name=post.row) for post, view in models.POSTS.items()),
     path("delete/", models.delete_model, name="model_delete"),
     path("files/<int:pk>/delete/", models.delete_file, name="prediction_file_delete"),

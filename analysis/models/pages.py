@@ -98,9 +98,11 @@ def model_upload(request: ResearcherRequest, pk: int) -> HttpResponse:
 
 
 @signed_in("GET")
-def models_file(request: ResearcherRequest) -> HttpResponse:
-    rows = model_tables.model_rows(PredictionFile.objects.all())
-    return csv_file("models", models_columns.MODEL, rows)
+def models_file(request: ResearcherRequest, name: str = "") -> HttpResponse:
+    """Download the scores of all models, or of the one with this name."""
+    files = get_object_or_404(LanguageModel, name=name).files if name else PredictionFile.objects
+    filename = f"{name}-scores" if name else "models"
+    return csv_file(filename, models_columns.MODEL, model_tables.model_rows(files.all()))
 
 
 @signed_in("GET")
@@ -119,13 +121,6 @@ def model(request: ResearcherRequest, name: str) -> HttpResponse:
         "remarks": [f"{file.filename}: {remark}" for file in files for remark in file.remarks],
     }
     return render(request, "models/model.html", context)
-
-
-@signed_in("GET")
-def model_file(request: ResearcherRequest, name: str) -> HttpResponse:
-    language_model = get_object_or_404(LanguageModel, name=name)
-    rows = model_tables.model_rows(language_model.files.all())
-    return csv_file(f"{language_model.name}-scores", models_columns.MODEL, rows)
 
 
 class OwnModelPost(Post[LanguageModel]):
