@@ -1,11 +1,12 @@
 """The tabs on a study's pages, and the views of a page, which are selected by `?show=`.
 
 Pages that the reader may not open are hidden (models.study.RIGHTS). Results pages belong to
-`analysis`, so this module only contains the names of their URLs. It also finds the section of the
-documents that explains a page (help.toml).
+`analysis`, so menu.toml only contains the names of their URLs. This module also finds the section
+of the documents that explains a page (help.toml).
 """
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -20,7 +21,7 @@ from annotation.models import Study
 from annotation.web.posts import View
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Page:
     """A page of a study, with the right that it requires.
 
@@ -32,65 +33,19 @@ class Page:
     name: str
     address: str
     right: str = "see"
-    below: tuple[str, ...] = ()
-    views: tuple[tuple[str, str, str], ...] = ()
+    below: Sequence[str] = ()
+    views: Sequence[tuple[str, str, str]] = ()
     unless: str = ""  # "draft" or "real" if such studies do not have this page
 
     def holds(self, address: str) -> bool:
         return address in (self.address, *self.below)
 
 
-# Maps tabs to their pages, of which a tab has at most four.
-TABS = {
-    "Overview": [Page("Overview", "study", below=("study_status",))],
-    "Design": [
-        Page("Design", "study_design", below=("study_edit", "study_clone")),
-        Page("Rehearsal", "rehearsal", "own", unless="real"),
-        Page("Preregistration", "preregistration", "read"),
-    ],
-    "Participants": [
-        Page(
-            "Recruit", "recruit",
-            below=("lists", "seats", "switches", "budget", "personal_links", "panel_new",
-                   "panel_visit", "prolific_plan", "prolific_study", "prolific_sync"),
-            views=(("", "Link and seats", "see"), ("links", "Personal links", "pay"),
-                   ("platforms", "Platforms", "own")),
-        ),
-        Page(
-            "Annotators", "people",
-            below=("people_decide", "participation", "participation_decide", "participation_bonus",
-                   "participation_free_seat", "participation_withdraw", "participation_review",
-                   "behaviour_exclude", "people_pay", "people_withdraw"),
-        ),
-        Page("Payments", "pay", "pay"),
-    ],
-    "Results": [
-        Page(
-            "Scores", "human_performance", "read",
-            views=(("", "Test", "read"), ("training", "Training", "read"),
-                   ("figures", "Figures", "read"), ("sensitivity", "Inclusion criteria", "read")),
-        ),
-        Page("Statistics", "analysis", "read"),
-        Page(
-            "Models", "study_models", "read",
-            views=(("", "Scores", "read"), ("leaderboard", "Leaderboard", "read"),
-                   ("differences", "Differences", "read"), ("overlap", "Error overlap", "read")),
-        ),
-        Page("Items", "examples", "read", below=("example", "example_comment")),
-    ],
-    "Publish": [
-        Page("Report", "report", "read",
-             views=(("", "Report", "read"), ("latex", "LaTeX tables", "read"))),
-        Page("Data", "release", "read", unless="draft"),
-    ],
-    "Settings": [
-        Page(
-            "Settings", "study_settings",
-            below=("team", "notice_switches", "retention", "study_erase", "study_delete"),
-        ),
-        Page("Audit log", "audit_log", "read"),
-    ],
-}  # fmt: skip
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+TABS = {tab: [Page(**page) for page in pages] for tab, pages in _read("menu.toml").items()}
 
 
 @dataclass(frozen=True)
@@ -178,8 +133,7 @@ def posted(view: View, **page: str) -> View:
     return answer
 
 
-_SECTIONS = tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
-PLACES = {name: place for place, names in _SECTIONS.items() for name in names}
+PLACES = {name: place for place, names in _read("help.toml").items() for name in names}
 
 
 def place_of(url_name: str | None, show: str = "") -> str:
