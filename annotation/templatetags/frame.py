@@ -26,7 +26,7 @@ register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
-def menu(context: dict[str, Any]) -> menus.Menu | None:
+def menu(context: dict[str, Any]) -> dict[str, Any] | None:
     request = context.get("request")
     if request is None or request.resolver_match is None or not request.user.is_authenticated:
         return None

@@ -48,41 +48,28 @@ def _read(name: str) -> dict[str, Any]:
 TABS = {tab: [Page(**page) for page in pages] for tab, pages in _read("menu.toml").items()}
 
 
-@dataclass(frozen=True)
-class Link:
-    """A link in the menu. `current` is the value of aria-current, or ""."""
+def for_study(study: Study, address: str, parameters: QueryDict) -> dict[str, Any]:
+    """Return the menu for the page with URL name `address`, as seen by the study's reader.
 
-    name: str
-    url: str
-    current: str
-
-
-@dataclass(frozen=True)
-class Menu:
-    """The menu on a study's page: all tabs, the pages of the current tab, and the page's views."""
-
-    study: Study
-    tabs: list[Link]
-    subtabs: list[Link]
-    views: list[Link]
-
-
-def for_study(study: Study, address: str, parameters: QueryDict) -> Menu:
-    """Return the menu for the page with URL name `address`, as seen by the study's reader."""
+    It has all `tabs`, the pages of the current tab (`subtabs`), and the `views` of the page. A link
+    has a `name`, a `url`, and in `current` the value of aria-current, or "".
+    """
     missing = {"draft"} if study.is_draft else set()
     missing |= set() if study.rehearsal else {"real"}
 
-    def link(page: Page, name: str = "", holds: bool = False) -> Link:
+    def link(page: Page, name: str = "", holds: bool = False) -> dict[str, str]:
         current = (
             "page" if address == page.address else "true" if holds or page.holds(address) else ""
         )
-        return Link(name or page.name, reverse(page.address, args=[study.name]), current)
+        url = reverse(page.address, args=[study.name])
+        return {"name": name or page.name, "url": url, "current": current}
 
-    def view_link(page: Page, show: str, name: str) -> Link:
+    def view_link(page: Page, show: str, name: str) -> dict[str, str]:
         query = {"show": show, "kind": str(parameters.get("kind", ""))}
         query = {key: value for key, value in query.items() if value}
         current = "page" if address == page.address and parameters.get("show", "") == show else ""
-        return Link(name, reverse(page.address, args=[study.name], query=query), current)
+        url = reverse(page.address, args=[study.name], query=query)
+        return {"name": name, "url": url, "current": current}
 
     tabs, subtabs, views = [], [], []
     for name, pages in TABS.items():
@@ -97,7 +84,9 @@ def for_study(study: Study, address: str, parameters: QueryDict) -> Menu:
             for show, name, right in current.views
             if right in study.rights
         ]
-    return Menu(study, tabs, *(links if len(links) > 1 else [] for links in (subtabs, views)))
+    choices = {"subtabs": subtabs, "views": views}
+    several = {name: links if len(links) > 1 else [] for name, links in choices.items()}
+    return {"study": study, "tabs": tabs, **several}
 
 
 def select(default: View, **views: View) -> View:
