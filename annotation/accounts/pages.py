@@ -1,7 +1,8 @@
 """Pages and forms for accounts, the page of an invitation, and the guide for a first study."""
 
+import tomllib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from django import forms
@@ -187,61 +188,40 @@ SAMPLE_FOLDER = settings.BASE_DIR / "tasks" / "demo" / "sentiment"  # written fo
 SAMPLE_TASK = "demo-sentiment"
 
 
-@dataclass(frozen=True)
-class GuideStep:
-    """A step in the guide: a link to a page, or a button that imports the sample task."""
-
-    title: str
-    text: str
-    is_done: bool
-    address: str = ""
-    is_button: bool = False
+_GUIDE = Path(__file__).with_name("first_study.toml").read_text(encoding="utf-8")
+STEPS = tomllib.loads(_GUIDE)["steps"]
 
 
-def guide_for(user: User, studies: Iterable[Study]) -> list[GuideStep]:
-    """Return the steps, or [] if the user has opened any of these studies or skipped the guide."""
+def guide_for(user: User, studies: Iterable[Study]) -> list[dict[str, Any]]:
+    """Return the steps, or [] if the user has opened any of these studies or skipped the guide.
+
+    Each step has a `title`, a `text`, `is_done` and an `address`, except that the first one is a
+    button without an address.
+    """
     has_opened = (
         study.owner_id == user.pk and not study.rehearsal and not study.is_draft
         for study in studies
     )
     if any(has_opened) or Preferences.objects.filter(user=user, skips_first_study=True).exists():
         return []
-    task = Task.objects.filter(name=SAMPLE_TASK, archived_at=None).order_by("-version").first()
+    task = Task.objects.filter(name=SAMPLE_TASK, archived_at=None).exists()
     own_studies = Study.objects.filter(owner=user).order_by("-pk")
     study = own_studies.filter(rehearsal=False).first()
     rehearsal = own_studies.filter(rehearsal=True).first()
     simulated = Participation.objects.filter(
         study__owner=user, study__rehearsal=True, kind=Kind.SIMULATED, status=Status.COMPLETED
     )
+    new_study = f"{reverse('study_new')}?task={SAMPLE_TASK}" if task else reverse("study_new")
+    last = _address("study" if study is None or study.is_draft else "recruit", study)
+    states = [
+        (task or Task.objects.exists(), ""),
+        (study is not None, new_study),
+        (simulated.exists(), _address("rehearsal", rehearsal) or _address("study_design", study)),
+        (study is not None and study.status != StudyStatus.DRAFT, last),
+    ]
     return [
-        GuideStep(
-            "Import the sample task",
-            "20 short reviews to label as positive or negative, with training sets of 10, 20 and"
-            " 30 examples. Included with Handful.",
-            is_done=task is not None or Task.objects.exists(),
-            is_button=True,
-        ),
-        GuideStep(
-            "Create a study",
-            "Choose the number of training examples, the number of annotators and the pay."
-            " Annotators can't start until you open the study.",
-            is_done=study is not None,
-            address=f"{reverse('study_new')}?task={SAMPLE_TASK}" if task else reverse("study_new"),
-        ),
-        GuideStep(
-            "Rehearse with simulated annotators",
-            "On the Design page, press “Save and rehearse” to fill a clone with simulated"
-            " annotators. Check its tables and figures before you pay anyone.",
-            is_done=simulated.exists(),
-            address=_address("rehearsal", rehearsal) or _address("study_design", study),
-        ),
-        GuideStep(
-            "Open and share the study",
-            "Opening the study freezes its design. You'll find the link, a QR code and an"
-            " invitation text on the Recruit page.",
-            is_done=study is not None and study.status != StudyStatus.DRAFT,
-            address=_address("study" if study is None or study.is_draft else "recruit", study),
-        ),
+        step | {"is_done": is_done, "address": address}
+        for step, (is_done, address) in zip(STEPS, states, strict=True)
     ]
 
 

@@ -10,7 +10,7 @@ from tests import factories
 
 
 def states(browser) -> list[bool]:
-    return [step.is_done for step in browser.get(reverse("studies")).context["first_study"]]
+    return [step["is_done"] for step in browser.get(reverse("studies")).context["first_study"]]
 
 
 def press(browser, action: str):
