@@ -1,8 +1,10 @@
 """The funnel: how many participants in each scenario reached each stage, up to the analysis."""
 
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
@@ -29,10 +31,6 @@ from tasks.models import Split
 SIMULATED = Kind.SIMULATED
 
 
-def _stage(heading: str, meaning: str) -> Any:
-    return field(default=0, metadata={"heading": heading, "meaning": meaning})
-
-
 @dataclass(frozen=True)
 class Funnel:
     """How many participants of one kind reached each stage, in a single scenario or in all.
@@ -41,43 +39,20 @@ class Funnel:
     `expired`, `refused`, `withdrawn` and `rejected`.
     """
 
-    arrived: int = _stage("Arrived", "Took a seat, including annotators who then declined.")
-    consented: int = _stage("Consented", "Accepted the consent text.")
-    trained: int = _stage(
-        "Trained",
-        "Answered the last example of the training or screening step, or saw the first example if"
-        " there is no such step.",
-    )
-    qualified: int = _stage(
-        "Qualified",
-        "Admitted to the annotation step: trained, not screened out, and not waiting for a"
-        " decision.",
-    )
-    completed: int = _stage("Completed", "Answered the last example.")
-    analysed: int = _stage("Analysed", "Completed and included in the analysis.")
-    declined: int = _stage("Declined", "Declined the consent text. Only their number is stored.")
-    at_work: int = _stage(
-        "In progress",
-        "Have a seat and have not finished: reading, working, waiting, or between two parts.",
-    )
-    screened_out: int = _stage(
-        "Screened out",
-        "Ended by the study's rule or by the comprehension questions.",
-    )
-    returned: int = _stage("Returned", "Returned their place on the platform.")
-    expired: int = _stage(
-        "Expired", "Inactive for longer than the study allows. The seat is free again."
-    )
-    refused: int = _stage(
-        "Prior exposure", "Had already done the task elsewhere before they saw the first example."
-    )
-    withdrawn: int = _stage(
-        "Withdrawn", "Withdrew and erased their answers. They are counted up to their last step."
-    )
-    rejected: int = _stage(
-        "Rejected",
-        "Rejected on the platform before completion. They are not paid and cannot continue.",
-    )
+    arrived: int = 0
+    consented: int = 0
+    trained: int = 0
+    qualified: int = 0
+    completed: int = 0
+    analysed: int = 0
+    declined: int = 0
+    at_work: int = 0
+    screened_out: int = 0
+    returned: int = 0
+    expired: int = 0
+    refused: int = 0
+    withdrawn: int = 0
+    rejected: int = 0
 
     @property
     def cells(self) -> list[str]:
@@ -88,7 +63,8 @@ class Funnel:
         return Funnel(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
-FUNNEL = [Column(stage.name, **stage.metadata) for stage in fields(Funnel)]
+_TEXTS = tomllib.loads(Path(__file__).with_name("funnel.toml").read_text(encoding="utf-8"))
+FUNNEL = [Column(name, **texts) for name, texts in _TEXTS.items()]
 
 
 def with_training_size(study: Study) -> QuerySet[Scenario]:
