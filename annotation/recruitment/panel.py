@@ -1,10 +1,13 @@
 """Panels: platforms that append an ID to the study's URL and expect a code or a redirect.
 
-CloudResearch Connect and SONA are presets. Researchers set parameter names and return URLs.
+CloudResearch Connect and SONA are presets (panels.toml). Researchers set parameter names and return
+URLs.
 """
 
 import re
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -27,30 +30,7 @@ HOST_OF_THEIRS = re.compile(r"https?://[^/?#]*[{}@\\]")
 # Characters allowed in IDs, none of which has a meaning in URLs, spreadsheets or logs.
 SAFE_ID = r"[A-Za-z0-9_.:@-]{0,200}"
 
-# What platforms send and what they expect, as fields of Panel (docs/platforms.md#panels).
-PRESETS: dict[str, dict[str, Any]] = {
-    "connect": {
-        "title": "CloudResearch Connect",
-        "fields": {
-            "id_parameter": "participantId",
-            "submission_parameter": "assignmentId",
-            "completed_url": "https://connect.cloudresearch.com/participant/project/PROJECT/complete",
-        },
-        "note": "Replace PROJECT with your project's id. Connect redirects only after completed"
-        " work: screened-out participants get a code and are paid as partial completes.",
-    },
-    "sona": {
-        "title": "SONA",
-        "fields": {
-            "id_parameter": "survey_code",
-            "completed_url": "https://SCHOOL.sona-systems.com/webstudy_credit.aspx?experiment_id=ID"
-            "&credit_token=TOKEN&survey_code={id}",
-        },
-        "note": "In SONA, enter the study's URL with ?survey_code=%SURVEY_CODE%, and copy the"
-        " completion URL that it shows for an external study, ending in {id}.",
-    },
-    "other": {"title": "Another platform", "fields": {"id_parameter": "participant"}},
-}
+PRESETS = tomllib.loads(Path(__file__).with_name("panels.toml").read_text(encoding="utf-8"))
 
 
 def problems(values: Mapping[str, str]) -> dict[str, str]:
