@@ -149,9 +149,7 @@ def read_design(body: dict[str, Any], study: Study) -> tuple[Study, list[Any], l
     """Set the design on the study, and return it with its tasks. Raises Unprocessable."""
     try:
         given = design_file.from_data("body", body)
-        tasks = [design_file.task_named(name) for name in given.tasks]
-        upstream = [design_file.task_named(name) for name in given.upstream]
-        sham = design_file.task_named(given.sham) if given.sham else None
+        tasks, upstream, sham = given.found()
     except design_file.DesignFileError as error:
         text = str(error).removeprefix("body: ")
         key = text.partition(":")[0].partition(".")[0]

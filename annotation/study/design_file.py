@@ -96,14 +96,15 @@ class DesignFileError(ValueError):
 class DesignFile:
     """The fields and tasks in a file. Only cross-task studies have `upstream` and `sham`."""
 
-    path: str
     fields: dict[str, Any]
     tasks: list[str]
     upstream: list[str]
     sham: str
 
-    def place_of(self, field: str) -> str:
-        return f"{self.path}: {key_of(field)}"
+    def found(self) -> tuple[list[Task], list[Task], Task | None]:
+        """Return the tasks, the upstream tasks and the sham task. Raises DesignFileError."""
+        sham = task_named(self.sham) if self.sham else None
+        return [*map(task_named, self.tasks)], [*map(task_named, self.upstream)], sham
 
 
 def key_of(field: str) -> str:
@@ -112,11 +113,16 @@ def key_of(field: str) -> str:
 
 def read(path: Path) -> DesignFile:
     """Read a design file without checking the rules for designs. Raises DesignFileError."""
+    return from_data(str(path), data_in(path))
+
+
+def data_in(path: Path) -> dict[str, Any]:
+    """Return the keys and values in a file. Raises DesignFileError."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DesignFileError(f"{path}: {error}") from None
-    return from_data(str(path), from_toml(str(path), text))
+    return from_toml(str(path), text)
 
 
 def from_toml(path: str, text: str) -> dict[str, Any]:
@@ -142,7 +148,7 @@ def from_data(path: str, data: dict[str, Any]) -> DesignFile:
         else:
             keys = ", ".join(["tasks", *FIELDS, *NAMING])
             raise DesignFileError(f"{path}: {key}: unknown key. Known keys: {keys}.")
-    return DesignFile(path, fields, tasks, upstream, sham)
+    return DesignFile(fields, tasks, upstream, sham)
 
 
 def task_named(name: str) -> Task:

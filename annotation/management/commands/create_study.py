@@ -1,7 +1,6 @@
 """Create a study from the command line, with the same rules as on the form."""
 
 from argparse import ArgumentParser, BooleanOptionalAction
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,18 @@ from django.urls import reverse
 
 from annotation.models import Study
 from annotation.study import design, design_file, lifecycle, minutes
-from annotation.study.design_file import DesignFile
-from annotation.web.fields import read_amount
 from tasks.management.commands.import_clues import active_account
-from tasks.models import Task
 
 # Every field of a design has a flag, except for those that a design file contains as tables.
 NO_FLAGS = ("name", "audience", "arms")
 FLAGS = [name for name in design_file.FIELDS.values() if name not in NO_FLAGS]
+# Maps keys of a design file to options.
+OPTIONS = {key: name for key, name in design_file.FIELDS.items() if name in ("name", *FLAGS)}
+OPTIONS |= {key: key.rpartition(".")[2] for key in ("tasks", *design_file.NAMING)}
 
 
 def _option(field: Any) -> dict[str, Any]:
-    """Return the argparse options for a field. Amounts remain strings, which are parsed later."""
+    """Return the argparse options for a field. Amounts remain strings, as in a file."""
     help_text = str(field.help_text or field.verbose_name).replace("%", "%%")
     if isinstance(field, models.BooleanField):
         return {"action": BooleanOptionalAction, "default": None, "help": help_text}
@@ -61,19 +60,28 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _create(self, options: dict[str, Any]) -> None:
-        file = design_file.read(options["design"]) if options["design"] else None
-        fields = (file.fields if file else {}) | self._flags(options)
-        names = options["tasks"] or (file.tasks if file else [])
+        source = str(options["design"] or "flags")
+        data = design_file.data_in(options["design"]) if options["design"] else {}
+        flags = {key: options[name] for key, name in OPTIONS.items() if options[name] is not None}
+        # Flags replace the values in the file, because they come later.
+        file = design_file.from_data(source, data | flags)
         for field, flag in (("name", "NAME"), ("shots", "--shots")):
-            if field not in fields:
+            if field not in file.fields:
                 raise CommandError(f"Set {flag}, or {field} in the --design file.")
         owner = active_account(options["owner"], "Name the study's owner with --owner USERNAME.")
-        study = Study(owner=owner, **{"title": fields["name"], **fields})
-        tasks = list(map(design_file.task_named, names))
-        upstream = options["upstream_tasks"] or (file.upstream if file else [])
-        sham = options["sham_task"] or (file.sham if file else "")
-        study.sham_task = design_file.task_named(sham) if sham else None
-        self._save(study, tasks, list(map(design_file.task_named, upstream)), file)
+        tasks, upstream, sham = file.found()
+        values = {"title": file.fields["name"], **file.fields, "sham_task": sham}
+        study = Study(owner=owner, **values)
+        design.suggest_limits(study, tasks)
+        try:
+            design.save_draft(study, tasks, upstream=upstream)
+        except ValidationError as error:
+            lines = [
+                f"{source}: {design_file.key_of(field)}: {message}"
+                for field, messages in error.message_dict.items()
+                for message in messages
+            ]
+            raise CommandError("The study was not created.\n" + "\n".join(lines)) from None
         if options["open"]:
             try:
                 lifecycle.change_status(study, "open")
@@ -86,31 +94,3 @@ class Command(BaseCommand):
         )
         self.stdout.write(f"Annotators: {reverse('landing', args=[study.link_code])}")
         self.stdout.write(f"Dashboard:  {reverse('study', args=[study.name])}")
-
-    def _flags(self, options: dict[str, Any]) -> dict[str, Any]:
-        given = {name: options[name] for name in ("name", *FLAGS) if options[name] is not None}
-        for name in given:
-            if isinstance(Study.design_field(name), models.DecimalField):
-                given[name] = self._amount(given[name], name)
-        return given
-
-    def _save(
-        self, study: Study, tasks: list[Task], upstream: list[Task], file: DesignFile | None
-    ) -> None:
-        design.suggest_limits(study, tasks)
-        try:
-            design.save_draft(study, tasks, upstream=upstream)
-        except ValidationError as error:
-            lines = [
-                f"{file.place_of(field) if file else field}: {message}"
-                for field, messages in error.message_dict.items()
-                for message in messages
-            ]
-            raise CommandError("The study was not created.\n" + "\n".join(lines)) from None
-
-    def _amount(self, text: Any, name: str) -> Decimal:
-        try:
-            return read_amount(str(text))
-        except ValueError:
-            option = name.replace("_", "-")
-            raise CommandError(f"--{option}: {text!r} is not an amount such as 12.00.") from None

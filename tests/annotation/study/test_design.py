@@ -265,7 +265,7 @@ def test_create_study_creates_and_opens_a_study(researcher, task, capsys):
         ({"shots": [7]}, "shots: toy-places has no training split of 7"),
         ({"annotators": 0}, "annotators: "),
         ({"owner": "unknown"}, "The researcher 'unknown' does not exist"),
-        ({"hourly_rate": "much"}, "--hourly-rate: 'much' is not an amount"),
+        ({"hourly_rate": "much"}, "flags: hourly_rate: expected an amount"),
     ],
 )
 def test_create_study_names_the_field_that_is_wrong(researcher, task, changes, reason):
