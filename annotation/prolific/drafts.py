@@ -16,6 +16,7 @@ from contextlib import suppress
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.template.loader import render_to_string
 
 from annotation.models import (
     AuditEntry,
@@ -161,32 +162,19 @@ def description(draft: ProlificStudy) -> str:
     If one study contains all scenarios, it mentions neither tasks nor shots, so that self-selection
     is the same in all of them.
     """
-    scenarios = list(draft.scenarios.select_related("task"))
-    if draft.study.participants_choose_scenario:
-        sentences = sorted({scenario.task.card.description for scenario in scenarios})
-        return " ".join([*sentences, *_screening(draft)])
-    sentences = ["You read short texts and answer questions about them."]
-    if len(scenarios) > 1:
-        sentences.append("You are assigned to one of several versions when you start.")
+    study, scenarios = draft.study, list(draft.scenarios.select_related("task"))
     estimates = {scenario.estimated_minutes for scenario in scenarios}
-    if len(estimates) > 1 and not draft.part:
-        sentences.append(f"They take {study_minutes.in_words(list(estimates))} minutes.")
-    if draft.study.hourly_rate:
-        sentences.append(
-            f"Pay: {promises.promise(draft.study)}. Anything that the reward does not cover is"
-            " paid as a bonus."
-        )
-    return " ".join([*sentences, *_screening(draft)])
-
-
-def _screening(draft: ProlificStudy) -> list[str]:
-    """Return the notice, required by Prolific, that some participants can't continue."""
-    screens = draft.study.qualification != Qualification.NONE
-    if draft.part > 1 or not screens or not (draft.part or draft.screen_out_cents):
-        return []
-    return [
-        "Not all participants continue after the first part; the others are paid for that part."
-    ]
+    varies = len(estimates) > 1 and not draft.part
+    screens = study.qualification != Qualification.NONE and draft.part <= 1
+    context = {
+        "study": study, "scenarios": scenarios,
+        "tasks": sorted({scenario.task.card.description for scenario in scenarios}),
+        "minutes": study_minutes.in_words(list(estimates)) if varies else "",
+        "promise": promises.promise(study),
+        # Prolific requires a notice that some participants can't continue.
+        "screens": screens and (draft.part or draft.screen_out_cents),
+    }  # fmt: skip
+    return " ".join(render_to_string("prolific/description.txt", context).split())
 
 
 def _drafts(
