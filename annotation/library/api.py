@@ -33,13 +33,9 @@ from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.views import ApiView, tagged
 from tasks import data_report, dataset_uploads, teams, upload_jobs, uploads
 from tasks import jobs as all_jobs
-from tasks.cards import FAMILIES
 from tasks.columns import Column
-from tasks.datasets.making import TaskSpec
 from tasks.formats import FormatError
-from tasks.metrics import GOLD_RULES, METRICS
 from tasks.models import Split, Task, TaskUpload
-from tasks.tokens import GRANULARITIES
 
 COLUMNS = [
     Column("name", meaning="task name"),
@@ -51,16 +47,8 @@ COLUMNS = [
     Column("content_hash", meaning="SHA-256 of the card and the examples"),
     Column("imported_at", meaning="UTC", kind=datetime),
 ]
-# Keys of the card that have no form field, with their types and choices.
-CARD_KEYS: dict[str, tuple[type, Any]] = {
-    "segments": (list, None),
-    "family": (str, FAMILIES),
-    "gold_rule": (str, GOLD_RULES),
-    "granularity": (str, GRANULARITIES),
-    "max_spans": (int, None),
-    "longest": (int, None),
-    "metric": (str, tuple(METRICS)),
-}
+# Keys of the card that have no form field. parse_card checks their values.
+CARD_KEYS = ("segments", "family", "gold_rule", "granularity", "max_spans", "longest", "metric")
 
 
 class ImportedShape(serializers.Serializer):
@@ -282,7 +270,9 @@ class Datasets(ApiView):
         form = ColumnsForm(upload, _as_typed(fields))
         form_bodies.check(form)
         try:
-            spec = _with_card(form.spec(source.reading), mapping)
+            spec = form.spec(source.reading)
+            given = {key: mapping[key] for key in CARD_KEYS if key in mapping}
+            spec = dataclasses.replace(spec, card_keys={**spec.card_keys, **given})
             teams.check(spec.name, request.user)
             dataset_uploads.make(upload, spec, request.user)
         except teams.NotInTeam as error:
@@ -318,21 +308,6 @@ def _label(label: Any) -> str:
         check_known(label, {"value", "name", "definition"})
         return " | ".join(str(label.get(k, "")) for k in ("value", "name", "definition"))
     return str(label)
-
-
-def _with_card(spec: TaskSpec, mapping: dict[str, Any]) -> TaskSpec:
-    """Add keys of the card that have no form field to the specification. Raises Unprocessable."""
-    card_values = {}
-    for key, (kind, choices) in CARD_KEYS.items():
-        if key not in mapping:
-            continue
-        value = mapping[key]
-        is_valid = isinstance(value, kind) and not isinstance(value, bool)
-        if not is_valid or (choices is not None and value not in choices):
-            expected = f"one of {', '.join(choices)}" if choices else f"a {kind.__name__}"
-            raise Unprocessable({key: [f"Expected {expected}."]})
-        card_values[key] = [str(item) for item in value] if kind is list else value
-    return dataclasses.replace(spec, card_keys={**spec.card_keys, **card_values})
 
 
 class GymBody(serializers.Serializer):
