@@ -32,7 +32,6 @@ from annotation.web.posts import StudyPost
 from annotation.web.rights import right_to
 from annotation.web.wording import join_url
 
-ONE_EACH = "(empty: one for each participant)"
 NUMERIC = {"inputmode": "numeric"}
 DECIMAL = {"inputmode": "decimal"}
 AMOUNTS = ("reward", "screen_out")  # of a draft, stored in cents
@@ -47,28 +46,8 @@ class PanelForm(OnPage, forms.ModelForm):
             "name", "id_parameter", "submission_parameter", "completed_url", "completed_code",
             "other_url", "other_code", "turned_away_url", "turned_away_code",
         )  # fmt: skip
-        labels: ClassVar[dict[str, str]] = {
-            "id_parameter": "Parameter with the participant's id",
-            "submission_parameter": "Parameter with the assignment's id (optional)",
-            "completed_url": "Return URL after completion",
-            "completed_code": f"Code after completion {ONE_EACH}",
-            "other_url": "Return URL after screen-out (partial pay)",
-            "other_code": f"Code after screen-out {ONE_EACH}",
-            "turned_away_url": "Return URL if not started (no consent, study full; not paid)",
-            "turned_away_code": "Code if not started (empty: none)",
-        }
-        help_texts: ClassVar[dict[str, str]] = {
-            "name": "Your name for the platform, shown in tables of sources.",
-            "id_parameter": "As in the URL with which people arrive, such as PROLIFIC_PID.",
-            "submission_parameter": "Needed only if a return URL contains {submission}.",
-            "completed_url": "{id}, {submission} and {code} are replaced by their values. Leave"
-            " blank to show only a code.",
-            **dict.fromkeys(("other_url", "turned_away_url"), "With the same placeholders."),
-            **dict.fromkeys(
-                ("completed_code", "other_code", "turned_away_code"),
-                "Shown on the last page, and filled in for {code} in the URL.",
-            ),
-        }
+        labels: ClassVar = panel.TEXTS["labels"]
+        help_texts: ClassVar = panel.TEXTS["help_texts"]
 
     def clean(self) -> None:
         for field, problem in panel.problems(self.cleaned_data).items():
@@ -172,7 +151,8 @@ def _page(
 ) -> HttpResponse:
     of_drafts = token_of(account_of(request.user))
     first = study.prolific_studies.select_related("account__owner").first()
-    preset = panel.PRESETS.get(request.GET.get("preset", ""), panel.PRESETS["other"])
+    presets = panel.TEXTS["presets"]
+    preset = presets.get(request.GET.get("preset", ""), presets["other"])
     forms = {draft.pk: bound} if draft else {}
     tried = {request.GET.get("panel", ""): request.GET.get("query")}
     forecasts = _forecasts(request, study)
@@ -187,7 +167,7 @@ def _page(
             (row, join_url(request, row.code), panel.visit(row, tried.get(str(row.pk))))
             for row in study.panels.all()
         ],
-        "presets": panel.PRESETS, "preset": preset,
+        "presets": presets, "preset": preset,
         "on_prolific": [
             _prolific_row(draft, forms.get(draft.pk) or DraftForm(subject=draft), forecasts)
             for draft in study.prolific_studies.all()

@@ -30,7 +30,8 @@ HOST_OF_THEIRS = re.compile(r"https?://[^/?#]*[{}@\\]")
 # Characters allowed in IDs, none of which has a meaning in URLs, spreadsheets or logs.
 SAFE_ID = r"[A-Za-z0-9_.:@-]{0,200}"
 
-PRESETS = tomllib.loads(Path(__file__).with_name("panels.toml").read_text(encoding="utf-8"))
+# The `presets`, and the `labels` and `help_texts` of the form.
+TEXTS = tomllib.loads(Path(__file__).with_name("panels.toml").read_text(encoding="utf-8"))
 
 
 def problems(values: Mapping[str, str]) -> dict[str, str]:
