@@ -309,7 +309,10 @@ def settled(study: Study) -> "QuerySet[Participation]":
 
 
 def median_wage_of(study: Study) -> float | None:
-    """Return the `median_wage` of a study's settled annotators without loading models."""
+    """Return the median wage of settled annotators per active hour in cents, or None without work.
+
+    This does not load models.
+    """
     times = "worked_seconds", "waiting_since", "decided_at", "finished_at"
     people = study.participations.filter(kind="person", worked_seconds__isnull=False).order_by()
     earned = people.values("pk", *times).annotate(earned=Sum("ledger__cents", default=0))
@@ -318,12 +321,6 @@ def median_wage_of(study: Study) -> float | None:
     hours = ((row.earned, row.worked_seconds + _waited(row, limit).total_seconds()) for row in rows)
     wages = [earned * 3600 / seconds for earned, seconds in hours if seconds]
     return statistics.median(wages) if wages else None
-
-
-def median_wage(wage_rows: Iterable[Wage]) -> float | None:
-    """Return the median wage per active hour in cents, or None if no one did any work."""
-    rates = [wage.per_active_hour for wage in wage_rows if wage.per_active_hour is not None]
-    return statistics.median(rates) if rates else None
 
 
 def amount(cents: float | None) -> Decimal | None:

@@ -128,7 +128,7 @@ def _page(
     request: ResearcherRequest, study: Study, bound_form: PageForm | None = None, problem: str = ""
 ) -> HttpResponse:
     wages = ledger.wages(ledger.settled(study))
-    median = ledger.median_wage(wages)
+    median = ledger.median_wage_of(study)
     rate = ledger.cents(study.hourly_rate)
     on_hold = holds.holds(study)
     table = listing.listing(
