@@ -88,13 +88,9 @@ class PanelAdapter(PlatformAdapter):
     def of(cls, submission: Submission) -> PlatformAdapter | None:
         return cls(submission.panel) if submission.panel is not None else None
 
-    def identity(self, request: HttpRequest) -> Identity | None:
-        return self.read(request.GET)
-
-    def read(self, parameters: QueryDict) -> Identity:
-        """Return the identity in the parameters of a URL. Raises NotAdmitted."""
-        person = parameters.get(self.panel.id_parameter, "").strip()
-        submission = parameters.get(self.panel.submission_parameter, "").strip()
+    def identity(self, request: HttpRequest) -> Identity:
+        person = request.GET.get(self.panel.id_parameter, "").strip()
+        submission = request.GET.get(self.panel.submission_parameter, "").strip()
         if not person:
             raise NotAdmitted(
                 "%(parameter)s is missing from this link. Please open the study"
@@ -111,11 +107,8 @@ class PanelAdapter(PlatformAdapter):
         return Identity(person, submission)
 
     def is_preview(self, request: HttpRequest) -> bool:
-        return self.is_placeholder(request.GET)
-
-    def is_placeholder(self, parameters: QueryDict) -> bool:
         """Return whether the ID is a placeholder, as in previews by Connect and other platforms."""
-        return bool(re.match(r"[%{\[$]", parameters.get(self.panel.id_parameter, "")))
+        return bool(re.match(r"[%{\[$]", request.GET.get(self.panel.id_parameter, "")))
 
     def submission_fields(self) -> dict[str, Any]:
         return {"panel": self.panel}
@@ -146,15 +139,16 @@ def visit(panel: Panel, query: str | None) -> dict[str, Any]:
         query = f"{panel.id_parameter}=TEST-PERSON"
         if panel.submission_parameter:
             query += f"&{panel.submission_parameter}=TEST-SUBMISSION"
-    adapter, parameters = PanelAdapter(panel), QueryDict(query.lstrip("?"))
+    adapter, request = PanelAdapter(panel), HttpRequest()
+    request.GET = QueryDict(query.lstrip("?"))
     try:
-        identity = adapter.read(parameters)
+        identity = adapter.identity(request)
     except NotAdmitted as refused:
         return {"query": query, "problem": str(refused)}
     return {
         "query": query,
         "identity": identity,
-        "is_preview": adapter.is_placeholder(parameters),
+        "is_preview": adapter.is_preview(request),
         "completed": adapter.exit("completed", identity, "OWN-CODE"),
         "not_qualified": adapter.exit("not_qualified", identity, "OWN-CODE"),
         "turned_away": adapter.exit("study_full", identity, "OWN-CODE"),
