@@ -75,10 +75,6 @@ class Consequences:
         return minutes.in_words([cell.announced for cell in self.cells])
 
     @property
-    def expected_cost(self) -> str:
-        return self._money(self.expected)
-
-    @property
     def largest_cost(self) -> str:
         """Return the cost if every seat earns the cap, or "" if pay is unlimited."""
         return "" if self.cap is None else self._money(self.cap * self.seats)
@@ -88,22 +84,16 @@ class Consequences:
         return "" if self.budget is None else self._money(ledger.cents(self.budget))
 
     @property
-    def at_once(self) -> int | None:
-        """Return how many annotators the budget covers at the same time, or None for all seats."""
-        if not self.cap or self.budget is None:
-            return None
-        number = ledger.cents(self.budget) // self.cap
-        return number if number < self.seats else None
-
-    @property
     def at_once_in_words(self) -> str:
         """Explain how the budget limits arrivals, or return "" if it covers all seats."""
-        if self.at_once is None:
+        if not self.cap or self.budget is None:
             return ""
-        plural = "" if self.at_once == 1 else "s"
+        number = ledger.cents(self.budget) // self.cap
+        if number >= self.seats:
+            return ""
         return (
-            f"the budget covers the cap for {self.at_once} annotator{plural} at a time; others are"
-            " turned away in the meantime"
+            f"the budget covers the cap for {number} annotator{'' if number == 1 else 's'} at a"
+            " time; others are turned away in the meantime"
         )
 
     @property
@@ -117,7 +107,7 @@ class Consequences:
             limit = f"up to {self._money(self.cap)} for each"
         if self.budget is not None:
             limit += f", {self.budget_in_words} in total at most (the budget)"
-        if self.at_once is not None:
+        if self.at_once_in_words:
             limit += f"; {self.at_once_in_words}"
         return f"{seats}, {announced}, {limit}"
 

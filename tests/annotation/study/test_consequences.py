@@ -10,6 +10,7 @@ from django.urls import reverse
 from analysis.planning.planned_power import detectable
 from annotation import guards
 from annotation.models import Answer, AuditEntry, Study
+from annotation.pay.ledger import in_currency
 from annotation.study import consequences, minutes
 from tests import factories
 from tests.annotation.study.test_design import fields
@@ -56,7 +57,7 @@ def test_the_page_of_a_draft_shows_its_work_and_expected_cost(ada, researcher, t
     )  # fmt: skip
     sums = consequences.for_study(draft)
     page = words(ada.get(reverse("study", args=[draft.name])))
-    assert f"<dt>Expected cost</dt><dd>{sums.expected_cost}</dd>" in page
+    assert f"<dt>Expected cost</dt><dd>{in_currency(sums.expected)} {sums.currency}</dd>" in page
     assert f"<dt>Total work</dt><dd>{sums.hours:.1f} hours</dd>" in page
     assert "<dt>Minutes per seat</dt><dd>up to 3 (annotators see: 20)</dd>" in page
 
