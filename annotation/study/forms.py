@@ -1,7 +1,7 @@
 """The study form, which cleans and converts values. The rules are in design.py."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cached_property, partial
 from typing import Any
 
@@ -74,16 +74,6 @@ UNFOLDED = ("Tasks and examples", "Time and pay")
 _MAIN = tuple(name for title in UNFOLDED for name in design_file.GROUPS[title])
 
 
-@dataclass(frozen=True)
-class Section:
-    """Fields under a collapsible heading. While it is collapsed, `changed` says what is set."""
-
-    title: str
-    fields: list[forms.BoundField]
-    is_open: bool
-    changed: list[str]
-
-
 class StudyForm(forms.ModelForm, audience.AudienceForm):
     """The form for everything that opening freezes. `version` reveals changes made by others."""
 
@@ -136,15 +126,15 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         self.initial.update(audience.initial(self.instance.audience))
         self._suggest()
 
-    def sections(self) -> list[Section]:
-        return [self._section(title, names) for title, names in design_file.GROUPS.items()]
-
-    def _section(self, title: str, names: list[str]) -> Section:
+    def sections(self) -> Iterator[dict[str, Any]]:
+        """Yield groups of fields. While one is collapsed, `changed` says what is set in it."""
         # This checkbox is only needed if data leak.
         unasked = set() if self.leaks() else {"accepts_leakage"}
-        fields = [self[name] for name in _on_page(names) if name not in unasked]
-        is_open = title in UNFOLDED or any(field.errors for field in fields)
-        return Section(title, fields, is_open, [*map(self._stated, filter(self._is_shown, fields))])
+        for title, names in design_file.GROUPS.items():
+            fields = [self[name] for name in _on_page(names) if name not in unasked]
+            is_open = title in UNFOLDED or any(field.errors for field in fields)
+            changed = [*map(self._stated, filter(self._is_shown, fields))]
+            yield {"title": title, "fields": fields, "is_open": is_open, "changed": changed}
 
     def _is_shown(self, field: forms.BoundField) -> bool:
         """Return whether a field of the first sections is set, or any other is not the default."""
