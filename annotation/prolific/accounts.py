@@ -3,8 +3,6 @@
 `client_of` returns the client for a study. Only this module reads stored tokens.
 """
 
-from typing import NamedTuple
-
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
@@ -28,19 +26,15 @@ def account_of(user: User) -> ProlificAccount | None:
     return ProlificAccount.objects.filter(owner=user).exclude(token="").first()
 
 
-class Token(NamedTuple):
-    label: str
-    problem: str
-
-
-def token_of(account: ProlificAccount | None) -> Token:
+def token_of(account: ProlificAccount | None) -> dict[str, str]:
+    """Return the `label` of the token, or the `problem` that prevents its use."""
     try:
         access(account)
     except ProlificError as error:
-        return Token("", str(error))
+        return {"problem": str(error)}
     if account is None:
-        return Token("the token of the server", "")
-    return Token(f"the token of {account.owner} ending in {account.last_characters}", "")
+        return {"label": "the token of the server"}
+    return {"label": f"the token of {account.owner} ending in {account.last_characters}"}
 
 
 @sensitive_variables("token")
