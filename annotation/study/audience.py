@@ -6,7 +6,9 @@ filter is only checked when the study is created there (prolific/studies.py).
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from django import forms
@@ -17,24 +19,7 @@ from annotation.web.fields import WholeNumberField
 from tasks.formats import canonical
 from tasks.models import Task
 
-# Maps each key of an audience to a label and the format of its value.
-FIELDS = {
-    "countries": ("Countries of residence", "one per line, as Prolific names them"),
-    "languages": ("Fluent languages", "one per line, as Prolific names them"),
-    "minimum_age": ("Minimum age", "a whole number from 18 to 100"),
-    "maximum_age": ("Maximum age", "a whole number from 18 to 100"),
-    "approval_rate": ("Minimum approval rate (percent)", "a number from 0 to 100"),
-    "quotas": (
-        "Quotas",
-        "one filter per line with the share of each of its choices, such as"
-        " Sex: Female 50, Male 50",
-    ),
-    "filters": ("Further filters", "a list of Prolific's own filter objects, in JSON"),
-    "content_warning": (
-        "Content warning",
-        "distressing content in the texts; shown on Prolific and before the study starts",
-    ),
-}
+FIELDS = tomllib.loads(Path(__file__).with_name("audience.toml").read_text(encoding="utf-8"))
 AGES = (18, 100)
 LONGEST_WARNING = 500  # characters
 
@@ -69,10 +54,10 @@ def _problem(key: str, value: Any) -> str:
         return f"{twice[0]} is named twice." if twice else ""
     if key in ("minimum_age", "maximum_age"):
         right = type(value) is int and AGES[0] <= value <= AGES[1]
-        return "" if right else f"expected {FIELDS[key][1]}."
+        return "" if right else f"expected {FIELDS[key]['description']}."
     if key == "approval_rate":
         right = type(value) in (int, float) and 0 <= value <= 100
-        return "" if right else f"expected {FIELDS[key][1]}."
+        return "" if right else f"expected {FIELDS[key]['description']}."
     if key == "quotas":
         return _problem_of_quotas(value)
     if key == "filters":
@@ -135,8 +120,9 @@ SHARE = re.compile(r"(?P<choice>\S.*?)\s+(?P<share>[0-9]{1,4}(?:\.[0-9]{1,4})?)"
 
 
 def _options(key: str) -> dict[str, Any]:
-    label, description = FIELDS[key]
-    return {"label": label, "required": False, "help_text": f"Optional: {description}."}
+    texts = FIELDS[key]
+    help_text = f"Optional: {texts['description']}."
+    return {"label": texts["label"], "required": False, "help_text": help_text}
 
 
 def _names(text: str) -> list[str]:
@@ -219,7 +205,7 @@ def add_warning(study: Study, tasks: Iterable[Task | None]) -> None:
 
 
 def as_rows(values: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [(FIELDS[key][0], as_text(key, values[key])) for key in FIELDS if key in values]
+    return [(FIELDS[key]["label"], as_text(key, values[key])) for key in FIELDS if key in values]
 
 
 def initial(values: dict[str, Any]) -> dict[str, Any]:
