@@ -48,7 +48,6 @@ from annotation.study.consequences import (
 from tasks.models import Example
 
 LONGEST_SESSION = 24 * 60 - 1  # in minutes: "under a day"
-MAX_PARTS = 10
 LEAST_SCREEN_OUT = {"GBP": 10, "USD": 14}
 # A neutral public name and description, so that participants can't choose by task.
 NEUTRAL_NAME = "Read short texts and answer questions about them"
@@ -125,8 +124,6 @@ def planned(
     study: Study, annotation_parts: int, reward: str = ""
 ) -> list[tuple[ProlificStudy, list[Scenario]]]:
     """Return unsaved drafts with scenarios. `reward` overrides the design. Raises PlanError."""
-    if not 0 <= annotation_parts <= MAX_PARTS:
-        raise PlanError(f"The annotation step can have 1 to {MAX_PARTS} parts.")
     if annotation_parts and study.is_cross_task and 0 in study.shots:
         raise PlanError("A cross-task study at zero shots must be drafted in one session.")
     scenarios = list(study.scenarios.select_related("task", "study"))

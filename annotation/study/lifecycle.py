@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import F, ProtectedError
 
 from annotation.models import Kind, Scenario, Status, Study, StudyManifest, Topic
-from annotation.pay import budget, ledger
+from annotation.pay import budget
 from annotation.study import compared_files, consequences, cross_task, design, minutes
 from annotation.study.design import DesignError, check_design, missing
 from annotation.study.design_file import FORM_FIELDS, LISTS
@@ -224,11 +224,6 @@ def raise_budget(study: Study, amount: Decimal, by: User) -> None:
     with Study.locking(study.pk) as locked:
         if not locked.is_running:
             raise DesignError(f"The study is {locked.status}, so its budget cannot be changed.")
-        if ledger.cap(locked) is None:
-            raise DesignError(
-                "This study was opened without a cap on each annotator's earnings, so it cannot"
-                " have a budget."
-            )
         previous = locked.budget
         if previous is not None and amount <= previous:
             problem = f"The budget is already {previous} {locked.currency}. Enter a larger amount."
