@@ -20,7 +20,6 @@ from django.template.loader import render_to_string
 
 from annotation.models import (
     AuditEntry,
-    ProlificReward,
     ProlificStudy,
     Qualification,
     Scenario,
@@ -39,8 +38,6 @@ from annotation.study import cross_task
 from annotation.study import minutes as study_minutes
 from annotation.study.consequences import (
     LEAST_HOURLY,
-    Cost,
-    cost_of_cells,
     least_reward,
     reward_of_one,
     scenario_reward,
@@ -120,10 +117,8 @@ def check_currency(study: Study, currency: str) -> None:
 # The plan -----------------------------------------------------------------------------------------
 
 
-def planned(
-    study: Study, annotation_parts: int, reward: str = ""
-) -> list[tuple[ProlificStudy, list[Scenario]]]:
-    """Return unsaved drafts with scenarios. `reward` overrides the design. Raises PlanError."""
+def planned(study: Study, annotation_parts: int) -> list[tuple[ProlificStudy, list[Scenario]]]:
+    """Return unsaved drafts with their scenarios. Raises PlanError."""
     if annotation_parts and study.is_cross_task and 0 in study.shots:
         raise PlanError("A cross-task study at zero shots must be drafted in one session.")
     scenarios = list(study.scenarios.select_related("task", "study"))
@@ -131,11 +126,10 @@ def planned(
         groups = [(f"{study.title}: {scenario}"[:100], [scenario]) for scenario in scenarios]
     else:
         groups = [(public_name(study), scenarios)]
-    reward = reward or study.prolific_reward
     return [
         (draft, group)
         for name, group in groups
-        for draft in _drafts(study, name, group, annotation_parts, reward)
+        for draft in _drafts(study, name, group, annotation_parts)
     ]
 
 
@@ -175,9 +169,10 @@ def description(draft: ProlificStudy) -> str:
 
 
 def _drafts(
-    study: Study, name: str, scenarios: list[Scenario], annotation_parts: int, reward: str
+    study: Study, name: str, scenarios: list[Scenario], annotation_parts: int
 ) -> Iterator[ProlificStudy]:
     """Yield the drafts for a group of scenarios: a single draft, or one per part."""
+    reward = study.prolific_reward
     firsts = [before_annotation(scenario) for scenario in scenarios]
     if not any(firsts):
         annotation_parts = 0  # without a judged step, nothing can be separated
@@ -239,41 +234,6 @@ def _minutes_of_parts(scenario: Scenario, first: int, annotation_parts: int) -> 
     share = _share_of_first(scenario)
     part = max(1, round(round(minutes * (1 - share)) / annotation_parts))
     return [max(1, round(minutes * share)), *[part] * annotation_parts]
-
-
-def costs(study: Study) -> list[Cost]:
-    """Return the costs of the stored Prolific studies, followed by those of each reward option.
-
-    Once a study has been created on Prolific, only the former are returned. Returns [] without
-    drafts.
-    """
-    stored = list(study.prolific_studies.prefetch_related("scenarios"))
-    if not stored:
-        return []
-    drafted = [(draft, list(draft.scenarios.all())) for draft in stored]
-    rows = [_cost("drafted", "as drafted", study, drafted)]
-    if all(draft.external_id is None for draft in stored):
-        parts = max(max(draft.part for draft in stored) - 1, 0)
-        with suppress(PlanError):
-            rows += [
-                _cost(choice, str(label), study, planned(study, parts, choice))
-                for choice, label in ProlificReward.choices
-            ]
-    return rows
-
-
-def _cost(
-    choice: str, label: str, study: Study, drafts: list[tuple[ProlificStudy, list[Scenario]]]
-) -> Cost:
-    seated = [
-        (
-            scenario.seats,
-            scenario.estimated_minutes,
-            sum(draft.reward_cents for draft, scenarios in drafts if scenario in scenarios),
-        )
-        for scenario in study.scenarios.select_related("study")
-    ]
-    return cost_of_cells(choice, label, study, seated)
 
 
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:

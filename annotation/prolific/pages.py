@@ -176,7 +176,6 @@ def _page(
         "token": token_of(first.account) if first else of_drafts, "token_of_drafts": of_drafts,
         "may_draft": study.status == "open"
         and not study.prolific_studies.exclude(external_id=None).exists(),
-        "costs": drafts.costs(study),
         **forecasts,
         "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
     }  # fmt: skip

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from annotation.models import (
     AccessRule,
@@ -280,46 +281,26 @@ def _reward_for(study: Study, minutes: int) -> int:
     return ledger.cents(study.hourly_rate * Decimal(minutes) / 60)
 
 
-@dataclass(frozen=True)
-class Cost:
-    """The cost of drafts in currency units, excluding fees. `reward` is for all parts together."""
-
-    choice: str
-    what: str
-    reward: str
-    rewards: str
-    bonuses: str
-    total: str
-
-
-def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[Cost]:
+def costs_of_design(study: Study, cells: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
     """Return the cost of each reward in a single session. `cells` contains (seats, minutes).
 
-    Returns [] if the choice does not matter, or if Prolific does not pay in the currency.
+    Amounts are in cents, excluding fees: the `reward` of one participant, the `bonuses` and the
+    `total`. Returns [] if the choice does not matter, or if Prolific does not pay in the currency.
     """
     estimates = [minutes for _seats, minutes in cells]
     one_each = study.participants_choose_scenario or len(set(estimates)) < 2
     if one_each or not study.hourly_rate or study.currency not in LEAST_HOURLY:
         return []
-    return [
-        cost_of_cells(
-            choice, str(label), study,
-            [(seats, minutes, reward_of_one(study, estimates, choice)) for seats, minutes in cells],
+    costs = []
+    for choice in ProlificReward.values:
+        reward = reward_of_one(study, estimates, choice)
+        bonuses = sum(
+            seats * max(ledger.for_completing(study, minutes) - reward, 0)
+            for seats, minutes in cells
         )
-        for choice, label in ProlificReward.choices
-    ]  # fmt: skip
-
-
-def cost_of_cells(choice: str, label: str, study: Study, cells: list[tuple[int, int, int]]) -> Cost:
-    """Return the cost of the cells. Each is a tuple (seats, minutes, reward in cents)."""
-    rewards = bonuses = 0
-    for seats, time, reward in cells:
-        rewards += seats * reward
-        bonuses += seats * max(ledger.for_completing(study, time) - reward, 0)
-    highest = max((reward for _seats, _minutes, reward in cells), default=0)
-    return Cost(
-        choice, label, *map(ledger.in_currency, (highest, rewards, bonuses, rewards + bonuses))
-    )
+        total = bonuses + reward * sum(seats for seats, _minutes in cells)
+        costs.append({"choice": choice, "reward": reward, "bonuses": bonuses, "total": total})
+    return costs
 
 
 def least_reward(hourly: int, minutes: int) -> int:

@@ -12,7 +12,7 @@ from django.db.models import DecimalField, IntegerField, Q, QuerySet
 from annotation.models import OPTIONS, ProlificReward, Study
 from annotation.pay import promises
 from annotation.study import audience, consequences, design, design_file, minutes
-from annotation.study.consequences import Consequences, Cost
+from annotation.study.consequences import Consequences
 from annotation.web.fields import AmountField, RowsField, TextField, WholeNumberField, row_field
 from tasks.gym import catalogue
 from tasks.metrics import METRICS
@@ -160,7 +160,7 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
             return None
         return consequences.for_design(self.instance, self.chosen_tasks())
 
-    def prolific_costs(self) -> list[Cost]:
+    def prolific_costs(self) -> list[dict[str, Any]]:
         sums = self.consequences
         cells = [(cell.seats, cell.announced) for cell in sums.cells] if sums else []
         return consequences.costs_of_design(self.instance, cells)
