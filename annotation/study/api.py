@@ -1,4 +1,4 @@
-"""API views for studies: their designs in TOML or JSON, status, copies and teams."""
+"""API views for studies: their designs, status, copies and teams."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,8 +10,6 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ParseError
-from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -19,7 +17,7 @@ from annotation.models import Study, StudyStatus
 from annotation.study import design, design_file, lifecycle, minutes, pages, team_pages
 from annotation.web import form_bodies
 from annotation.web.access import may_run, studies_of, study_of
-from annotation.web.form_bodies import Numbers, StrictJSONParser, Texts, as_object
+from annotation.web.form_bodies import Numbers, Texts, as_object
 from annotation.web.paging import RowsView, field_of, page_of, small_list
 from annotation.web.problems import Conflict, Unprocessable
 from annotation.web.rights import right_to
@@ -47,19 +45,6 @@ COLUMNS = [
     Column("opened_at", meaning="UTC", kind=datetime),
     Column("archived_at", meaning="UTC; null if not archived", kind=datetime),
 ]
-
-
-class TomlParser(BaseParser):
-    """Parses a design in the format that `create_study --design` reads."""
-
-    media_type = "application/toml"
-
-    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
-        try:
-            text = stream.read().decode("utf-8")
-            return design_file.from_toml("body", text)
-        except (UnicodeDecodeError, design_file.DesignFileError) as error:
-            raise ParseError(str(error)) from None
 
 
 class DesignShape(serializers.Serializer):
@@ -113,7 +98,6 @@ class Studies(RowsView):
     columns = COLUMNS
     summary = "Your studies"
     filters: ClassVar = {"status": ("status", StudyStatus.values)}
-    parser_classes: ClassVar = [StrictJSONParser, TomlParser]
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Study]:
         return studies_of(request).prefetch_related("tasks")
@@ -125,10 +109,10 @@ class Studies(RowsView):
 
     @extend_schema(
         summary="Create a draft from a design",
-        description="The body is the design in JSON or TOML. With `?validate=true`, the design is"
-        " only checked: the response is 200 and lists the errors.",
+        description="With `?validate=true`, the design is only checked: the response is 200 and"
+        " lists the errors.",
         parameters=[OpenApiParameter("validate", str, enum=["true", "false"])],
-        request={"application/json": DesignShape, "application/toml": str},
+        request=DesignShape,
         responses={201: StudyShape, 200: Problems},
     )
     def post(self, request: Request) -> Response:

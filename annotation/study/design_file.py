@@ -119,16 +119,9 @@ def read(path: Path) -> DesignFile:
 def data_in(path: Path) -> dict[str, Any]:
     """Return the keys and values in a file. Raises DesignFileError."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise DesignFileError(f"{path}: {error}") from None
-    return from_toml(str(path), text)
-
-
-def from_toml(path: str, text: str) -> dict[str, Any]:
-    """Parse TOML. Raises DesignFileError."""
-    try:
-        return tomllib.loads(text)
     except (RecursionError, ValueError) as error:  # an overlong number also raises this
         raise DesignFileError(f"{path}: not valid TOML: {error}") from None
 

@@ -266,15 +266,15 @@ def test_the_schema_is_valid_and_names_every_address(client, researcher, tmp_pat
 
 @pytest.mark.engines
 def test_a_task_name_with_u0000_is_unknown(researcher):
-    """PostgreSQL refuses U+0000 in a query, but multipart fields and TOML can contain it."""
+    """PostgreSQL refuses U+0000 in a query, but multipart fields can contain it."""
     program = Client(headers=factories.bearer(researcher, "read", "run"))
     file = SimpleUploadedFile("toy_0.jsonl", b"{}")
     sent = {"name": "toy", "task": "a\0b", "shots": "0", "files": file}
     reply = program.post(reverse("api_models"), sent)
     assert reply.status_code == 422
     assert "does not exist" in reply.content.decode()
-    toml = 'name = "s"\ntitle = "S"\ntasks = ["a\\u0000b"]\nshots = [0]\n'
-    reply = program.post(reverse("api_studies"), toml, content_type="application/toml")
+    design = {"name": "s", "title": "S", "tasks": ["a\0b"], "shots": [0]}
+    reply = program.post(reverse("api_studies"), design, content_type="application/json")
     assert 400 <= reply.status_code < 500
 
 

@@ -10,7 +10,6 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from rest_framework.parsers import MultiPartParser
 
 from annotation.models import Panel, Study
-from annotation.study.api import TomlParser
 from annotation.web.form_bodies import StrictJSONParser
 from tests import factories
 from tests.annotation.participation import both_doors
@@ -42,7 +41,7 @@ def test_every_api_view_uses_the_same_json_parser():
     ]
     assert len(ours) > 50
     for view in ours:
-        assert set(view.parser_classes) <= {StrictJSONParser, TomlParser, MultiPartParser}, view
+        assert set(view.parser_classes) <= {StrictJSONParser, MultiPartParser}, view
 
 
 @pytest.fixture
@@ -93,12 +92,6 @@ def test_an_invalid_next_address_is_ignored(ada, db, page):
             reply = method(f"{reverse(page)}?next=https://[::1", {"next": "https://[::1"})
             assert reply.status_code < 500
             assert "[::1" not in reply.headers.get("Location", "")
-
-
-@pytest.mark.parametrize("text", ["x=" + "[" * 100_000, "name = " + "9" * 5000])
-def test_unterminated_toml_is_400(researcher, text):
-    reply = Program(researcher).post("/studies/", text, "application/toml")
-    assert reply.status_code == 400
 
 
 def test_a_number_that_is_too_large_is_refused_at_its_field(researcher):

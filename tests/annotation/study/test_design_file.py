@@ -75,6 +75,12 @@ def test_a_byte_order_mark_before_a_design_is_ignored(create):
     assert Study.objects.get().name == "pilot"
 
 
+@pytest.mark.parametrize("text", ["x=" + "[" * 100_000, "name = " + "9" * 5000])
+def test_unterminated_toml_is_an_error(create, text):
+    with pytest.raises(CommandError, match="not valid TOML"):
+        create(text)
+
+
 def test_the_example_of_the_documents_is_accepted(create):
     page = (settings.BASE_DIR / "docs/researchers/designs.md").read_text()
     (example,) = [block for block in page.split("```") if "[qualification]" in block]
