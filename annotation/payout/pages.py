@@ -69,7 +69,7 @@ class Payments(StudyPost):
         "release": ReleaseForm,
     }  # fmt: skip
     conflicts = (batches.PaymentError, ProlificError, budget.BudgetError)
-    summary = "Show what is due, or prepare, pay, mark or cancel a batch, or release earnings"
+    summary = "Prepare, pay, mark or cancel a batch, or release earnings"
     shows_message = True
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> list[str]:
@@ -216,22 +216,14 @@ def as_record(study: Study, message: str = "") -> dict[str, Any]:
 
 
 class Pay(Twin):
-    """Pay annotators. `{"dry_run": true}` only shows what is due and changes nothing."""
+    """Pay annotators."""
 
     step = Payments
-    more_fields: ClassVar = {
-        "action": serializers.ChoiceField(list(Payments.actions), required=False),
-        "dry_run": serializers.BooleanField(required=False, help_text="only show; sent alone"),
-    }
     reply = PayShape
 
     @extend_schema(responses=PayShape, summary="Amounts due, and payment batches")
     def get(self, request: Request, name: str) -> Response:
         return Response(as_record(study_of(request, name, "pay")))
-
-    def answer(self, request: Request, **names: Any) -> Response:
-        is_dry = request.data == {"dry_run": True}
-        return self.get(request, **names) if is_dry else super().answer(request, **names)
 
     def payload(self, study: Study, result: list[str]) -> dict[str, Any]:
         return as_record(study, " ".join(result))

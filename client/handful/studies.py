@@ -83,7 +83,7 @@ class Study:
 
     def pay(self) -> Record:
         """Return the amounts due and the payment batches. Nothing is paid."""
-        return self._connection.post(self._at("pay/"), {"dry_run": True})
+        return self._connection.get(self._at("pay/"))
 
     def bonus(self, annotator: str, amount: Decimal | str, reason: str) -> None:
         """Give an annotator a bonus in the study's currency. The reason is recorded."""

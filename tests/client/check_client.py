@@ -158,7 +158,7 @@ def test_lists_are_read_from_every_page(client):
     assert {row["kind"] for row in study.answers(kind="person")} <= {"person"}
 
 
-def test_a_dry_run_of_pay_needs_a_token_with_the_pay_scope(client):
+def test_what_is_due_needs_a_token_with_the_pay_scope(client):
     with pytest.raises(ApiError) as refused:
         client.studies["pilot"].pay()
     assert refused.value.status == 403
