@@ -150,7 +150,7 @@ function makeChip(marked, place, active) {
   words.lang = box.lang;
   chip.append(words);
   chip.title = text;
-  const remove = makeButton("✕", { remove: place });
+  const remove = makeButton("×", { remove: place });
   remove.setAttribute("aria-label", gettext("Remove %(text)s", { text: quoted(text) }));
   if (place === active) {
     pill.setAttribute("aria-current", "true");
