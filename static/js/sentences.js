@@ -23,7 +23,11 @@ export function speaker(table, language = "en", isMirrored = false) {
   // Use the same number format as the server.
   const style = { numberingSystem: "latn", useGrouping: false };
   const category = (n) => new Intl.PluralRules(language).select(n);
-  const numeral = (n, options = {}) => new Intl.NumberFormat(language, { ...style, ...options }).format(n);
+  const formats = {}; // by their options, because browsers take long to create one
+  const numeral = (n, options = {}) => {
+    const format = formats[JSON.stringify(options)] ??= new Intl.NumberFormat(language, { ...style, ...options });
+    return format.format(n);
+  };
 
   /** @param {string} sentence  @param {Values} values */
   const fill = (sentence, values) =>

@@ -17,6 +17,8 @@ const FOLDED = 24; // px around the two lines of a folded question (worker.css)
 
 const BEGINNING = 600; // ms after a swap without any messages about a missing answer
 
+const TITLE_DELAY = 100; // ms
+
 let begunAt = 0;
 
 const turn = () => /** @type {HTMLElement | null} */ (document.querySelector("#turn"));
@@ -37,7 +39,8 @@ function beginTurn() {
   begunAt = performance.now();
   sentCounts = {};
   isPressed = isScripted = false;
-  if (shown.dataset.where) document.title = shown.dataset.where;
+  // Browsers take long to change the title, so do it after the turn is drawn.
+  setTimeout(() => { document.title = shown.dataset.where; }, TITLE_DELAY);
   markAsked(drawer(), shown.dataset.askedWindow);
   // Answer elements show their scripted parts themselves.
   for (const element of shown.querySelectorAll("[data-scripted]")) {

@@ -337,7 +337,7 @@ def test_the_page_shows_step_position_and_time(desk):
     one.word("Oslo").dblclick()
     one.reveal()
     assert float(done.get_attribute("width").removesuffix("%")) > 0
-    assert one.page.title().startswith("Right: Training, 1 of 2")
+    expect(one.page).to_have_title(re.compile("^Right: Training, 1 of 2"))
 
 
 def test_the_api_documentation_loads_only_from_this_server(page, researcher):
