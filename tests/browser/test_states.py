@@ -220,7 +220,8 @@ def withdrawn(page: Page, researcher, story: Story) -> None:
     asked = desk(page, researcher, story)
     factories.work_through(asked.seat, limit=1)
     page.goto(f"/work/{asked.seat.token}/withdraw/")
-    page.locator(".visit-erase").click()
+    with page.expect_navigation():
+        page.locator(".visit-erase").click()
 
 
 REACH = {
