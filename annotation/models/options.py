@@ -8,14 +8,21 @@ from typing import Any
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext, gettext_noop, override
 
-DEFAULT_CONSENT = """\
+DEFAULT_CONSENT = gettext_noop("""\
 We study how well people do a language task after a few examples. You read short texts and answer \
 questions about them.
 
 Taking part is voluntary. We store your answers and when you gave them, under a random name.
 
-Please work alone, without search engines or AI tools."""
+Please work alone, without search engines or AI tools.""")
+
+
+def default_consent(language: str) -> str:
+    """Return the consent text of new studies in this language."""
+    with override(language):
+        return gettext(DEFAULT_CONSENT)
 
 
 class Qualification(models.TextChoices):

@@ -14,11 +14,13 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.db.models import Model, Sum
 
 from annotation.models import OPTIONS, SCALES, Arm, Qualification, Scenario, Study, Topic
+from annotation.models.options import default_consent
 from annotation.pay import ledger
 from annotation.study import audience, consequences, cross_task, minutes, own_questions, screening
 from annotation.study.design_file import FORM_FIELDS, LISTS
@@ -335,6 +337,9 @@ def save_draft(
     `made_from` is the `version` of the draft that was edited. Raises ValidationError with errors by
     field, DesignError if the study is frozen by now, and StaleDesign if the draft has changed.
     """
+    defaults = {default_consent(code) for code, _name in settings.LANGUAGES}
+    if study.consent_text.replace("\r\n", "\n") in defaults:  # as sent by browsers
+        study.consent_text = default_consent(study.interface_language)
     audience.add_warning(study, [*tasks, *upstream, study.sham_task])
     check_design(study, tasks, upstream)
     with transaction.atomic():

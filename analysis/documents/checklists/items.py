@@ -21,7 +21,7 @@ from analysis.scores.performance import FAMILY_NAMES
 from analysis.stats import power
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from annotation.models import Kind, ModelRun, Reason, Study
-from annotation.models.options import DEFAULT_CONSENT
+from annotation.models.options import default_consent
 from annotation.pay.ledger import in_currency
 from annotation.study import screening
 from annotation.study.cross_task import training_in
@@ -29,8 +29,6 @@ from annotation.study.own_questions import AFTER, TEXT, questions_at
 from tasks.answer_keys import LONG_TEXT, NUMBER, SHORT_TEXT
 from tasks.columns import shots_text
 
-# The last paragraph of the consent text that new studies start with.
-AI_INSTRUCTION = DEFAULT_CONSENT.rpartition("\n\n")[2]
 SHARED = ("preregistration", "data", "materials", "code")  # lines in the answer to item 5.2
 
 
@@ -222,7 +220,8 @@ def _session_values(facts: Facts) -> dict[str, Any]:
         "active_minutes": None if active is None else active / 60,
         "random_order": _random_order(facts),
         "refuses_pastes": manifest["refuse_pastes"] and any(kind in typed for kind in kinds),
-        "ai_instruction": AI_INSTRUCTION,
+        # The last paragraph of the consent text that new studies start with.
+        "ai_instruction": default_consent(facts.manifest["interface_language"]).split("\n\n")[-1],
         "asked_in_text": [question.id for question in questions if question.kind == TEXT],
     }
 

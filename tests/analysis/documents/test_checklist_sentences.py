@@ -17,6 +17,7 @@ from analysis.scores import findings, means
 from analysis.scores.tested import contrasts
 from analysis.stats import power
 from annotation.models import ExitAnswers, Kind, Status, Study
+from annotation.models.options import default_consent
 from annotation.pay import ledger
 from annotation.protocol import exclusion, own_questions, training_step
 from annotation.recruitment import consent
@@ -335,6 +336,8 @@ def test_an_instruction_against_ai_is_reported_if_the_consent_has_it(researcher)
     said = "Annotators agreed to a text that says: Please work alone, without"
     assert said in whole(wei(study)["3.5.1"])
     assert said not in whole(wei(study, consent_text="You agree.")["3.5.1"])
+    german = {"interface_language": "de", "consent_text": default_consent("de")}
+    assert "Bitte arbeiten Sie allein, ohne" in whole(wei(study, **german)["3.5.1"])
 
 
 def test_refused_pastes_are_reported_only_for_typed_answers(researcher):

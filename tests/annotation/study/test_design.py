@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 
 from annotation.models import Study
+from annotation.models.options import default_consent
 from annotation.study import design, lifecycle
 from tests import factories
 
@@ -193,6 +194,17 @@ def test_a_draft_can_be_changed_and_an_open_study_cannot(ada, task):
     ada.post(reverse("study_status", args=["spring"]), to_draft)
     assert ada.post(edit, sent).status_code == 302
     assert Study.objects.get().shots == [0, 2, 4]
+
+
+def test_an_unedited_consent_text_is_in_the_language_of_the_pages(ada, task):
+    sent = default_consent("en").replace("\n", "\r\n")  # as browsers do
+    ada.post(reverse("study_new"), fields(task, consent_text=sent, interface_language="ar"))
+    assert Study.objects.get().consent_text == default_consent("ar") != default_consent("en")
+    for given, stored in ((default_consent("ar"), default_consent("de")), ("Agree!", "Agree!")):
+        version = design.version(Study.objects.get())
+        changed = {"consent_text": given, "interface_language": "de", "version": version}
+        ada.post(reverse("study_edit", args=["spring"]), fields(task, **changed))
+        assert Study.objects.get().consent_text == stored
 
 
 def test_opening_freezes_the_design_and_hashes_it(ada, task):
