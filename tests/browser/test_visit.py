@@ -137,6 +137,23 @@ def test_start_and_begin_are_in_sight_without_scrolling(open_browser, study, siz
         assert all(f.bounding_box()["y"] < box["y"] for f in facts)
 
 
+@pytest.mark.parametrize("size", [(390, 844), (1366, 657)])
+def test_the_main_part_can_begin_without_scrolling_the_review(open_browser, study, size):
+    page = open_browser(viewport={"width": size[0], "height": size[1]})
+    seat = factories.seat(study.scenarios.get())
+    trained = seat.scenario.task.train_split(10, 1).examples.count()
+    factories.work_through(seat, lambda turn: [turn.example.context[0].split()[0]], limit=trained)
+    Desk(page, seat).submit()
+    button = page.get_by_role("button", name="Continue to the main part")
+    expect(button).to_be_enabled()
+    mistakes = page.locator(".review-mistakes").bounding_box()
+    assert mistakes["y"] + mistakes["height"] > size[1]
+    box = button.bounding_box()
+    assert size[1] - 100 < box["y"] + box["height"] <= size[1]
+    button.click()
+    expect(page.locator("[data-state=question]")).to_be_visible()
+
+
 def test_header_text_and_footer_begin_on_one_edge(open_browser, study):
     page = open_browser(viewport={"width": 1366, "height": 657})
 
