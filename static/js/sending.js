@@ -170,8 +170,10 @@ function offer(notice, name, action) {
   button.textContent = name;
   button.addEventListener("click", action);
   notice.append(button);
-  // The button that was pressed is now inert. If the focus is elsewhere, it is not moved.
-  if (document.activeElement === document.body) button.focus({ preventScroll: true });
+  // The control that was used is now inert, but may keep the focus until the next frame. If the focus
+  // is elsewhere, it is not moved.
+  const focused = document.activeElement;
+  if (focused === document.body || focused.closest("[inert]")) button.focus({ preventScroll: true });
 }
 
 // --- Loading the page again -----------------------------------------------------------------------

@@ -24,6 +24,7 @@ from tasks.predictions import upload_job as prediction_upload
 from tests import factories
 from tests.annotation.study.test_cross_task import make_cross_task
 from tests.browser.conftest import Desk, answer_within, await_reveal, settle
+from tests.browser.test_sending import FAILURES
 from tests.tasks.test_importing import card_text, line
 
 AXE = Axe().axe_script
@@ -563,3 +564,24 @@ def test_a_label_is_spoken_from_question_to_next(page, put):
     assert not any(speech.live)
     one.go_on()
     assert speech.after() == "heading, Which places?"
+
+
+@pytest.mark.long
+def test_no_answer_and_a_lost_connection_are_spoken(open_browser, put):
+    page = open_browser(tolerate=FAILURES)
+    Desk(page, put("Rome.", "Oslo.", gold=["Rome"]))
+    page.locator("h1[data-focus]").focus()
+    page.wait_for_timeout(700)  # just after a swap, Enter says nothing
+    speech = Speech(page)
+    assert speech.after("0") == "checkbox, No answer in the text, checked | “No answer” chosen."
+    page.context.set_offline(True)
+    page.keyboard.press("0")
+    expect(page.locator("[data-sending]")).to_contain_text("Trying again")
+    # The seconds are visible, but not spoken one by one.
+    reassurance = "No connection. Your answer is safe on this page."
+    assert speech.after() == f"button, Try now | {reassurance} Try now"
+    page.context.set_offline(False)
+    await_reveal(page)
+    speech.after()
+    assert speech.focused == "heading, Not right, The right answer: Rome"
+    assert not any(speech.live)
