@@ -92,7 +92,7 @@ def _recruitment(study: Study, progress: Progress, now: datetime) -> Iterator[Ne
         # Reported again each time the number has doubled.
         level = f"level {(people.screened_out // FEWEST_SCREENED_OUT).bit_length()}"
         yield _need("screened-out", level, number=people.screened_out, judged=judged)
-    if study.status != StudyStatus.OPEN:
+    if study.status != StudyStatus.OPEN or study.rehearsal:
         return
     free = progress.free
     if not free:

@@ -222,6 +222,30 @@ def test_a_rehearsal_leads_from_simulated_annotators_to_a_study(ada, researcher)
     assert not form.instance.rehearsal
 
 
+def test_a_rehearsal_invites_no_people(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=2, rehearsal=True
+    )
+    assert "quiet" not in needs(study, timedelta(days=2))
+
+    def page(name: str, **query: str) -> lxml.html.HtmlElement:
+        address = reverse(name, args=[study.name], query=query)
+        return lxml.html.fromstring(ada.get(address).content)
+
+    shown = page("study")
+    assert shown.get_element_by_id("link-heading").text == "Try it yourself"
+    for view in ({}, {"show": "links"}, {"show": "platforms"}):
+        notice = page("recruit", **view).xpath("//main//p[@class='notice']")[0].text_content()
+        assert notice.startswith("This is a rehearsal, so don't recruit anyone for it.")
+    recruit = page("recruit")
+    assert recruit.get_element_by_id("study-link").value.endswith(f"{study.link_code}/")
+    assert not recruit.xpath("//*[@id='study-invitation']")
+    factories.work_through(factories.seat(study.scenarios.get(), kind="simulated"))
+    factories.seat(study.scenarios.get())  # the researcher tries it
+    step = page("study").get_element_by_id("next-step")
+    assert step.text == "Create a study like this"
+
+
 @pytest.mark.parametrize("page", ["study", "recruit"])
 @pytest.mark.parametrize(("host", "is_local"), [("127.0.0.1:8000", True), ("testserver", False)])
 def test_a_link_to_this_computer_is_marked(ada, study, page, host, is_local):
