@@ -26,7 +26,7 @@ from tasks import jobs
 from tasks.models import Job
 
 KIND = "release"
-VERSION = 11  # increase this whenever the content of a bundle changes
+VERSION = 12  # increase this whenever the content of a bundle changes
 TURN_MODELS: tuple[Any, ...] = (models.Answer, models.Confidence, models.ProblemReport)
 PARTICIPATION_MODELS: tuple[Any, ...] = (models.Decision, models.ExitAnswers, models.LedgerEntry)
 PARTS = ("data", *COLUMNS, "verify", "zip")

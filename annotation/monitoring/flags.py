@@ -119,13 +119,15 @@ def behaviour_in_words(person: Participation) -> str:
     )
     if not work.n:
         return ""
-    counted = [f"{work.n - work.too_fast} of {work.n} answers took long enough to read the example"]
+    read = f"{work.n - work.too_fast} of {work.n} answers took long enough to read the example"
+    counted = [read] if person.kind == Kind.PERSON else []
     if work.checks:
         counted.append(f"{work.checks_passed} of {work.checks} attention checks were passed")
     counts = {"times the page was left: {}": work.blurs, "pastes: {}": work.pastes}
     counts |= {finding: getattr(work, name) for name, (_share, finding) in FLAGGED_REPORTS.items()}
     reported = [finding.format(count) for finding, count in counts.items() if count]
-    return f"{'; '.join(counted)}. Reported by the browser: {'; '.join(reported) or 'nothing'}."
+    counted = [f"{'; '.join(counted)}."] if counted else []
+    return " ".join([*counted, f"Reported by the browser: {'; '.join(reported) or 'nothing'}."])
 
 
 def is_fast_person(median: float | None, group_pace: Pace) -> bool:
@@ -143,11 +145,6 @@ class Flagged:
     completed: int
     people: int
     by_flag: list[tuple[str, int]]
-
-    @property
-    def in_words(self) -> str:
-        """Format the counts, for example as "too fast: 3, shared browser: 2"."""
-        return ", ".join(f"{label}: {count}" for label, count in self.by_flag)
 
 
 def for_completed(study: Study) -> Flagged:
@@ -217,7 +214,9 @@ def _flagged(
         person, median = people[pk], work.median_seconds
         pace = paces[person.scenario_id, person.kind]
         group_pace = pace.plus(median, -1) if median else pace
-        flagged[pk] = work, flags(work, group_pace, person.browser in shared_browsers)
+        is_person = person.kind == Kind.PERSON  # only people read; programs are always fast
+        judged = work if is_person else work._replace(too_fast=0, median_seconds=None)
+        flagged[pk] = work, flags(judged, group_pace, person.browser in shared_browsers)
     return flagged
 
 

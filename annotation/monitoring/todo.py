@@ -133,5 +133,5 @@ def _pay_and_flags(progress: Progress) -> Iterator[Need]:
         yield _need("pay", due=progress.money.in_words["due"])
     flagged = progress.flagged
     if flagged.people:
-        number, completed = flagged.people, flagged.completed
-        yield _need("flags", number=number, completed=completed, counts=flagged.in_words)
+        counts = ", ".join(f"{label}: {count}" for label, count in flagged.by_flag)
+        yield _need("flags", number=flagged.people, completed=flagged.completed, counts=counts)

@@ -87,7 +87,9 @@ def test_one_line_has_the_counts_for_and_against(ada, researcher):
     given = answers(5, 5, 5, blurs=1, reports=(2, 1, 0, 0, 1, 0))
     given += answers(5, 5, step="check", s1=0.0) + answers(5, step="check", s1=1.0)
     work = activity_summary.summarise(given)
-    assert flags.behaviour_in_words(Participation(activity_summary=work._asdict())) == (
+    assert flags.behaviour_in_words(
+        Participation(kind="person", activity_summary=work._asdict())
+    ) == (
         "6 of 6 answers took long enough to read the example; 1 of 3 attention checks were passed."
         " Reported by the browser: times the page was left: 3; copies of the page's text: 6;"
         " absences that began within 10 s of a copy: 3;"
@@ -128,6 +130,28 @@ def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
     assert "shared_browser" in names[seats[0].pk] & names[seats[1].pk]
     assert "shared_browser" not in names[seats[2].pk]
     assert all(participation.status == "completed" for participation in study.participations.all())
+
+
+def test_only_people_are_judged_by_their_speed(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=7, rehearsal=True
+    )
+    fast = factories.seat(study.scenarios.get())
+    simulated = [factories.seat(study.scenarios.get(), kind="simulated") for _ in range(7)]
+    for seat in (fast, *simulated):
+        factories.work_through(seat)
+    for seat, seconds in (
+        (fast, 0.0),
+        (simulated[0], 0.0),
+        *((seat, 5.0) for seat in simulated[1:]),
+    ):
+        work = activity_summary.summarise(answers(*[seconds] * 12, pause=0.1))
+        Participation.objects.filter(pk=seat.pk).update(activity_summary=work._asdict())
+    raised = {pk: set(names) for pk, (_work, names) in flags.for_study(study).items()}
+    assert raised == {fast.pk: {"too_fast"}} | {seat.pk: set() for seat in simulated}
+    page = ada.get(reverse("participation", args=[study.name, simulated[0].pseudonym]))
+    assert b"<p>Reported by the browser: nothing.</p>" in page.content
+    assert b"too fast" not in page.content
 
 
 @pytest.mark.long
