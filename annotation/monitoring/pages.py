@@ -249,6 +249,7 @@ def annotator_page(
         "behaviour": flags.behaviour_in_words(annotator) if may_read else "",
         "completion_code": study_exit.code if study_exit else "",
         "worked": in_words(ledger.active_time(annotator)),
+        "work": participants.participation_rows(study, [annotator], {})[0],
         "entries": annotator.ledger.all() if may_pay else [],
         "checks": attention_checks.results(annotator) if may_read else (0, 0),
         "is_rejected": exclusion.rejected_elsewhere(study).filter(pk=annotator.pk).exists(),

@@ -92,9 +92,15 @@ def test_the_list_of_people_hides_the_same_scores_as_the_page(ada, study, seats)
         page = ada.get(reverse("people", args=[study.name])).content.decode()
         return page.count(">hidden</td>"), page.count(">100.0</td>")
 
+    def mean(seat):
+        page = page_of(ada, seat).partition("Mean S1 on toy-places")[2]
+        return page.partition("<dd>")[2].partition("</dd>")[0]
+
     assert shown() == (2, 0)
+    assert [mean(seat) for seat in seats] == ["hidden", "hidden"]
     show(ada, seats[0])
     assert shown() == (1, 1)
+    assert [mean(seat) for seat in seats] == ["100.0 (n = 4)", "hidden"]
 
 
 @pytest.mark.long
