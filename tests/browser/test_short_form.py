@@ -22,7 +22,7 @@ def report(researcher):
 
 def test_it_is_filled_in_by_keyboard_and_errors_link_to_fields(page, report):
     signed_in(page, report)
-    page.get_by_role("link", name="short form for the checklists").press("Enter")
+    page.get_by_role("link", name="Checklist questions").press("Enter")
     page.get_by_label("Did an ethics board approve or exempt the study?").focus()
     page.keyboard.type("Yes, Board 7")
     page.keyboard.press("Tab")
