@@ -1,6 +1,7 @@
 """URLs of the pages. The URLs of the API are in urls_api.py."""
 
 from django.urls import path
+from django.views.generic import TemplateView
 
 from annotation.accounts import pages as accounts
 from annotation.audit import pages as audit
@@ -73,7 +74,9 @@ urlpatterns = [
     *(path(old, menu.moved, {"to": to, "show": show}, name=name) for old, name, to, show in MOVED),
     path(TASK + "examples/", menu.moved, EXAMPLES, name="task_examples"),
     *(path(post.below[0] + post.path, view, name=post.row) for post, view in POSTS.items()),
-    path("", monitoring.home, name="home"),
+    path(
+        "", TemplateView.as_view(template_name="home.html", http_method_names=["get"]), name="home"
+    ),
     path("studies/", menu.select(monitoring.studies, deleted=retention.deleted), name="studies"),
     path("invitation/<str:token>/", accounts.invitation, name="invitation"),
     path("first-study/", accounts.first_study, name="first_study"),

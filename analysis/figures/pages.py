@@ -3,8 +3,9 @@
 from types import SimpleNamespace
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.http import urlencode
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -125,7 +126,8 @@ def compare_page(request: ResearcherRequest) -> HttpResponse:
     context: dict[str, Any] = {
         "readable": [(study, study.name in names) for study in readable],
         "job": job, "job_study": study, "kind": kind, "kinds": Kind.choices, "most": MAX_STUDIES,
-        "comparison": comparison, "widths": paper_widths.INCHES, "query": _query(request.GET),
+        "comparison": comparison, "widths": paper_widths.INCHES,
+        "query": urlencode({"study": names, "kind": kind}, doseq=True),
         "pictures": list(figure_data.PICTURES) if figure_data.can_draw() else [],
     }  # fmt: skip
     if comparison:
@@ -135,13 +137,6 @@ def compare_page(request: ResearcherRequest) -> HttpResponse:
             "design_cells": cells(columns, comparison.differing),
         }  # fmt: skip
     return render(request, "figures/compare.html", context)
-
-
-def _query(parameters: QueryDict) -> str:
-    query = QueryDict(mutable=True)
-    query.setlist("study", parameters.getlist("study"))
-    query["kind"] = parameters.get("kind", Kind.PERSON)
-    return query.urlencode()
 
 
 def _comparison(request: HttpRequest) -> SimpleNamespace:

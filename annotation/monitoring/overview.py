@@ -117,8 +117,10 @@ def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
 
 
 def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
-    entries = LedgerEntry.objects.filter(participation__study__in=studies.values("pk"))
-    by_study = human_entries(entries).order_by().values("participation__study")
+    entries = LedgerEntry.objects.filter(
+        participation__study__in=studies.values("pk"), participation__kind=Kind.PERSON
+    )
+    by_study = entries.order_by().values("participation__study")
     rows: Iterable[Any] = by_study.annotate(**sums_by_status())
     return {row.pop("participation__study"): row for row in rows}
 
@@ -179,10 +181,6 @@ def money(study: Study, sums: dict[str, int], open_seats: Iterable[tuple[int, in
         for number, minutes in open_seats
     )
     return Money(study.currency, **sums, promised=promised)
-
-
-def human_entries(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
-    return entries.filter(participation__kind=Kind.PERSON)
 
 
 def sums_by_status() -> dict[str, Sum]:

@@ -5,11 +5,10 @@ from typing import Any
 from django.core.cache import caches
 from django.core.paginator import Paginator
 from django.db import connection
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import translation
-from django.views.decorators.http import require_GET
 
 from annotation import guards
 from annotation.accounts import pages as accounts
@@ -35,11 +34,6 @@ from tasks.clock import database_now
 from tasks.comparison import compare_answer
 from tasks.images import image_in
 from tasks.models import Task
-
-
-@require_GET
-def home(request: HttpRequest) -> HttpResponse:
-    return render(request, "home.html")
 
 
 @signed_in("GET")

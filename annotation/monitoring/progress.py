@@ -34,7 +34,7 @@ from annotation.monitoring.funnel import (
     by_scenario_and_kind,
     with_training_size,
 )
-from annotation.monitoring.overview import Money, human_entries, money, sums_by_status
+from annotation.monitoring.overview import Money, money, sums_by_status
 from annotation.monitoring.seats import SEATS, Pace, Seats
 from annotation.pay import ledger
 from annotation.protocol import exclusion
@@ -75,6 +75,10 @@ class Waiting:
     since: datetime | None
 
 
+def _total(name: str) -> Any:
+    return property(lambda progress: sum(getattr(row, name) for row in progress.seats))
+
+
 @dataclass(frozen=True)
 class Progress:
     status: str
@@ -96,25 +100,11 @@ class Progress:
     def people(self) -> Funnel:
         return sum((row.funnel for row in self.seats), Funnel())
 
-    @property
-    def completed(self) -> int:
-        return sum(row.completed for row in self.seats)
-
-    @property
-    def all_seats(self) -> int:
-        return sum(row.seats for row in self.seats)
+    completed, all_seats, free, working = map(_total, ("completed", "seats", "free", "working"))
 
     @property
     def time_left(self) -> str:
         return in_words(timedelta(seconds=sum(row.seconds_left for row in self.seats)))
-
-    @property
-    def free(self) -> int:
-        return sum(row.free for row in self.seats)
-
-    @property
-    def working(self) -> int:
-        return sum(row.working for row in self.seats)
 
     @property
     def full_on(self) -> date | None:
@@ -127,10 +117,7 @@ class Progress:
     def in_results_order(self) -> list[Seats]:
         """Return the seats in the order of the results: by family of task, as in CLUES."""
         rows: list[Any] = self.seats  # their scenarios have a family, see with_training_size
-        return sorted(
-            rows,
-            key=lambda row: place_in_results(row.scenario.family, row.scenario.task.name),
-        )
+        return sorted(rows, key=lambda r: place_in_results(r.scenario.family, r.scenario.task.name))
 
     @cached_property
     def grid(self) -> Grid:
@@ -201,7 +188,9 @@ def facts(study: Study) -> Facts:
 def for_study(study: Study, known: Facts | None = None) -> Progress:
     known, scenarios = known or facts(study), list(with_training_size(study))
     names = {row.pk: str(row) for row in scenarios}
-    entries = human_entries(LedgerEntry.objects.filter(participation__study=study))
+    entries = LedgerEntry.objects.filter(
+        participation__study=study, participation__kind=Kind.PERSON
+    )
     sums = entries.aggregate(**sums_by_status(), last=Max("pk"))
     funnels, medians, pace, flagged, wage = _cached(study, scenarios, known, sums.pop("last"))
     rows = seats.for_scenarios(study, scenarios, funnels, medians, known.live, known.now)

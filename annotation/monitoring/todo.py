@@ -131,7 +131,6 @@ def _wage(study: Study, progress: Progress) -> Iterator[Need]:
 def _pay_and_flags(progress: Progress) -> Iterator[Need]:
     if progress.money.due > 0:
         yield _need("pay", due=progress.money.in_words["due"])
-    flagged = progress.flagged
-    if flagged.people:
+    if (flagged := progress.flagged).people:
         counts = ", ".join(f"{label}: {count}" for label, count in flagged.by_flag)
         yield _need("flags", number=flagged.people, completed=flagged.completed, counts=counts)
