@@ -28,7 +28,6 @@ from analysis.scores import (
     findings_columns,
     means,
     metrics,
-    scores,
     sensitivity,
 )
 from analysis.scores.anchors import ANCHORS, QUESTION_ALONE
@@ -52,10 +51,9 @@ def pictures(record: StudyRecord) -> Iterator[Block]:
     if record.analysed.empty:
         yield NO_ANNOTATOR
         return
-    is_published = any(map(scores.name_of, record.tasks))
-    has_models = bool(record.model_names) or record.has_seated_models or is_published
-    for figure in figure_data.page_figures(record.study, Kind.PERSON):
-        if figure.name != figure_data.CALIBRATION and (figure.name != "models" or has_models):
+    steps = figure_data.answered(record.study, Kind.PERSON)
+    for figure in figure_data.page_figures(record.study, Kind.PERSON, steps):
+        if figure.name != figure_data.CALIBRATION and figure.why_not != figure_data.NO_MODELS:
             yield _drawn(figure)
 
 
@@ -288,7 +286,7 @@ MODEL_COLUMNS = [
 
 
 def model_blocks(record: StudyRecord) -> Iterator[Block]:
-    seated = list(_seated(record)) if record.has_seated_models else []
+    seated = list(_seated(record))
     if not seated and not record.model_names:
         return
     notes = [table_note("models"), *([table_note("seated_models")] if seated else [])]

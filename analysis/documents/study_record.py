@@ -369,10 +369,6 @@ class StudyRecord:
         return sorted(names.values_list("model__name", flat=True))
 
     @cached_property
-    def has_seated_models(self) -> bool:
-        return Kind.MODEL in set(self.frame["kind"])
-
-    @cached_property
     def models(self) -> list[SimpleNamespace]:
         return model_tables.model_rows(compared_files.files(self.study))
 

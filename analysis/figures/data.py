@@ -223,10 +223,12 @@ def _cell(value: Any) -> Any:
     return "" if pd.isna(value) else value
 
 
-def page_figures(study: Study, kind: str, steps: set[Step] | None = None) -> list[Figure]:
-    steps = answered(study, kind) if steps is None else steps
+NO_MODELS = "No models to compare yet. To add one, upload its predictions under Models."
+
+
+def page_figures(study: Study, kind: str, steps: set[Step]) -> list[Figure]:
     prefetch_related_objects([study], "tasks")  # several captions use the tasks
-    return [_figure(study, kind, name, steps) for name in names(study)]
+    return [figure(study, kind, name, steps) for name in names(study)]
 
 
 def names(study: Study) -> list[str]:
@@ -262,12 +264,13 @@ TITLES = {
 }
 
 
-def figure(study: Study, kind: str, name: str) -> Figure:
-    return _figure(study, kind, name, answered(study, kind))
-
-
-def _figure(study: Study, kind: str, name: str, steps: set[Step]) -> Figure:
-    title, why_not = TITLES[name], _why_not(study, kind, name, steps)
+def figure(study: Study, kind: str, name: str, of_page: set[Step] | None = None) -> Figure:
+    """Return a figure. On a page, `of_page` contains the steps with answers."""
+    title = TITLES[name]
+    why_not = _why_not(study, kind, name, of_page or answered(study, kind))
+    if of_page is not None and name == "models":  # without models, it would repeat the shot curve
+        is_published = any(map(scores.name_of, study.tasks.all()))
+        why_not = why_not or ("" if is_published or compared_files.has_models(study) else NO_MODELS)
     with_models = name in ("models", GAINS)
     programs = marks.programs_mark(study) if kind == Kind.PERSON or with_models else ""
     caption = "" if why_not else f"{_caption(study, kind, name)} {programs}".strip()

@@ -30,6 +30,19 @@ function inTokens(layers) {
   return JSON.parse(JSON.stringify(layers).replace(pattern, colour));
 }
 
+/** Return whether a filter, which charts.py writes in one of two forms, keeps a row. */
+function keeps(filter, row) {
+  const [, valid] = /^isValid\(datum\.(\w+)\)$/.exec(filter) ?? [];
+  if (valid) return row[valid] !== null;
+  const [, field, sign, value] = /^\(datum\.(\w+) ([!=]==) ['"](.*)['"]\)$/.exec(filter) ?? [];
+  return !field || (row[field] === value) === (sign === "===");
+}
+
+/** Return the layers that have rows. Vega would warn that the extent of the others is infinite. */
+function withRows(layers, rows) {
+  return layers.filter(({ transform = [] }) => rows.some((row) => transform.every(({ filter }) => keeps(filter, row))));
+}
+
 /** Return the chart's config with the colours in tokens.css. */
 function inColoursOfThePage(config) {
   const token = getComputedStyle(document.documentElement);
@@ -85,6 +98,7 @@ class VegaFigure extends HTMLElement {
     const drawing = fitted(this.specification, width);
     drawing.config = inColoursOfThePage(drawing.config);
     drawing.spec = inTokens(drawing.spec);
+    drawing.spec.layer = withRows(drawing.spec.layer, Object.values(drawing.datasets)[0]);
     this.result = await vegaEmbed(this, drawing, {
       mode: "vega-lite",
       renderer: "svg",

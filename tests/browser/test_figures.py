@@ -28,7 +28,7 @@ def visit(page: Page, study) -> None:
     page.goto(f"/studies/{study.name}/figures/")
 
 
-def drawn(page: Page, number: int = 4, scheme: str = "light") -> None:
+def drawn(page: Page, number: int = 3, scheme: str = "light") -> None:
     """Wait until this many figures are drawn, which can take long on a busy machine."""
     expect(page.locator(f"vega-figure[data-drawn={scheme}]")).to_have_count(number, timeout=60_000)
 

@@ -171,7 +171,7 @@ def test_no_drift_is_drawn_where_all_met_the_order_of_the_file(ada, researcher):
         factories.work_through(factories.seat(scenario))
     page = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
     assert "saw the test examples in file order" in page
-    assert page.count("<vega-figure") == 3
+    assert page.count("<vega-figure") == 2  # humans and models need a model, too
     for name, *rest in (
         ("figure_file", "drift", "json"), ("figure_numbers", "drift"), ("figure_table", "drift"),
     ):  # fmt: skip
@@ -198,12 +198,25 @@ def test_a_training_in_file_order_is_stated(ada, researcher):
     assert "a slope may reflect differences in their difficulty" in page
 
 
+def test_without_models_the_page_says_what_to_add(ada, researcher, study):
+    address = reverse("human_performance", args=[study.name], query={"show": "figures"})
+    file = reverse("figure_file", args=[study.name, "models", "json"])
+    without = ada.get(address).content.decode()
+    assert figure_data.NO_MODELS in without
+    assert file not in without
+    assert ada.get(file).status_code == 200  # files and the API keep it
+    factories.predict(researcher, "toy", study.tasks.get(), 0)
+    with_models = ada.get(address).content.decode()
+    assert figure_data.NO_MODELS not in with_models
+    assert file in with_models
+
+
 def test_a_study_of_zero_shots_has_no_learning_curve(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     page = ada.get(reverse("figures", args=[study.name]), follow=True).content.decode()
     assert "so there is no training step" in page
-    assert page.count("<vega-figure") == 3
+    assert page.count("<vega-figure") == 2  # humans and models need a model, too
 
 
 @pytest.mark.long
