@@ -375,5 +375,5 @@ def place(name: str) -> tuple[int, str]:
 
 
 def place_in_results(family: str, name: str) -> tuple[int, tuple[int, str]]:
-    """Return a sort key: by family, then by `place`."""
+    """Return a sort key for the order on pages: by family, then by `place`."""
     return FAMILIES.index(family), place(name)

@@ -7,7 +7,7 @@ the meanings of columns are added as notes.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Q
@@ -38,7 +38,6 @@ from analysis.scores.training import PLATEAU
 from analysis.stats.two_way import BOTH
 from annotation.models import Kind, Study
 from annotation.study import compared_files
-from tasks.cards import place
 from tasks.columns import NOTHING, Column, shots_text
 from tasks.metrics import recipe
 from tasks.models import Split, Task
@@ -239,7 +238,7 @@ def task_rows(study: Study, _kind: str = "") -> Iterator[tuple[Task, list[int], 
     These are the sizes of the study's own training files, in ascending order, and of the test file.
     """
     trained = Q(kind=Split.Kind.TRAIN, shots__in=study.shots, number__in=study.splits)
-    for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
+    for task in sorted(study.tasks.all(), key=attrgetter("place")):
         used = task.splits.filter(trained | Q(kind=Split.Kind.TEST)).order_by()
         sizes = list(used.annotate(size=Count("examples")).values_list("kind", "size"))
         train = sorted({size for kind, size in sizes if kind == Split.Kind.TRAIN})

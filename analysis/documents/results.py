@@ -32,7 +32,7 @@ from analysis.scores import (
 )
 from analysis.scores.anchors import ANCHORS, QUESTION_ALONE
 from analysis.scores.attrition import ADMISSION, ATTRITION
-from analysis.scores.columns import Noted, Table
+from analysis.scores.columns import Noted, Table, in_results_order
 from analysis.scores.confidence import CALIBRATION, CONFIDENCE
 from analysis.scores.findings import is_small, study_of
 from analysis.scores.markup import ASSUMES, explained
@@ -88,7 +88,7 @@ def uncertainty(record: StudyRecord) -> Iterator[Block]:
         return
     study, all_columns = record.study, findings_columns.COLUMNS["intervals"]
     tables = findings.tables(study, Kind.PERSON, "intervals", frame=record.answered)
-    means = tables["intervals"]
+    means = in_results_order(study.tasks.all(), tables["intervals"])
     page = findings_columns.TABLES["intervals"].page(study, Kind.PERSON, means)
     headings = {column.heading for column in page["columns"]}
     columns = headed(all_columns, MEANS)
@@ -97,13 +97,13 @@ def uncertainty(record: StudyRecord) -> Iterator[Block]:
     yield _grid(OF_MEANS, columns, means, [meanings(columns)])
     yield Grid.of(OF_RESAMPLES, resampled, means, notes)
     rows = contrasts(record.answered, study.seed, study.equivalence_margin)
-    if rows:
+    if rows := in_results_order(study.tasks.all(), rows):
         columns = _applicable(study, on_page(findings_columns.COLUMNS["contrasts"]))
         yield _grid(OF_SHOTS, columns, rows, [meanings(columns)])
 
 
 def people_minus_models(record: StudyRecord) -> Iterator[Block]:
-    rows = differences.differences(record.study, Kind.PERSON)
+    rows = in_results_order(record.tasks, differences.differences(record.study, Kind.PERSON))
     if not rows:
         return
     columns = _applicable(record.study, headed(models_columns.DIFFERENCES, MODELS))
@@ -120,7 +120,7 @@ def _tables(record: StudyRecord, *tables: Table, kinds: Sequence[Kind] = ()) -> 
     """Yield those of the given tables that have rows, by default for human annotators only."""
     for table in tables:
         if rows := [r for kind in kinds or [Kind.PERSON] for r in table.rows(record.study, kind)]:
-            columns = _filled(table.columns, rows)
+            columns, rows = _filled(table.columns, rows), in_results_order(record.tasks, rows)
             yield _grid(table.title, columns, rows, [table.intro, meanings(columns)])
 
 
@@ -169,8 +169,8 @@ def agreement(record: StudyRecord) -> Iterator[Block]:
     if all(row.n < 2 for row in agreements):
         return
     aggregates = list(findings.aggregates(record.answered))
-    for name, rows in (("agreement", agreements), ("aggregates", aggregates)):
-        table = findings_columns.TABLES[name]
+    for name, found in (("agreement", agreements), ("aggregates", aggregates)):
+        table, rows = findings_columns.TABLES[name], in_results_order(record.tasks, found)
         columns = _filled(table.columns, rows)
         yield Grid.of(table.title, columns, rows, [table.intro, meanings(columns)])
 
@@ -181,9 +181,10 @@ def among_people(record: StudyRecord) -> Iterator[Block]:
         return
     frame = record.answered
     notes = [meanings(on_page(means.CEILING[3:]))]
-    yield Grid.of("Human ceiling", means.CEILING, means.ceilings(frame), notes)
+    ceilings = in_results_order(record.tasks, list(means.ceilings(frame)))
+    yield Grid.of("Human ceiling", means.CEILING, ceilings, notes)
     title = "Unanimous answers that differ from the gold"
-    tallies = gold_audit.tallies(gold_audit.units(frame))
+    tallies = in_results_order(record.tasks, gold_audit.tallies(gold_audit.units(frame)))
     notes = [f"{meanings(gold_audit.TALLY[1:])} No score was changed."]
     yield Grid.of(title, gold_audit.TALLY, tallies, notes)
 
@@ -194,13 +195,13 @@ SENSITIVITY = "Sensitivity to inclusion criteria"
 
 
 def attrition_blocks(record: StudyRecord) -> Iterator[Block]:
-    if rows := ATTRITION.rows(record.study, Kind.PERSON):
+    if rows := in_results_order(record.tasks, ATTRITION.rows(record.study, Kind.PERSON)):
         columns = on_page(ATTRITION.columns)
         yield Grid.of(ATTRITION.title, columns, rows, [ATTRITION.intro, meanings(columns)])
 
 
 def admission_blocks(record: StudyRecord) -> Iterator[Block]:
-    if rows := ADMISSION.rows(record.study, Kind.PERSON):
+    if rows := in_results_order(record.tasks, ADMISSION.rows(record.study, Kind.PERSON)):
         yield from map(Paragraph, attrition.warnings(record.study))
         notes = [ADMISSION.intro, meanings(on_page(ADMISSION.columns[5:]))]
         yield Grid.of(ADMISSION.title, ADMISSION.columns, rows, notes)
@@ -210,7 +211,8 @@ def sensitivity_to_criteria(record: StudyRecord) -> list[Block]:
     """Return each task's cells as reported and under each criterion that changes any of them."""
     if record.answered.empty:
         return []
-    tables = sensitivity.task_tables(sensitivity.table(record.study, Kind.PERSON))
+    rows = in_results_order(record.tasks, sensitivity.table(record.study, Kind.PERSON))
+    tables = sensitivity.task_tables(rows)
     has_training = any(shots_of(record.manifest))
     unused = {  # criteria that cannot change any cell in this design
         rule.label
@@ -310,7 +312,7 @@ def _seated(record: StudyRecord) -> Iterator[SimpleNamespace]:
 
 
 KIND = "report"
-VERSION = 9  # increase this whenever the output of a part changes
+VERSION = 10  # increase this whenever the output of a part changes
 
 PARTS: dict[str, Callable[[StudyRecord], Iterable[Block]]] = {
     "uncertainty": uncertainty,

@@ -48,7 +48,7 @@ from annotation.protocol.activity_summary import REPORTS
 from annotation.recruitment.links import OpenLink
 from annotation.recruitment.platform_adapters import source_of
 from annotation.study import compared_files
-from tasks.cards import place
+from tasks.cards import place_in_results
 from tasks.models import Example, Split, Task
 
 # Matches sentences in the audit log (AuditEntry.what) that do not contain names.
@@ -73,6 +73,7 @@ class StudyRecord:
         self.masked = masked
         self.sums = sums
         self.manifest: dict[str, Any] = json.loads(study.manifest)
+        self.manifest["tasks"].sort(key=lambda t: place_in_results(t["card"]["family"], t["name"]))
         prefetch_related_objects([study], "tasks")  # most parts use the tasks
 
     @cached_property
@@ -89,7 +90,7 @@ class StudyRecord:
 
     @cached_property
     def tasks(self) -> list[Task]:
-        return sorted(self.study.tasks.all(), key=lambda task: place(task.name))
+        return sorted(self.study.tasks.all(), key=lambda task: task.place)
 
     @cached_property
     def test_sizes(self) -> dict[str, int]:

@@ -17,6 +17,7 @@ from analysis.examples import difficulty, gold_audit
 from analysis.examples.one_page import ExamplePage
 from analysis.scores import findings, performance
 from analysis.scores.api import KIND, OBJECT, KindOfTable
+from analysis.scores.columns import in_results_order
 from analysis.scores.markup import rendered
 from analysis.scores.pages import WORK, chosen_kind, csv_file, study_and_kind
 from analysis.stats import agreement
@@ -29,7 +30,6 @@ from annotation.web.posts import Post, section
 from annotation.web.rights import right_to
 from annotation.web.views import Twin, tagged
 from tasks import columns, listing
-from tasks.cards import place
 from tasks.models import Example, Split, Task
 
 # Filters for the list of examples.
@@ -67,7 +67,7 @@ class CommentForm(PageForm):
 @signed_in("GET")
 def examples(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = study_and_kind(request, name)
-    tasks = sorted(study.tasks.all(), key=lambda task: place(task.name))
+    tasks = sorted(study.tasks.all(), key=lambda task: task.place)
     task = _task(request, tasks)
     job = findings.waiting(difficulty.job_of(study, kind))
     is_shown = job is None or listing.wants_csv(request.GET)
@@ -127,7 +127,7 @@ def audit(request: HttpRequest, name: str) -> HttpResponse:
     job = findings.waiting(difficulty.job_of(study, kind))
     tallies, doubts = ([], []) if job else difficulty.doubts(study, kind)
     table = listing.listing(
-        request.GET, doubts, gold_audit.COLUMNS,
+        request.GET, in_results_order(study.tasks.all(), doubts), gold_audit.COLUMNS,
         lambda row: f"{row.task} {row.source_id} {row.question} {row.answer} {row.gold}",
     )  # fmt: skip
     if listing.wants_csv(request.GET):
@@ -135,7 +135,7 @@ def audit(request: HttpRequest, name: str) -> HttpResponse:
     context |= {
         "job": job,
         "tally": columns.on_page(gold_audit.TALLY),
-        "tallies": columns.cells(gold_audit.TALLY, tallies),
+        "tallies": columns.cells(gold_audit.TALLY, in_results_order(study.tasks.all(), tallies)),
         "listing": table if doubts else None,
         "wrong": gold_audit.wrong_golds(study).values(),
     }

@@ -18,7 +18,6 @@ from typing import Any
 
 from analysis.heavy import alt, pd
 from analysis.stats.two_way import BOTH
-from tasks.cards import place
 
 INK, SOFT, LINE = "#1b1b1f", "#53565f", "#d9dbe0"
 COLOURS = ["#0b4fa8", "#b3470b", "#1b6b2f", "#6b3fc0", "#53565f", "#8a5a00"]
@@ -158,11 +157,12 @@ def _with_names_at_ends(frame: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     """
     if frame.empty:
         return frame, 0
-    panels = sorted(set(frame["task"]), key=place)
     last = frame.sort_values("shots", kind="stable").groupby(["task", "who"], sort=False).tail(1)
-    last = last.sort_values("task", key=lambda tasks: tasks.map(panels.index), kind="stable")
+    last = last.sort_values("task", kind="stable")
     last = last.groupby("who", sort=False).head(1)
-    share = (LETTER * max(map(len, last["who"])) + 8) / (WIDE if len(panels) <= 2 else NARROW)
+    share = (LETTER * max(map(len, last["who"])) + 8) / (
+        WIDE if frame["task"].nunique() <= 2 else NARROW
+    )
     values = frame[["score", "low", "high"]].astype(float)
     gap = HEIGHT * (values.max().max() - values.min().min())
     ends = last.groupby("task")["score"]
@@ -363,12 +363,13 @@ def columns_of(panels: int, most: int) -> int:
 
 
 def _panels(chart: alt.LayerChart, with_metric: bool = False) -> alt.FacetChart:
-    """Draw one panel per task in the paper's order, with the same axes in all panels."""
+    """Draw one panel per task in the order of its categories, with the same axes in all panels."""
     alt.data_transformers.disable_max_rows()  # figures include all rows of a study
-    names = sorted(set(chart.data["task"]), key=place)  # type: ignore[index]  # _layered gave it
+    data: Any = chart.data
+    names = list(pd.Categorical(data["task"]).categories)
     tasks = alt.Facet("task:N", title=None, sort=names)
     if with_metric:
-        metrics = dict(zip(chart.data["task"], chart.data["metric"], strict=True))  # type: ignore[index]
+        metrics = dict(zip(data["task"], data["metric"], strict=True))
         titles = {name: f"{name} ({metrics[name]})" for name in names}
         tasks = tasks.header(title=None, labelExpr=f"({json.dumps(titles)})[datum.label]")
     resolve = alt.Resolve(axis=alt.AxisResolveMap(x="independent"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ from analysis.figures import charts, humans_models, paper_widths
 from analysis.figures.humans_models import FIGURE_COLUMNS, OVER_SPLITS
 from analysis.heavy import alt, pd
 from analysis.scores import confidence, findings, marks, scores, test_sets
-from analysis.scores.columns import assumption, number
+from analysis.scores.columns import assumption, in_results_order, number
 from analysis.scores.findings import parameters, remembered
 from analysis.scores.markup import rendered
 from analysis.stats import learning
@@ -33,6 +33,7 @@ from annotation.study import compared_files
 from tasks import columns as table_columns
 from tasks.columns import Column, hundredth
 from tasks.csv_files import csv_text
+from tasks.models import Task
 
 # Columns multiplied by 100 in figures.
 X_100 = ("chance", "s1", "score", "low", "high", "baseline", "gain", "sd")
@@ -58,6 +59,7 @@ class Figure:
     load: Callable[[], Data]
     make: Callable[[pd.DataFrame], alt.FacetChart]
     all_columns: Sequence[Column]
+    tasks: Iterable[Task]
     mark: str = ""  # drawn above the figure, so that copies contain it
 
     @cached_property
@@ -75,7 +77,10 @@ class Figure:
     @cached_property
     def spec(self) -> dict[str, Any]:
         """Return the Vega-Lite specification with its data, which tests validate."""
-        spec: dict[str, Any] = self.make(self.frame).to_dict(validate=False)
+        places = {task.name: task.place for task in self.tasks}
+        panels = sorted(set(self.frame["task"]), key=lambda name: places.get(name, (math.inf,)))
+        frame = self.frame.assign(task=pd.Categorical(self.frame["task"], panels, ordered=True))
+        spec: dict[str, Any] = self.make(frame).to_dict(validate=False)
         return charts.marked(spec, self.mark) if self.mark else spec
 
     @property
@@ -88,7 +93,9 @@ class Figure:
 
     @property
     def cells(self) -> list[list[str]]:
-        return table_columns.cells(self.all_columns, self.numbers)
+        is_by_task = self.all_columns[0].name == "task"
+        rows = in_results_order(self.tasks, self.numbers) if is_by_task else self.numbers
+        return table_columns.cells(self.all_columns, rows)
 
 
 def can_draw() -> bool:
@@ -289,7 +296,7 @@ def figure(study: Study, kind: str, name: str, of_page: set[Step] | None = None)
     return Figure(
         name=name, title=title, caption=caption, description=f"{title} ({group}). {caption}",
         why_not=why_not, load=partial(data, study, kind, name), make=chart_of[name],
-        all_columns=COLUMNS[name], mark=programs,
+        all_columns=COLUMNS[name], tasks=study.tasks.all(), mark=programs,
     )  # fmt: skip
 
 

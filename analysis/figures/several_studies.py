@@ -65,6 +65,7 @@ def _figure(studies: Sequence[Study], kind: str, rows: list[SeriesRow]) -> figur
         load=lambda: figure_data.Data(humans_models.frame(rows), rows),
         make=charts.humans_and_models,
         all_columns=humans_models.COLUMNS,
+        tasks=tasks,
         mark=programs,
     )
 

@@ -16,7 +16,7 @@ from analysis.models.forms import UploadForm
 from analysis.models.leaderboard import Board
 from analysis.models.models_columns import AGGREGATES, SCORES
 from analysis.scores import columns, findings, metrics, performance, scores
-from analysis.scores.columns import TableRows
+from analysis.scores.columns import TableRows, in_results_order
 from analysis.scores.pages import address_after, chosen_kind, csv_file, study_and_kind
 from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
@@ -214,7 +214,7 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
 @signed_in("GET")
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
     study, kind, context = study_and_kind(request, name)
-    pairings = differences.differences(study, kind)
+    pairings = in_results_order(study.tasks.all(), differences.differences(study, kind))
     of_all = models_columns.DIFFERENCES
     main = [column for column in of_all if column.name not in SENSITIVITY]
     further = [*of_all[:3], *(column for column in of_all if column.name in SENSITIVITY)]

@@ -22,6 +22,7 @@ from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
 from annotation.models import Study
 from tasks.columns import NOTHING, Column, cells, in_files, on_page, points
 from tasks.csv_files import csv_text, moment
+from tasks.models import Task
 
 # A function that returns a table's rows for one kind of annotators.
 TableRows = Callable[[Study, str], Iterable[Any]]
@@ -54,13 +55,24 @@ class Table:
 
         Pass `rows` if this study's rows for this kind have already been computed.
         """
+        rows = self.rows(study, kind) if rows is None else rows
+        if self.columns[0].name == "task":
+            rows = in_results_order(study.tasks.all(), rows)
         return {
+            "rows": rows,
             "name": self.name,
             "title": self.title,
             "intro": self.intro,
             "columns": on_page(self.columns),
-            "cells": cells(self.columns, self.rows(study, kind) if rows is None else rows),
+            "cells": cells(self.columns, rows),
         }
+
+
+def in_results_order(tasks: Iterable[Task], rows: Sequence[Any]) -> list[Any]:
+    """Sort rows for a page by task, within `who` if they have it. Files keep the rows' order."""
+    places = {task.name: task.place for task in tasks}
+    whose = list(dict.fromkeys(getattr(row, "who", "") for row in rows))
+    return sorted(rows, key=lambda r: (whose.index(getattr(r, "who", "")), places[r.task]))
 
 
 def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> str:

@@ -124,11 +124,11 @@ def _rows(name: str, study: Study, kind: str) -> Sequence[Any]:
 class _Intervals(Table):
     def page(self, study: Study, kind: str, rows: Sequence[Any] | None = None) -> dict[str, Any]:
         """Return the template's context. Bootstrap columns without any values are omitted."""
-        rows = self.rows(study, kind) if rows is None else rows
-        page, reasons = super().page(study, kind, rows), {row.no_bootstrap for row in rows}
+        page = super().page(study, kind, rows)
+        reasons = {row.no_bootstrap for row in page["rows"]}
         if reasons and all(reasons):
             page["columns"] = [c for c in page["columns"] if c.heading not in OVER_PEOPLE]
-            page["cells"] = cells(page["columns"], rows)
+            page["cells"] = cells(page["columns"], page["rows"])
             page["intro"] += (
                 f" No bootstrap over annotators is shown: {' or '.join(sorted(reasons))}."
             )

@@ -113,7 +113,7 @@ def training_table(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
-    rows = training.training(study, kind)
+    rows = columns.in_results_order(study.tasks.all(), training.training(study, kind))
     fields = training.columns(rows)
     context = {"kinds": kinds, "kind": kind, "columns": fields}
     context |= results_of(study) | {"cells": table_columns.cells(fields, rows)}
@@ -191,6 +191,6 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
 def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = study_and_kind(request, name)
     rows, job = rules.available_rows(study, kind)
-    tables = rules.task_tables(rows)
+    tables = rules.task_tables(columns.in_results_order(study.tasks.all(), rows))
     context |= {"job": job, "tables": tables, "question": f"{two_way.BOTH}; {columns.ASSUMES}"}
     return render(request, "scores/sensitivity.html", context)

@@ -21,7 +21,7 @@ from analysis.scores import frames, marks, metrics, scores, test_sets
 from analysis.scores.markup import rendered
 from analysis.scores.scores import Bounds, Score, bounds, human_table4, name_of, set_note
 from annotation.models import ANALYSED, Kind, Status, Study
-from tasks.cards import FAMILIES, place_in_results
+from tasks.cards import FAMILIES
 from tasks.columns import points, shots_text
 from tasks.metrics import recipe
 from tasks.models import Task
@@ -172,10 +172,7 @@ def performance(
     frame = frames.annotators(study) if frame is None else frame
     if with_excluded:
         frame = frame.assign(analysed=frame["status"] == Status.COMPLETED)
-    tasks = sorted(
-        study.tasks.with_reports(),
-        key=lambda task: place_in_results(task.card.family, task.name),
-    )
+    tasks = sorted(study.tasks.with_reports(), key=lambda task: task.place)
     shots = sorted(study.shots)
     measured = frames.cells(frames.counted(frame, kind))
     cells = {}

@@ -7,13 +7,14 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import DecimalField, IntegerField, Q, QuerySet
+from django.db.models import Case, DecimalField, IntegerField, Q, QuerySet, When
 
 from annotation.models import OPTIONS, ProlificReward, Study
 from annotation.pay import promises
 from annotation.study import audience, consequences, design, design_file, minutes
 from annotation.study.consequences import Consequences
 from annotation.web.fields import AmountField, RowsField, TextField, WholeNumberField, row_field
+from tasks.cards import FAMILIES, TASKS
 from tasks.gym import catalogue
 from tasks.metrics import METRICS
 from tasks.models import Task
@@ -204,7 +205,11 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
             selected = self.instance.tasks.all() | self.instance.upstream_tasks.all()
             its = [*selected.values_list("pk", flat=True), self.instance.sham_task_id]
             offered = Task.objects.filter(Q(archived_at=None) | Q(pk__in=its))
-        return offered.order_by("name", "-version")
+        by_family = (When(card_data__family=name, then=n) for n, name in enumerate(FAMILIES))
+        as_in_paper = (When(name=name, then=n) for n, name in enumerate(TASKS))
+        return offered.order_by(
+            Case(*by_family), Case(*as_in_paper, default=len(TASKS)), "name", "-version"
+        )
 
     def _task_label(self, prefix: str, task: Task) -> str:
         sizes = ", ".join(map(str, task.training_sizes)) or "none"

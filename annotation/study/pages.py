@@ -25,7 +25,6 @@ from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import is_shown_again
 from annotation.web.posts import StudyPost, study_page
 from annotation.web.rights import right_to
-from tasks.cards import place_in_results
 from tasks.columns import shots_text
 from tasks.models import Task
 
@@ -73,11 +72,12 @@ def _edit(
 ) -> HttpResponse:
     form, name = StudyForm(form_data, instance=study, initial=initial), study.name
     is_new = study.pk is None
+    readable = Study.objects.visible_to(request.user, right_to("study_clone"))
     context: dict[str, Any] = {
         "form": form, "is_new": is_new, "has_tasks": Task.objects.exists(),
         "study": None if is_new else study, "draft": study, "source": source,
         "scenarios": [] if is_new else _scenarios(study),
-        "sources": _sources(request) if is_new else [],
+        "sources": readable.filter(archived_at=None).only("name") if is_new else [],
         "left_out": _left_out(source) if source else [], **extra,
     }  # fmt: skip
     calculates = "calculate" in request.POST
@@ -111,18 +111,13 @@ def _left_out(source: Study) -> list[str]:
     return [str(task) for task in tasks if task.archived_at]
 
 
-def _sources(request: ResearcherRequest) -> list[Study]:
-    readable = Study.objects.visible_to(request.user, right_to("study_clone"))
-    return list(readable.filter(archived_at=None).only("name"))
-
-
 def _page(request: ResearcherRequest, study: Study, status: int = 200, **more: Any) -> HttpResponse:
     """Show the design or, for owners of a draft, the form."""
     if study.is_draft and "own" in study.rights:
         return _edit(request, study, None, status=status, **more)
     tasks = list(study.tasks.with_reports().order_by("name"))
     context = {
-        "study": study, "tasks": sorted(tasks, key=_order),
+        "study": study, "tasks": sorted(tasks, key=lambda task: task.place),
         "warnings": consequences.design_warnings(study, tasks),
         "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
         "restrictions": consequences.restrictions(study),
@@ -135,18 +130,13 @@ def _page(request: ResearcherRequest, study: Study, status: int = 200, **more: A
 study_design = study_page(_page)
 
 
-def _order(task: Task) -> tuple[int, tuple[int, str]]:
-    return place_in_results(task.card.family, task.name)
-
-
 def _scenarios(study: Study) -> list[Scenario]:
-    return sorted(study.scenarios.select_related("task"), key=lambda row: _order(row.task))
+    return sorted(study.scenarios.select_related("task"), key=lambda row: row.task.place)
 
 
 def _minutes(study: Study) -> list[str]:
     """Return the announced minutes as text, for all scenarios or by task and shot count."""
-    scenarios = study.scenarios.select_related("task")
-    promised = {(s.task.name, s.shots): s.estimated_minutes for s in scenarios}
+    promised = {(s.task.name, s.shots): s.estimated_minutes for s in _scenarios(study)}
     if len(set(promised.values())) == 1:
         return [f"{next(iter(promised.values()))} minutes"]
     return [

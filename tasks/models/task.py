@@ -16,6 +16,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from tasks import frozen
+from tasks.cards import place_in_results
 from tasks.images import CLEAN, FOLDER, name_of
 from tasks.models.choices import check, one_of, unique
 from tasks.models.job import Job
@@ -108,6 +109,11 @@ class Task(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} v{self.version}"
+
+    @property
+    def place(self) -> tuple[int, tuple[int, str]]:
+        """Return a sort key for the order of the results."""
+        return place_in_results(self.card.family, self.name)
 
     @property
     def report(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Tables use the paper's order of tasks and its names of task families."""
+"""Pages use one order of tasks, by family and then as in the paper; files have their own order."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from tests import factories
 pytestmark = pytest.mark.long
 
 GROUPED = ["SST-2", "MNLI", "CoNLL03", "animals", "ReCoRD"]  # own tasks come last in their family
-FLAT = ["SST-2", "MNLI", "CoNLL03", "ReCoRD", "animals"]
+FLAT = ["SST-2", "MNLI", "CoNLL03", "ReCoRD", "animals"]  # in files
 FAMILIES = ["Sentence Classification", "Named Entity Recognition", "Machine Reading Comprehension"]
 
 
@@ -96,9 +96,42 @@ def test_every_table_of_the_analysis_has_the_papers_order(ada, study):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "show", "starts"),
+    [
+        ("analysis", "", ["95 % confidence intervals", "Human ceiling"]),
+        ("human_performance", "training", ["<tbody>"]),
+        ("human_performance", "sensitivity", ["<h1>"]),
+        ("study_models", "differences", ["<tbody>"]),
+        ("examples", "", ['aria-label="Tasks"']),
+        ("report", "", [
+            ">Methods<", ">Tasks<", "Means with 95 % intervals", "Human ceiling",
+            "Differences between humans and models",
+        ]),
+        ("study_design", "", [">Tasks<"]),
+    ],
+)  # fmt: skip
+def test_every_page_has_the_order_of_the_results(ada, study, name, show, starts):
+    page = ada.get(reverse(name, args=[study.name], query={"show": show})).content.decode()
+    for start in starts:
+        assert in_order(page.split(start, 1)[1]) == GROUPED, start
+
+
+def test_figures_and_their_numbers_have_the_order_of_the_results(ada, study):
+    for name in figure_data.NAMES:
+        figure = figure_data.figure(study, Kind.PERSON, name)
+        assert figure.spec["facet"]["sort"] == GROUPED
+        assert list(dict.fromkeys(row[0] for row in figure.cells)) == GROUPED
+    page = ada.get(reverse("figure_table", args=[study.name, "shots"])).content.decode()
+    assert in_order(page) == GROUPED
+
+
+def test_the_form_of_a_study_has_the_order_of_the_results(ada, study):
+    page = ada.get(reverse("study_new")).content.decode()
+    assert in_order(page.split('name="tasks"', 1)[1]) == GROUPED
+
+
 def test_documents_have_the_papers_order(ada, study):
-    report = ada.get(reverse("report", args=[study.name])).content.decode()
-    assert in_order(report.split("Means with 95 % intervals", 1)[1]) == FLAT
     preregistration = ada.get(reverse("preregistration", args=[study.name])).content.decode()
     tables = [part.split("</tbody>")[0] for part in preregistration.split("<tbody>")[1:]]
     assert [in_order(table) for table in tables if in_order(table)] == [FLAT, FLAT]
