@@ -150,9 +150,9 @@ def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """Show the report (GET), or save the answers to its checklist (POST, owners only)."""
     if request.method == "GET":
         study = scores_of(request, name)
-        if not study.is_draft and (job := findings.waiting(results.job_of(study))):
+        if findings.waiting(job := None if study.is_draft else results.job_of(study)):
             return render(request, "documents/report.html", {"study": study, "job": job})
-        return _report(request, study)
+        return _report(request, study, job=job)
     study = opened_study(request, name, right_to("report"))
     form, made_from = AnswersForm.of_page(request.POST), request.POST.get("versions", "")
     answers = report_answers.touched(form.typed(), made_from)
@@ -178,6 +178,7 @@ def _report(
     stale: str = "",
     versions: str | None = None,
     sample: SampleForm | None = None,
+    job: Any = None,
     status: int = 200,
 ) -> HttpResponse:
     """Render the report page. If given, rejected `answers` are shown instead of the stored ones.
@@ -189,7 +190,7 @@ def _report(
     stated = {field["name"]: field["answer"] for field in fields if not field["wrong"]}
     context = {
         "study": study,
-        "document": report.for_study(study, answers),
+        "document": report.for_study(study, answers, job=job),
         "problem": stale
         or ("Some answers can't be stored. The reasons are given below them." if problems else ""),
         "answers_url": reverse("report", args=[study.name]) if "own" in study.rights else "",

@@ -40,6 +40,7 @@ def for_study(
     rejected: Mapping[str, str] | None = None,
     masked: Callable[[str], str] = str,
     sums: str = "",
+    job: results.Job | None = None,
 ) -> blocks.Document | None:
     """Return a study's report, or None for a draft.
 
@@ -50,12 +51,14 @@ def for_study(
         return None
     answers = dict(study.report_answers.values_list("item", "text"))
     texts = {item: masked(text) for item, text in (answers | dict(rejected or {})).items()}
-    return document(Record(study, masked, sums), texts)
+    return document(Record(study, masked, sums), texts, job)
 
 
-def document(record: Record, answers: Mapping[str, str]) -> blocks.Document:
+def document(
+    record: Record, answers: Mapping[str, str], job: results.Job | None = None
+) -> blocks.Document:
     marked = [Paragraph(mark) for mark in record.marks]
-    parts = results.parts(record)
+    parts = results.parts(record, job)
     arms = results.arm_blocks(record.study) if record.study.is_cross_task else []
     tasks, listed = paper_tables.task_rows(record.study), paper_tables.TASKS.columns
     tables = _sizes([*chain.from_iterable(parts.values()), *arms])

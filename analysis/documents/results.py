@@ -288,7 +288,7 @@ MODEL_COLUMNS = [
 
 
 def model_blocks(record: StudyRecord) -> Iterator[Block]:
-    seated = list(_seated(record))
+    seated = list(_seated(record)) if Kind.MODEL in set(record.frame["kind"]) else []
     if not seated and not record.model_names:
         return
     notes = [table_note("models"), *([table_note("seated_models")] if seated else [])]
@@ -363,9 +363,9 @@ def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
     return [asdict(block) | {"kind": block.kind} for block in blocks]
 
 
-def parts(record: StudyRecord) -> dict[str, list[Block]]:
+def parts(record: StudyRecord, job: Job | None = None) -> dict[str, list[Block]]:
     """Return the parts by name. Files and programs compute them if the job is not done."""
-    job = job_of(record.study)
+    job = job or job_of(record.study)  # finding it takes long, so a page passes it on
     if job is None or not job.is_done:
         return {name: list(make(record)) for name, make in PARTS.items()}
     return {
