@@ -257,7 +257,7 @@ SENTENCES: list[tuple[str, str, Where]] = [
     (PLAN, "As a manipulation check, we report S1 over upstream tasks", (CROSS,)),
     (PLAN, "comparisons with models include only the direct arm.", (CROSS,)),
     # Methods: design, recruitment, steps
-    (REPORT, "on CoNLL03 (version 1) and SST-2 (version 1) at 0 and 30 shots", (CLUES,)),
+    (REPORT, "on SST-2 (version 1) and CoNLL03 (version 1) at 0 and 30 shots", (CLUES,)),
     (REPORT, "on own-choice (version 1) at 0 and 5 shots", (CHOICE,)),
     (REPORT, "on unseen-a (version 1) and unseen-b (version 1) at 4 shots", (CROSS,)),
     (REPORT, "(Mukherjee et al., 2021) and the arms of CrossFit (Ye et al., 2021)", (CROSS,)),
