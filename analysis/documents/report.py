@@ -27,7 +27,7 @@ from analysis.documents.wording import moment, recomputed, same_recipe
 from analysis.scores import columns, markup, overlap, rendering
 from analysis.scores.attrition import SAMPLE
 from analysis.scores.performance import versions
-from annotation.models import Kind, Qualification, Reason, Status, Study
+from annotation.models import ORDERS, Kind, Qualification, Reason, Status, Study
 from annotation.monitoring import flags
 from annotation.monitoring.sample import about_export
 from annotation.pay.ledger import in_currency
@@ -185,7 +185,7 @@ def _behaviour(record: StudyRecord) -> list[Block]:
         sentences = errors.setdefault(row.participation, [])
         if row.agrees or row.why_not:
             sentences.append(f"{row.model}: {row.result}")
-    people = record.study.participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
+    people = record.people.filter(status=Status.COMPLETED).defer(*ORDERS)
     rows = [
         SimpleNamespace(
             annotator=person.pseudonym,
