@@ -98,7 +98,7 @@ def test_a_figure_that_cannot_be_loaded_says_so(open_browser, study):
     page = open_browser(tolerate="status of 404")
     page.route("**/figures/drift.json*", lambda route: route.fulfill(status=404))
     visit(page, study)
-    drawn(page, 3)
+    drawn(page, 2)
     expect(page.get_by_text("This chart could not be loaded")).to_have_count(1)
 
 
@@ -106,7 +106,7 @@ def test_figures_printed_before_they_are_drawn_are_pictures(page, study):
     page.route("**/figures/*.json*", lambda _route: None)  # never replies
     visit(page, study)
     pictures = page.locator("vega-figure img")
-    expect(pictures).to_have_count(4)
+    expect(pictures).to_have_count(3)
     expect(pictures.first).to_be_hidden()
     page.emulate_media(media="print")
     expect(pictures.first).to_be_visible(timeout=60_000)  # an image has no size until it loads
@@ -117,7 +117,7 @@ def test_without_javascript_pictures_and_numbers_are_shown(open_browser, study):
     page = open_browser(java_script_enabled=False)
     visit(page, study)
     pictures = page.locator("vega-figure img")
-    expect(pictures).to_have_count(4)
+    expect(pictures).to_have_count(3)
     assert pictures.first.bounding_box()["width"] > 200
     page.get_by_text("Export: Shot curve").click()
     expect(page.get_by_role("link", name="Data for Shot curve as CSV")).to_be_visible()
