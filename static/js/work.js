@@ -40,7 +40,8 @@ function beginTurn() {
   sentCounts = {};
   isPressed = isScripted = false;
   // Browsers take long to change the title, so do it after the turn is drawn.
-  setTimeout(() => { document.title = shown.dataset.where; }, TITLE_DELAY);
+  const { where } = shown.dataset;
+  if (where) setTimeout(() => { document.title = where; }, TITLE_DELAY);
   markAsked(drawer(), shown.dataset.askedWindow);
   // Answer elements show their scripted parts themselves.
   for (const element of shown.querySelectorAll("[data-scripted]")) {

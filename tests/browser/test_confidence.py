@@ -1,5 +1,7 @@
 """Between an answer and the next example, annotators can state their confidence by keyboard."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -25,6 +27,7 @@ def rating(page, researcher):
 
 def test_a_digit_chooses_a_point_and_enter_sends_it(rating):
     page = rating.page
+    expect(page).to_have_title(re.compile("^Main part, 1 of"))
     page.keyboard.press("4")
     expect(page.get_by_label("Quite sure")).to_be_checked()
     page.keyboard.press("Enter")
