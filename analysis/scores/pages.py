@@ -31,6 +31,7 @@ from annotation.study import lifecycle
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.rights import right_to
 from tasks import columns as table_columns
+from tasks import listing
 from tasks.columns import Column
 from tasks.csv_files import download
 from tasks.jobs import poll
@@ -178,12 +179,17 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
         cells = table_columns.cells(overlap.BRIEF, of_annotator)
         part = {"anchor": "overlap", "label": overlap.OVERLAP.title, "columns": overlap.BRIEF}
         return render(request, "web/_cells.html", part | {"cells": cells})
+    table = listing.listing(
+        request.GET, rows, overlap.COLUMNS,
+        lambda row: f"{row.task} {row.annotator} {row.model} {row.result}",
+    )  # fmt: skip
+    if listing.wants_csv(request.GET):
+        return table.as_csv(f"{study.name}-overlap-{kind}.csv")
     context |= {
-        "job": job,
-        "table": overlap.OVERLAP.page(study, kind, rows),
+        "job": job, "table": overlap.OVERLAP, "listing": table if rows else None,
         "agreeing": len({row.participation for row in rows if row.agrees}),
         "annotators": len({row.participation for row in rows if not row.why_not}),
-    }
+    }  # fmt: skip
     return render(request, "scores/overlap.html", context)
 
 

@@ -246,6 +246,27 @@ def test_page_csv_and_api_show_the_same_rows(ada, compared):
     assert sorted(row["result"] for row in sent)[-1] == "more often than expected"
 
 
+def test_the_page_lists_50_rows_at_a_time(ada, compared):
+    for number in range(10):
+        factories.predict(
+            compared.owner, f"Model-{number}", compared.tasks.get(), 0, predict=lambda e: e.gold[:1]
+        )
+    address = reverse("overlap", args=[compared.name])
+
+    def rows(**query: str) -> list[str]:
+        page = lxml.html.fromstring(ada.get(address, query, follow=True).content)
+        return [row.xpath("string(td[4])") for row in page.xpath("//table/tbody/tr")]
+
+    assert len(overlap.table(compared, Kind.PERSON)) == 55
+    assert (len(rows()), len(rows(page="2"))) == (50, 5)
+    assert rows(sort="p_holm")[0] == "more often than expected"
+    assert rows(q="often", page="1") == ["more often than expected"]
+    file = ada.get(address + "?q=often&format=csv", follow=True).content.decode()
+    assert [row["result"] for row in csv.DictReader(io.StringIO(file))] == [
+        "more often than expected"
+    ]
+
+
 def test_the_annotators_page_loads_the_annotators_row(ada, compared):
     for person, share in enumerate(["100%", "0%"]):
         annotator = compared.participations.order_by("pk")[person]
