@@ -132,7 +132,7 @@ def people_page(
     undo = query.pop("undo", [])  # offered once, so not in links to other pages of the list
     needs_all = query.get("sort", "").removeprefix("-") in participants.IN_WORK
     if needs_all or listing.wants_csv(request.GET):
-        participants.participation_rows(study, rows, findings)
+        participants.participation_rows(study, rows, findings, is_page=False)
     table = listing.listing(
         query, rows, participants.columns(study), text,
         participants.FILTERS | (flagged if may_read else {}), participants.PER_PAGE,

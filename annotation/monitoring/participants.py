@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from django.db.models import Avg, Count, Max, Q
+from django.db.models import Avg, Count, Max, OuterRef, Q, Subquery
 
 from annotation.models import (
     JUDGED_STEPS,
@@ -60,6 +60,8 @@ SHOWN = (
     "study", "scenario", "kind", "status", "pseudonym", "in_analysis", "arrived_at",
     "completion_code",
 )  # fmt: skip
+# Fields from which a wage is computed.
+WAGE = "study", "arrived_at", "finished_at", "worked_seconds", "waiting_since", "decided_at"
 
 FLAGGED = "flagged"
 # Maps each filter of the list to (label, condition). FLAGGED is added by the page.
@@ -97,10 +99,13 @@ def neighbours(annotator: Participation) -> tuple[str, str]:
     )
 
 
-def participation_rows(study: Study, page: list[Participation], flags: dict) -> list[dict]:
+def participation_rows(
+    study: Study, page: list[Participation], flags: dict, is_page: bool = True
+) -> list[dict]:
     """Return what these annotators have done and store it as `work` for use by the columns.
 
-    The number of queries does not depend on the number of annotators.
+    Unless `is_page`, the answers of annotators who completed are not read. Their summaries contain
+    all of `work` but `by_program`. The number of queries does not depend on the number of rows.
     """
     sizes = dict(
         Example.objects.filter(split__kind=Split.Kind.TEST, split__task__studies=study)
@@ -109,8 +114,14 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
         .annotate(size=Count("pk"))
     )
     steps: dict[int, dict[str, dict]] = defaultdict(dict)
+    shown_at = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk").values("shown_at")
+    names, completed = ("pk", "activity_summary__s1"), Q(activity_summary__isnull=False)
+    stored = study.participations.filter(completed, pk__in=[] if is_page else [p.pk for p in page])
+    for pk, s1, last in stored.order_by().values_list(*names, Subquery(shown_at[:1])):
+        for step, (mean, _sd, n) in (s1 or {}).items():
+            steps[pk][step] = {"n": n, "s1": mean, "shown_at": last, "by_api": 0}
     counts: Iterable[Any] = (
-        Turn.objects.filter(participation__in=[participation.pk for participation in page])
+        Turn.objects.filter(participation__in=[p.pk for p in page if p.pk not in steps])
         .order_by()
         .values("participation", "step")
         .annotate(
@@ -124,7 +135,7 @@ def participation_rows(study: Study, page: list[Participation], flags: dict) -> 
         steps[row["participation"]][row["step"]] = row
     hidden = blinding.hidden(study)
     settled = ledger.settled(study).filter(pk__in=[participation.pk for participation in page])
-    paid = settled.prefetch_related(None) if "pay" in study.rights else ()
+    paid = settled.prefetch_related(None).only(*WAGE) if "pay" in study.rights else ()
     wages = {wage.participation.pk: wage for wage in ledger.wages(paid)}
     for participation in page:
         by_step = steps[participation.pk]

@@ -143,6 +143,25 @@ def test_each_order_and_the_file_take_the_same_queries_for_any_number(ada, study
     assert counts() == few
 
 
+def test_the_file_has_what_the_page_shows_without_reading_the_answers(ada, study):
+    seats = worked(study, 1, 3)
+    working = factories.seat(study.scenarios.get())
+    factories.work_through(working, limit=4)
+    decide(*seats)
+    page = ada.get(reverse("people", args=[study.name])).context["participations"]
+    with CaptureQueriesContext(connection) as captured:
+        rows = in_file(ada, study)
+    for name in ("trained", "annotated"):
+        assert [row[name] for row in rows] == [str(row[name]) for row in page]
+    means = [row["mean_s1"] and 100 * float(row["mean_s1"]) for row in rows]
+    assert means == [pytest.approx(row["mean_s1"]) if row["mean_s1"] else "" for row in page]
+    assert [row["last_active_at"] for row in rows] == [
+        f"{row['last_active_at']:%Y-%m-%dT%H:%M:%S.%fZ}" for row in page
+    ]
+    (read,) = (q["sql"] for q in captured if 'COUNT("annotation_answer"."turn_id")' in q["sql"])
+    assert f"IN ({working.pk})" in read
+
+
 # Joint payments and withdrawals ------------------------------------------------------------------
 
 
