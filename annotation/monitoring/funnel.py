@@ -162,8 +162,10 @@ def _trained_and_passed(study: Study) -> tuple[Q, Q]:
         ),
         default=Value(0),
     )
+    # Databases evaluate these conditions in order and only as needed.
     trained = (
-        Q(Exists(last))
+        Q(status=Status.COMPLETED)
+        | Q(Exists(last))
         | Q(Exists(first))
         | Q(tombstone__turns_erased__gt=F("training_size") + upstream + study.anchor_examples)
         | Q(Exists(decisions), tombstone__turns_erased__gt=0)

@@ -362,6 +362,16 @@ def test_a_poll_counts_annotators_from_an_index(ada, study, two):
     assert set(re.findall(r'"annotation_participation"\."(\w+)"', counted)) <= covered
 
 
+def test_counting_stages_does_not_look_up_turns_of_annotators_who_completed(study, two):
+    factories.work_through(factories.seat(two))
+    with CaptureQueriesContext(connection) as captured:
+        assert progress.for_study(study).people.trained == 1
+    (counted,) = (query["sql"] for query in captured if "n_trained" in query["sql"])
+    before, _condition, _after = counted[: counted.index('"n_trained"')].rpartition(" FILTER ")
+    condition = counted[len(before) :]
+    assert condition.index("'completed'") < condition.index("EXISTS")
+
+
 def test_every_answer_changes_the_version_of_the_progress(study, two):
     seat = factories.seat(two)
     before = progress.for_study(study).version
