@@ -12,6 +12,7 @@ class AnalysisConfig(AppConfig):
         jobs.MODULES["release"] = "analysis.export.bundle_job"
         jobs.MODULES["report"] = "analysis.documents.results"
         jobs.MODULES["bootstrap"] = jobs.MODULES["curves"] = "analysis.scores.findings"
+        jobs.MODULES["differences"] = "analysis.models.differences"
         jobs.MODULES["examples"] = "analysis.examples.difficulty"
         jobs.MODULES["overlap"] = "analysis.scores.overlap"
         jobs.MODULES["sensitivity"] = "analysis.scores.sensitivity"

@@ -59,14 +59,11 @@ class ModelShape(serializers.Serializer):
 def as_record(model: LanguageModel) -> dict[str, Any]:
     files = model.files.with_scores().select_related("task")
     return {
-        "name": model.name,
-        "title": model.title,
-        "link": model.link,
-        "parameters": model.parameters,
-        "uploaded_by": model.uploaded_by.get_username(),
+        "name": model.name, "title": model.title, "link": model.link,
+        "parameters": model.parameters, "uploaded_by": model.uploaded_by.get_username(),
         "files": FileShape(files, many=True).data,
         "scores": as_records(models_columns.MODEL, model_tables.model_rows(model.files.all())),
-    }
+    }  # fmt: skip
 
 
 class UploadModels(ApiView):
@@ -174,21 +171,15 @@ class HumansAndModels(ApiView):
         for kind in performance.kinds(study):
             tables = model_tables.tables(study, kind)
             pairings = as_records(models_columns.DIFFERENCES, differences.differences(study, kind))
-            replies.append(
-                {
-                    "kind": kind,
-                    "scores": as_records(models_columns.SCORES, model_tables.score_rows(tables)),
-                    "aggregates": as_records(
-                        models_columns.AGGREGATES, model_tables.aggregate_rows(tables)
-                    ),
-                    "differences": [{"kind": kind} | pairing for pairing in pairings],
-                    "effort": as_records(model_runs.EFFORT, model_runs.efforts(study)),
-                    "metrics": as_records(
-                        metrics.COLUMNS,
-                        [row for row in metrics.rows(study) if row.who in (kind, metrics.MODEL)],
-                    ),
-                }
-            )
+            means = model_tables.aggregate_rows(tables)
+            replies.append({
+                "kind": kind,
+                "scores": as_records(models_columns.SCORES, model_tables.score_rows(tables)),
+                "aggregates": as_records(models_columns.AGGREGATES, means),
+                "differences": [{"kind": kind} | pairing for pairing in pairings],
+                "effort": as_records(model_runs.EFFORT, model_runs.efforts(study)),
+                "metrics": as_records(metrics.COLUMNS, differences.metric_rows(study, kind)),
+            })  # fmt: skip
         return Response(replies)
 
 

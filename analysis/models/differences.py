@@ -24,16 +24,18 @@ from django.db.models import Avg
 from analysis.heavy import np, pd
 from analysis.models import model_runs
 from analysis.models.model_runs import equally_trained
-from analysis.scores import frames, test_sets, tested
-from analysis.scores.findings import remembered
+from analysis.scores import findings, frames, metrics, test_sets, tested
+from analysis.scores.findings import remembered, row_of, stored_row
+from analysis.scores.scores import Score
 from analysis.scores.test_sets import given_texts
 from analysis.stats import significance, two_way
 from analysis.stats.learning import by_cell
 from annotation.models import Answer, Kind, Step, Study
 from annotation.study import compared_files
+from tasks import jobs
 from tasks.cards import place
 from tasks.columns import grouped
-from tasks.models import Example, Prediction, PredictionFile, Task
+from tasks.models import Example, Job, Prediction, PredictionFile, Task
 
 # Printed beside each of these p values.
 LEFT_OUT = (
@@ -94,14 +96,61 @@ def differences(study: Study, kind: str) -> list[SimpleNamespace]:
     averaged runs are `files` (keys) or, for a model that took part, `seats`, and `splits` is their
     number. `training` shows whether annotators had the same splits.
 
-    Cached until the annotators in the analysis (of this kind and models) or the prediction files
-    change. The answers of annotators who completed, and the content of files, never change.
+    Stored by a job or, unless it is done, cached until the annotators in the analysis (of this kind
+    and models) or the files change. Answers of annotators who completed and files never change.
     """
-    counted = study.participations.analysed().in_cells().filter(kind__in=[kind, Kind.MODEL])
-    files = compared_files.files(study).order_by("pk")
-    state = [list(rows.values_list("pk", flat=True)) for rows in (counted.order_by("pk"), files)]
-    state.append(list(compared_files.family(study).order_by("pk").values_list("pk", flat=True)))
-    return remembered(["differences", study.pk, kind, *state], lambda: _differences(study, kind))
+    job = job_of(study, kind)
+    if job is not None and job.is_done:
+        return list(map(row_of, job.result[0]["differences"]))
+    return remembered([KIND, _parameters(study, kind)], lambda: _differences(study, kind))
+
+
+def metric_rows(study: Study, kind: str) -> list[SimpleNamespace]:
+    """Return `metrics.rows` of this kind and of the models, from the same job if it is done."""
+    job = job_of(study, kind)
+    if job is None or not job.is_done:
+        return [row for row in metrics.rows(study) if row.who in (kind, metrics.MODEL)]
+    tasks = study.tasks.in_bulk()
+    rows = [row_of(row) for part in job.result for row in part["metrics"]]
+    for row in rows:
+        row.task, row.score = tasks[row.task], Score(**vars(row_of(row.score)))
+    return sorted(rows, key=lambda row: place(row.task.name))
+
+
+KIND = "differences"
+
+
+def _parameters(study: Study, kind: str) -> dict[str, Any]:
+    rows = {
+        "seated": study.participations.counted(Kind.MODEL),
+        "files": compared_files.files(study),
+        "family": compared_files.family(study),
+    }
+    keys = {name: list(r.order_by("pk").values_list("pk", flat=True)) for name, r in rows.items()}
+    return findings.parameters(study, kind) | keys | {"version": [findings.VERSION, 1]}
+
+
+def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
+    """Return the job that computes both, or None without models or with few answers."""
+    has_models = compared_files.has_models(study)
+    return findings.job_by_task(KIND, _parameters, study, kind, owner) if has_models else None
+
+
+@jobs.job(KIND)
+def _chunk(job: Job, number: int) -> dict[str, list[Any]]:
+    """Return `metric_rows` of a task. The first chunk adds differences and tasks without people."""
+    study, kind = findings.study_of(job), job.parameters["kind"]
+    names, tasks = findings.tasks_of(job.parameters), study.tasks.all()
+    tasks = tasks.filter(name=names[number]) if number else tasks.exclude(name__in=names[1:])
+    rows = [r for r in metrics.rows_of(study, list(tasks)) if r.who in (kind, metrics.MODEL)]
+    compared = [] if number else _differences(study, kind)
+    findings.check_inputs(job, _parameters(study, kind))
+    return {
+        "differences": list(map(stored_row, compared)),
+        "metrics": [
+            stored_row(r) | {"task": r.task.pk, "score": stored_row(r.score)} for r in rows
+        ],
+    }
 
 
 def _differences(study: Study, kind: str) -> list[SimpleNamespace]:

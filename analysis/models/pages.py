@@ -17,7 +17,7 @@ from analysis.models.leaderboard import Board
 from analysis.models.models_columns import AGGREGATES, SCORES
 from analysis.scores import columns, findings, metrics, performance, scores
 from analysis.scores.columns import TableRows, in_results_order
-from analysis.scores.pages import address_after, chosen_kind, csv_file, study_and_kind
+from analysis.scores.pages import WORK, address_after, chosen_kind, csv_file, study_and_kind
 from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
 from annotation.web.access import (
@@ -34,6 +34,7 @@ from tasks.jobs import poll
 from tasks.models import Job, LanguageModel, PredictionFile
 from tasks.predictions import store as prediction_store
 
+WORK[differences.KIND] = ("study_differences", differences.job_of)
 SHOWN = 20  # how many of the examples with the largest differences to show
 SENSITIVITY = ("contexts", "se_clustered", "p_sign_flip", "smallest_p")  # columns of a second table
 UPLOADED = "{}?upload={}#upload"
@@ -107,19 +108,17 @@ def models_file(request: ResearcherRequest, name: str = "") -> HttpResponse:
 
 @signed_in("GET")
 def model(request: ResearcherRequest, name: str) -> HttpResponse:
-    language_model = get_object_or_404(
-        LanguageModel.objects.select_related("uploaded_by"), name=name
-    )
+    listed = LanguageModel.objects.select_related("uploaded_by")
+    language_model = get_object_or_404(listed, name=name)
     rows = model_tables.model_rows(language_model.files.all())
     files = language_model.files.with_scores().select_related("task")
     context = {
-        "model": language_model,
-        "is_mine": language_model.uploaded_by == request.user,
+        "model": language_model, "is_mine": language_model.uploaded_by == request.user,
         "columns": on_page(models_columns.MODEL),
         "rows": list(zip(rows, cells(models_columns.MODEL, rows), strict=True)),
         "files": [(file, 100 * file.mean_s1) for file in files],  # type: ignore[attr-defined]
         "remarks": [f"{file.filename}: {remark}" for file in files for remark in file.remarks],
-    }
+    }  # fmt: skip
     return render(request, "models/model.html", context)
 
 
@@ -214,12 +213,14 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
 @signed_in("GET")
 def study_differences(request: ResearcherRequest, name: str) -> HttpResponse:
     study, kind, context = study_and_kind(request, name)
-    pairings = in_results_order(study.tasks.all(), differences.differences(study, kind))
+    job = findings.waiting(differences.job_of(study, kind))
+    compared = [] if job else differences.differences(study, kind)
+    pairings = in_results_order(study.tasks.all(), compared)
     of_all = models_columns.DIFFERENCES
     main = [column for column in of_all if column.name not in SENSITIVITY]
     further = [*of_all[:3], *(column for column in of_all if column.name in SENSITIVITY)]
     context |= {
-        "who": model_tables.KIND_NAMES[Kind(kind)], "differences": pairings,
+        "job": job, "who": model_tables.KIND_NAMES[Kind(kind)], "differences": pairings,
         "difference_columns": on_page(main), "difference_cells": cells(main, pairings),
         "sensitivity_columns": on_page(further), "sensitivity_cells": cells(further, pairings),
         "left_out": differences.LEFT_OUT, "late": differences.late(pairings),

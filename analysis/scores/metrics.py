@@ -24,17 +24,18 @@ from annotation.study import compared_files
 from tasks.cards import place
 from tasks.columns import NOTHING, grouped
 from tasks.metrics import METRICS, over_test_set, recipe
+from tasks.models import Task
 
 CARD, FURTHER = "card", "further"
 MODEL = "uploaded"  # used instead of a kind of annotators
 
 
-def own_scores(study: Study) -> Iterator[SimpleNamespace]:
-    """Yield the score of each annotator and of each prediction file under each metric.
+def own_scores(study: Study, tasks: Sequence[Task] = ()) -> Iterator[SimpleNamespace]:
+    """Yield the score of each annotator and file under each metric, by default for all tasks.
 
     `who` is a kind of annotator or MODEL, and `name` a pseudonym or the name of a model.
     """
-    for task in sorted(study.tasks.all(), key=lambda task: place(task.name)):
+    for task in sorted(tasks or study.tasks.all(), key=lambda task: place(task.name)):
         file = test_sets.TestFile(task)
         counted = study.participations.analysed().in_cells().filter(scenario__task=task)
         people = counted.order_by("kind", "scenario__shots", "pseudonym").values_list(
@@ -63,10 +64,12 @@ def rows(study: Study) -> list[SimpleNamespace]:
     tasks, files = study.tasks.order_by("pk"), compared_files.files(study).order_by("pk")
     keys = [list(rows.values_list("pk", flat=True)) for rows in (tasks, files)]
     key = ["metrics", study.metrics, *keys, *(parameters(study, kind) for kind in Kind.values)]
-    return remembered(key, lambda: list(_rows(study, list(own_scores(study)))))
+    return remembered(key, lambda: list(rows_of(study)))
 
 
-def _rows(study: Study, scores: list[SimpleNamespace]) -> Iterator[SimpleNamespace]:
+def rows_of(study: Study, tasks: Sequence[Task] = ()) -> Iterator[SimpleNamespace]:
+    """Yield what `rows` returns, by default for all tasks."""
+    scores = list(own_scores(study, tasks))
     groups = grouped(
         ((s.who, s.name if s.who == MODEL else "", s.task.pk, s.shots, s.metric), s) for s in scores
     )
@@ -83,16 +86,11 @@ def _rows(study: Study, scores: list[SimpleNamespace]) -> Iterator[SimpleNamespa
             file = test_sets.TestFile(own_task)
             contexts[task] = [context for _pk, _gold, context in file.rows]
         yield SimpleNamespace(
-            who=who,
-            name=name,
-            task=own_task,
-            shots=shots,
-            metric=metric,
+            who=who, name=name, task=own_task, shots=shots, metric=metric, score=score,
             role=CARD if is_of_card else FURTHER,
-            score=score,
             recipe=recipe(own_task.card.gold_rule, over=unit, metric=metric),
             **(NO_INTERVAL if who == MODEL else _interval(metric, group, contexts[task])),
-        )
+        )  # fmt: skip
 
 
 NO_INTERVAL = dict.fromkeys(("low", "high", "se", "df"), math.nan) | {
@@ -107,13 +105,10 @@ def _interval(metric: str, group: Collection[Any], contexts: Sequence[str]) -> d
     low, high = 100 * np.clip(estimate.interval(), METRICS[metric].lowest, 1)
     why_not = estimate.why_not and (reason or estimate.why_not)
     return {
-        "low": float(low),
-        "high": float(high),
-        "se": 100 * estimate.se,
-        "df": estimate.df,
+        "low": float(low), "high": float(high), "se": 100 * estimate.se, "df": estimate.df,
         "no_interval": why_not,
         "interval": columns.assuming(columns.between((low, high, why_not)), len(group)),
-    }
+    }  # fmt: skip
 
 
 def further(study: Study, kind: str) -> dict[tuple[str, int], list[tuple[str, Score]]]:

@@ -24,7 +24,9 @@ OUTCOMES: dict[str, Callable[[Job], Any]] = {
     "simulate": lambda job: {"answers": [part["answers"] for part in job.result]},
 }
 # Kinds of jobs that any reader of the study may run. Its other jobs require the right "own".
-READERS = {"bootstrap", "curves", "examples", "overlap", "release", "report", "sensitivity"}
+READERS = {
+    "bootstrap", "curves", "differences", "examples", "overlap", "release", "report", "sensitivity"
+}  # fmt: skip
 
 
 class JobShape(serializers.Serializer):

@@ -84,8 +84,8 @@ def test_every_kind_of_job_is_known_once_the_apps_are_ready():
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert ran.stdout.splitlines() == [
-        "bootstrap check_upload curves examples import_gym import_upload import_whole overlap"
-        " predictions release report sensitivity simulate",
+        "bootstrap check_upload curves differences examples import_gym import_upload import_whole"
+        " overlap predictions release report sensitivity simulate",
         "False False",
         "True",
     ]

@@ -24,15 +24,18 @@ pytestmark = pytest.mark.long
 WORK = {
     "figures": "curves", "leaderboard": "curves", "sensitivity": "sensitivity",
     "examples": "examples", "gold_audit": "examples", "overlap": "overlap",
+    "study_differences": "differences",
 }  # fmt: skip
 FILES = [
     *(("figure_file", name, ext) for name in ("shots", "models", "learning", "drift")
       for ext in ("csv", "json")),
     *(("figure_numbers", name) for name in ("shots", "models", "learning", "drift")),
     ("leaderboard_file",), ("sensitivity_file",), ("examples_file",), ("gold_audit_file",),
-    ("overlap_file",),
+    ("overlap_file",), ("study_models_file", "differences"), ("study_models_file", "examples"),
 ]  # fmt: skip
-OF_ALL_KINDS = [("human_performance_file", ext) for ext in ("md", "tex")]
+OF_ALL_KINDS = [
+    *(("human_performance_file", ext) for ext in ("md", "tex")), ("api_study_models",)
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

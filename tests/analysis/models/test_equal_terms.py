@@ -15,13 +15,16 @@ from django.template.loader import render_to_string
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from analysis.models import differences
+from analysis.models import differences, models_columns
 from analysis.models import models as model_tables
 from analysis.models.model_runs import Run
+from analysis.scores import findings, metrics
+from analysis.scores.columns import as_records
 from annotation.models import Kind
 from annotation.protocol import training_step
 from annotation.recruitment import consent, seats
 from annotation.recruitment.identities import worker_key
+from tasks import jobs
 from tasks.models import PredictionFile, Task
 from tests import factories
 
@@ -145,6 +148,37 @@ def test_differences_pair_people_with_runs_on_their_own_splits(researcher, db):
     assert sum(pair.model for pair in differences.pairs(study, Kind.PERSON, toy)) == 200
     assert (other.training, other.split_numbers) == ("other splits", "3")
     assert (at_0.training, at_0.split_numbers) == ("none", "")
+
+
+def test_the_job_stores_the_same_rows_also_for_a_task_without_annotators(
+    researcher, db, monkeypatch
+):
+    tasks = [factories.make_task(name=name) for name in ("first", "second")]
+    study = factories.make_study(researcher, *tasks, shots=[0], annotators=2)
+    for task in tasks:
+        factories.predict(researcher, "toy", task, 0, predict=lambda example: ["bed"])
+    for _ in range(2):
+        scenario = study.scenarios.get(task__name="second")
+        factories.work_through(factories.seat(scenario))
+
+    def rows() -> list[list[dict]]:
+        return [
+            as_records(models_columns.DIFFERENCES, differences.differences(study, Kind.PERSON)),
+            as_records(metrics.COLUMNS, differences.metric_rows(study, Kind.PERSON)),
+        ]
+
+    at_once = rows()
+    assert list(map(len, at_once)) == [1, 3]
+    monkeypatch.setattr(findings, "SMALL", 0)
+    job = differences.job_of(study, Kind.PERSON, owner=researcher)
+    while jobs.run_chunk(job):
+        pass
+    job.refresh_from_db()
+    assert job.is_done
+    findings.caches["process"].clear()
+    monkeypatch.setattr(metrics, "own_scores", None)  # any call fails
+    monkeypatch.setattr(findings.frames, "answers_in_order", None)
+    assert rows() == at_once
 
 
 @pytest.mark.long
