@@ -267,7 +267,7 @@ def _endings(study: Study) -> list[Any]:
 
 def _at_work(active: list[Any], names: dict[int, str]) -> Iterator[AtWork]:
     """Yield where each of these annotators is, reading nothing but their example orders."""
-    people = Participation.objects.only(*ORDERS).in_bulk([row.pk for row in active])
+    people = Participation.objects.order_by().only(*ORDERS).in_bulk([row.pk for row in active])
     for row in active:
         if row.step is None:
             place = "consent" if row.status == Status.ARRIVED else "instructions"
