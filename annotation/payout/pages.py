@@ -21,6 +21,7 @@ from annotation.payout import payments as payout
 from annotation.prolific.api import Amount
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.sync import sync
+from annotation.recruitment.arrivals import current_exit
 from annotation.web.access import ResearcherRequest, signed_in, study_of
 from annotation.web.fields import NO_REASON, PageForm, RowField
 from annotation.web.posts import StudyPost, page, study_page, with_status
@@ -149,12 +150,20 @@ def _page(
         "holds": [(hold, _release_form(hold, bound_form)) for hold in on_hold],
         "times": holds.TIMES,
         "batches": _batches(study),
+        **_looked_up(study, request.GET.get("code", "").strip()),
         "due": due.aggregate(cents=Sum("cents", default=0))["cents"],
     }
     return render(request, "payout/pay.html", context)
 
 
 pay_page = page(Payments, _page, to="pay", get=study_page(_page, right_to("pay")))
+
+
+def _looked_up(study: Study, code: str) -> dict[str, Any]:
+    owner = study.participations.filter(completion_code__iexact=code).first() if code else None
+    study_exit = current_exit(owner) if owner else None
+    is_shown = study_exit is not None and study_exit.code.casefold() == code.casefold()
+    return {"code": code[:40], "code_owner": owner if is_shown else None}
 
 
 def _batches(study: Study) -> "QuerySet[PaymentBatch]":
