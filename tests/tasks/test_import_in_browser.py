@@ -302,7 +302,7 @@ def test_the_layout_is_recognised_from_the_file_names(ada, contents, template):
     reply = send(ada, contents)
     upload = TaskUpload.objects.get()
     assert reply.redirect_chain == [(reverse("task_upload", args=[upload.pk]), 302)]
-    assert reply.templates[0].name == f"library/{template}.html"
+    assert f"library/{template}.html" in [used.name for used in reply.templates]
 
 
 def test_a_test_file_with_a_chosen_card_is_a_task(ada):
