@@ -12,7 +12,7 @@ from django.utils import translation
 
 from annotation import guards
 from annotation.accounts import pages as accounts
-from annotation.models import JUDGED_STEPS, REVEALED, Decision, Participation, Study, Turn
+from annotation.models import JUDGED_STEPS, REVEALED, Decision, Participation, Step, Study, Turn
 from annotation.monitoring import decisions, flags, overview, participants, progress, todo
 from annotation.monitoring.decisions import AnnotatorsForm, SelectionForm
 from annotation.participation.reveal import reveal_page
@@ -224,6 +224,8 @@ def annotator_page(
     questions = {row["question"] for row in rows}
     log = list(annotator.decisions.select_related("by").readable_by(study.rights))
     on_prolific = annotator.submissions.exclude(prolific_study=None).last()
+    scores = (annotator.activity_summary or {}).get("s1") or {}
+    mean, _sd, annotated = scores.get(Step.ANNOTATION) or (None, None, 0)
     context: dict[str, Any] = {
         "study": study,
         "participation": annotator,
@@ -243,7 +245,8 @@ def annotator_page(
         "behaviour": flags.behaviour_in_words(annotator) if may_read else "",
         "completion_code": study_exit.code if study_exit else "",
         "worked": in_words(ledger.active_time(annotator)),
-        "work": participants.participation_rows(study, [annotator], {})[0],
+        "annotated": annotated,
+        "mean_s1": 100 * mean if annotated else None,
         "entries": annotator.ledger.all() if may_pay else [],
         "checks": attention_checks.results(annotator) if may_read else (0, 0),
         "is_rejected": exclusion.rejected_elsewhere(study).filter(pk=annotator.pk).exists(),
