@@ -174,6 +174,7 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     annotator = get_object_or_404(people, pseudonym=pseudonym) if pseudonym else None
     job = None if annotator else findings.waiting(overlap.job_of(study, kind))
     rows = [] if job else overlap.table(study, kind, annotator)
+    rows = columns.in_results_order(study.tasks.all(), rows)
     if annotator:  # when shown on the annotator's page
         of_annotator = [row for row in rows if row.participation == annotator.pk]
         cells = table_columns.cells(overlap.BRIEF, of_annotator)
