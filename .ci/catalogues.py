@@ -37,7 +37,7 @@ KEYWORDS = {
     "ngettext": COUNTED, "ngettext_lazy": COUNTED,
     "pgettext": ("msgctxt", *ONE), "pgettext_lazy": ("msgctxt", *ONE),
     "npgettext": ("msgctxt", *COUNTED), "npgettext_lazy": ("msgctxt", *COUNTED),
-    # The pure core marks sentences for the pages above it (tasks/sentences.py).
+    # `sentence` and `counted` stand for texts in TOML files (code_of).
     "sentence": ONE, "counted": COUNTED, "AnswerError": ("", *ONE),
     "NotAdmitted": ONE,
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 `python -m tasks.check_process SECONDS BYTES` (processor time and address space) reads one request
 from standard input and writes one reply, both as JSON. It imports only the pure core, and external
-packages only for images, XLSX and Parquet, so it starts in about 50 ms. It never executes anything
+packages only for images, XLSX and Parquet, so it starts in about 0.1 s. It never executes anything
 from the request. It is started by tasks/checking.py.
 """
 

@@ -48,7 +48,7 @@ COLUMNS = [
 
 
 class DesignShape(serializers.Serializer):
-    """The keys of `create_study --design FILE`, listed in docs/researchers/api.md."""
+    """The keys of `create_study --design FILE`, listed in docs/schemas/design.json."""
 
     name = serializers.CharField(required=False)
     title = serializers.CharField(required=False)
