@@ -225,7 +225,7 @@ def annotator_page(
     log = list(annotator.decisions.select_related("by").readable_by(study.rights))
     on_prolific = annotator.submissions.exclude(prolific_study=None).last()
     scores = (annotator.activity_summary or {}).get("s1") or {}
-    mean, _sd, annotated = scores.get(Step.ANNOTATION) or (None, None, 0)
+    mean, _sd, annotated = scores.get(Step.ANNOTATION) or (0.0, None, 0)
     context: dict[str, Any] = {
         "study": study,
         "participation": annotator,
@@ -246,7 +246,7 @@ def annotator_page(
         "completion_code": study_exit.code if study_exit else "",
         "worked": in_words(ledger.active_time(annotator)),
         "annotated": annotated,
-        "mean_s1": 100 * mean if annotated else None,
+        "mean_s1": 100 * mean,
         "entries": annotator.ledger.all() if may_pay else [],
         "checks": attention_checks.results(annotator) if may_read else (0, 0),
         "is_rejected": exclusion.rejected_elsewhere(study).filter(pk=annotator.pk).exists(),
