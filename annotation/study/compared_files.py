@@ -54,6 +54,12 @@ def has_models(study: Study) -> bool:
     return Study.objects.filter(Exists(for_overlap(study)) | Exists(seated), pk=study.pk).exists()
 
 
+def are_compared(study: Study) -> bool:
+    """Return whether tables compare any predictions, or models in seats, with annotators."""
+    seated = study.participations.counted(Kind.MODEL)
+    return files(study).exists() or seated.exists()
+
+
 def family(study: Study) -> PredictionFileQuerySet:
     """Return the files covered by Holm's correction."""
     if study.status != StudyStatus.CLOSED:

@@ -329,6 +329,13 @@ def missing(study: Study) -> list[str]:
     return sentences + leaks + consequences.study_problems(study)
 
 
+def translate_consent(study: Study) -> None:
+    """Replace the default consent text, unless it was edited, by that in the study's language."""
+    defaults = {default_consent(code) for code, _name in settings.LANGUAGES}
+    if study.consent_text.replace("\r\n", "\n") in defaults:  # as sent by browsers
+        study.consent_text = default_consent(study.interface_language)
+
+
 def save_draft(
     study: Study, tasks: Sequence[Task], made_from: str | None = None, upstream: Sequence[Task] = ()
 ) -> None:
@@ -337,9 +344,7 @@ def save_draft(
     `made_from` is the `version` of the draft that was edited. Raises ValidationError with errors by
     field, DesignError if the study is frozen by now, and StaleDesign if the draft has changed.
     """
-    defaults = {default_consent(code) for code, _name in settings.LANGUAGES}
-    if study.consent_text.replace("\r\n", "\n") in defaults:  # as sent by browsers
-        study.consent_text = default_consent(study.interface_language)
+    translate_consent(study)
     audience.add_warning(study, [*tasks, *upstream, study.sham_task])
     check_design(study, tasks, upstream)
     with transaction.atomic():

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Case, DecimalField, IntegerField, Q, QuerySet, When
 
 from annotation.models import OPTIONS, ProlificReward, Study
+from annotation.models.options import default_consent
 from annotation.pay import promises
 from annotation.study import audience, consequences, design, design_file, minutes
 from annotation.study.consequences import Consequences
@@ -144,6 +145,8 @@ class StudyForm(forms.ModelForm, audience.AudienceForm):
         if field.name in (*_MAIN, *design_file.LISTS, *audience.NAMES):
             return bool(field.value())
         default = Study.design_field(field.name).get_default()
+        if field.name == "consent_text":
+            default = default_consent(self.instance.interface_language)
         return getattr(self.instance, field.name) != default
 
     def _stated(self, field: forms.BoundField) -> str:

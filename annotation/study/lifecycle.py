@@ -115,6 +115,7 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
     except ValidationError as error:
         raise DesignError(" ".join(error.messages)) from None
     minutes.store(study)  # a pilot may have made progress since the draft was saved
+    design.translate_consent(study)
     manifest = canonical(build_manifest(study))
     StudyManifest.objects.create(study=study, text=manifest.decode())
     study.manifest_hash = hashlib.sha256(manifest).hexdigest()

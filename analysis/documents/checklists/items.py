@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
+
 from analysis.cross_task import cross_task as gains
 from analysis.cross_task import learners
 from analysis.documents import preregistration, wording
@@ -220,10 +222,15 @@ def _session_values(facts: Facts) -> dict[str, Any]:
         "active_minutes": None if active is None else active / 60,
         "random_order": _random_order(facts),
         "refuses_pastes": manifest["refuse_pastes"] and any(kind in typed for kind in kinds),
-        # The last paragraph of the consent text that new studies start with.
-        "ai_instruction": default_consent(facts.manifest["interface_language"]).split("\n\n")[-1],
+        "ai_instruction": _ai_instruction(manifest["consent_text"]),
         "asked_in_text": [question.id for question in questions if question.kind == TEXT],
     }
+
+
+def _ai_instruction(consent: str) -> str:
+    """Return the default consent text's last paragraph in the language that is used, or ""."""
+    paragraphs = [default_consent(code).split("\n\n")[-1] for code, _name in settings.LANGUAGES]
+    return next((text for text in paragraphs if text in consent), "")
 
 
 def _random_order(facts: Facts) -> Status:

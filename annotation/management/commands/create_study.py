@@ -63,6 +63,7 @@ class Command(BaseCommand):
         source = str(options["design"] or "flags")
         data = design_file.data_in(options["design"]) if options["design"] else {}
         flags = {key: options[name] for key, name in OPTIONS.items() if options[name] is not None}
+        design_file.from_data("flags", flags)
         # Flags replace the values in the file, because they come later.
         file = design_file.from_data(source, data | flags)
         for field, flag in (("name", "NAME"), ("shots", "--shots")):

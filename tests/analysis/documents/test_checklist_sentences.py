@@ -338,6 +338,7 @@ def test_an_instruction_against_ai_is_reported_if_the_consent_has_it(researcher)
     assert said not in whole(wei(study, consent_text="You agree.")["3.5.1"])
     german = {"interface_language": "de", "consent_text": default_consent("de")}
     assert "Bitte arbeiten Sie allein, ohne" in whole(wei(study, **german)["3.5.1"])
+    assert said in whole(wei(study, interface_language="de")["3.5.1"])  # opened before translation
 
 
 def test_refused_pastes_are_reported_only_for_typed_answers(researcher):

@@ -196,6 +196,26 @@ def test_a_draft_can_be_changed_and_an_open_study_cannot(ada, task):
     assert Study.objects.get().shots == [0, 2, 4]
 
 
+def test_opening_an_old_draft_translates_its_unedited_consent_text(researcher, task):
+    study = factories.make_study(
+        researcher, task, status="draft", hourly_rate=0, interface_language="de"
+    )
+    Study.objects.filter(pk=study.pk).update(consent_text=default_consent("en"))
+    lifecycle.change_status(Study.objects.get(pk=study.pk), "open")
+    assert Study.objects.get(pk=study.pk).consent_text == default_consent("de")
+    assert study.consent_texts.get().text == default_consent("de")
+
+
+def test_the_translated_consent_text_does_not_count_as_changed(ada, researcher, task):
+    study = factories.make_study(
+        researcher, task, status="draft", hourly_rate=0, interface_language="de"
+    )
+    address = reverse("study_edit", args=[study.name])
+    assert "Consent text: " not in ada.get(address, follow=True).content.decode()
+    Study.objects.filter(pk=study.pk).update(consent_text="You agree.")
+    assert "Consent text: You agree." in ada.get(address, follow=True).content.decode()
+
+
 def test_an_unedited_consent_text_is_in_the_language_of_the_pages(ada, task):
     sent = default_consent("en").replace("\n", "\r\n")  # as browsers do
     ada.post(reverse("study_new"), fields(task, consent_text=sent, interface_language="ar"))
@@ -285,6 +305,13 @@ def test_create_study_names_the_field_that_is_wrong(researcher, task, changes, r
     with pytest.raises(CommandError, match=reason):
         call_command("create_study", "spring", **options)
     assert not Study.objects.exists()
+
+
+def test_a_wrong_flag_is_not_blamed_on_the_file(researcher, task, tmp_path):
+    file = tmp_path / "design.toml"
+    file.write_text(f'name = "spring"\ntasks = ["{task.name}"]\nhourly_rate = "12.00"\n')
+    with pytest.raises(CommandError, match=r"^flags: hourly_rate: expected an amount"):
+        call_command("create_study", design=file, hourly_rate="much")
 
 
 # Thresholds on their scale -----------------------------------------------------------------------
