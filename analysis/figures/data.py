@@ -276,8 +276,10 @@ def figure(study: Study, kind: str, name: str, of_page: set[Step] | None = None)
     title = TITLES[name]
     why_not = _why_not(study, kind, name, of_page or answered(study, kind))
     if of_page is not None and name == "models":  # without models, it would repeat the shot curve
-        is_published = any(map(scores.name_of, study.tasks.all()))
-        why_not = why_not or ("" if is_published or compared_files.has_models(study) else NO_MODELS)
+        are_others = compared_files.are_compared(study) or any(
+            map(scores.name_of, study.tasks.all())
+        )
+        why_not = why_not or ("" if are_others else NO_MODELS)
     with_models = name in ("models", GAINS)
     programs = marks.programs_mark(study) if kind == Kind.PERSON or with_models else ""
     caption = "" if why_not else f"{_caption(study, kind, name)} {programs}".strip()

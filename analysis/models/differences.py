@@ -132,8 +132,9 @@ def _parameters(study: Study, kind: str) -> dict[str, Any]:
 
 def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
     """Return the job that computes both, or None without models or with few answers."""
-    has_models = compared_files.has_models(study)
-    return findings.job_by_task(KIND, _parameters, study, kind, owner) if has_models else None
+    if not compared_files.are_compared(study):
+        return None
+    return findings.job_by_task(KIND, _parameters, study, kind, owner)
 
 
 @jobs.job(KIND)

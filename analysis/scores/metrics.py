@@ -131,8 +131,7 @@ def page_rows(study: Study, kind: str) -> list[SimpleNamespace]:
     if is_s1_alone(study):
         return []
     table_rows = [row for row in rows(study) if row.who in (kind, MODEL)]
-    tasks = list(dict.fromkeys(row.task.name for row in table_rows))
-    return sorted(table_rows, key=lambda row: (tasks.index(row.task.name), row.shots))
+    return sorted(table_rows, key=lambda row: (row.task.place, row.shots))
 
 
 # Columns for the result of `rows`.

@@ -172,7 +172,8 @@ def error_overlap(request: HttpRequest, name: str) -> HttpResponse:
     study, kind, context = study_and_kind(request, name)
     pseudonym, people = request.GET.get("annotator"), study.participations
     annotator = get_object_or_404(people, pseudonym=pseudonym) if pseudonym else None
-    job = None if annotator else findings.waiting(overlap.job_of(study, kind))
+    needs_all = annotator or listing.wants_csv(request.GET)
+    job = None if needs_all else findings.waiting(overlap.job_of(study, kind))
     rows = [] if job else overlap.table(study, kind, annotator)
     rows = columns.in_results_order(study.tasks.all(), rows)
     if annotator:  # when shown on the annotator's page

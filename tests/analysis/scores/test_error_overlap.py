@@ -16,11 +16,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analysis.documents.blocks import Grid
+from analysis.figures import data as figure_data
 from analysis.scores import overlap, sensitivity
 from analysis.stats import error_overlap
 from analysis.stats.error_overlap import UNKNOWN, overlaps
 from analysis.stats.significance import holm
-from annotation.models import Kind, Study
+from annotation.models import Kind, Step, Study
 from annotation.study import compared_files
 from benchmarks import ai_use
 from tasks import jobs
@@ -246,6 +247,12 @@ def test_page_csv_and_api_show_the_same_rows(ada, compared):
     assert sorted(row["result"] for row in sent)[-1] == "more often than expected"
 
 
+def test_csv_does_not_wait_for_the_job_of_the_page(ada, compared, monkeypatch):
+    monkeypatch.setattr(sensitivity.findings, "SMALL", 0)
+    reply = ada.get(reverse("overlap", args=[compared.name]), {"format": "csv"}, follow=True)
+    assert len(list(csv.DictReader(io.StringIO(reply.getvalue().decode(), newline="")))) == 5
+
+
 def test_the_page_lists_50_rows_at_a_time(ada, compared):
     for number in range(10):
         factories.predict(
@@ -375,6 +382,9 @@ def test_a_witness_is_in_no_other_table(ada, study, tmp_path):
     call_command("import_predictions", "Chatbot", folder, witness=True, by=study.owner.username)
     rows = overlap.table(study, Kind.PERSON)
     assert {(row.model, row.source) for row in rows} == {("Chatbot", "witness")}
+    figure = figure_data.figure(study, Kind.PERSON, "models", {Step.ANNOTATION})
+    assert figure.why_not == figure_data.NO_MODELS
+    assert not compared_files.are_compared(study)
     assert len([row for row in rows if row.agrees]) == 1
     after = exported(study, tmp_path / "after")
     differ = {name for name in before if before[name] != after[name]}
