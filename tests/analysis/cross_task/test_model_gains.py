@@ -278,7 +278,7 @@ def test_page_files_figure_and_report_show_gains_of_models(answered, researcher,
     has_interval = figure.frame.assign(low=figure.frame["low"].notna())
     assert set(has_interval.query("task == 'all tasks' and low")["who"]) == {"People"}
     assert not has_interval.query("who == 'toy'")["low"].any()
-    assert "gains" in [figure.name for figure in figures.page_figures(answered, "person")]
+    assert "gains" in [figure.name for figure in figures.page_figures(answered, "person", set())]
     for ext in ("svg", "png", "pdf"):
         reply = client.get(reverse("figure_file", args=[answered.name, "gains", ext]))
         assert reply.status_code == 200, ext
@@ -289,7 +289,7 @@ def test_page_files_figure_and_report_show_gains_of_models(answered, researcher,
 def test_a_study_without_arms_has_no_figure_of_gains(researcher, client):
     study = factories.make_study(researcher, factories.make_task())
     client.force_login(researcher)
-    assert "gains" not in [figure.name for figure in figures.page_figures(study, "person")]
+    assert "gains" not in [figure.name for figure in figures.page_figures(study, "person", set())]
     address = reverse("figure_file", args=[study.name, "gains", "json"])
     assert client.get(address).status_code == 404
 
