@@ -24,7 +24,7 @@ from tasks.check_process import OUT_OF_MEMORY
 ROOT = Path(__file__).parents[1]
 SECONDS = 20  # of processor time
 MEMORY = 1_000_000_000  # bytes of address space
-PATIENCE = 5  # seconds for which a request waits for its turn
+PATIENCE = 20  # seconds for which a request waits for its turn
 LIMIT = 300  # seconds of wall time, for a busy machine
 # These flags exclude the environment and site-packages, which are needed only for images and to
 # read datasets (openpyxl and pyarrow). Datasets also require more address space.
