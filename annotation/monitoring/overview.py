@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 
 from annotation.models import (
@@ -27,9 +27,9 @@ from tasks.clock import database_now
 from tasks.columns import Column
 
 
-@dataclass(frozen=True)
+@dataclass
 class Summary:
-    """A study in the list: seats for human annotators, annotators at work, and money.
+    """A study in the list. `add_counts` fills in its annotators and money.
 
     Results are left out, because a mean over tasks and shot counts would not be meaningful.
     """
@@ -82,29 +82,25 @@ def text(row: Summary) -> str:
 
 def for_studies(studies: QuerySet[Study]) -> list[Summary]:
     names = "name", "title", "status", "currency", "archived_at", "rehearsal", "owner__username"
-    studies = studies.select_related("owner").only(*names)
     scenarios = Scenario.objects.filter(study=OuterRef("pk")).order_by().values("study")
     seats = Subquery(scenarios.annotate(seats=Sum("seats")).values("seats"))
-    counts, sums = _counts(studies), _money_of(studies)
-    return [
-        Summary(
-            study,
-            study.all_seats,
-            Money(study.currency, **sums.get(study.pk, {})),
-            **counts.get(study.pk, {}),
-        )
-        for study in studies.annotate(all_seats=Coalesce(seats, 0))
-    ]
+    studies = studies.select_related("owner").only(*names).annotate(all_seats=Coalesce(seats, 0))
+    return [Summary(study, study.all_seats, Money(study.currency)) for study in studies]
 
 
-def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
-    """Map studies to counts of completed, active and waiting annotators, and last activity."""
+def is_counted(sort: str) -> bool:
+    """Return whether this order of the list, such as "-due", depends on what is counted."""
+    return sort.removeprefix("-") not in ("", "study", "name", "status", "seats")
+
+
+def add_counts(rows: Iterable[Summary]) -> None:
+    """Count the annotators and money of these studies."""
+    by_study = {row.study.pk: row for row in rows}
     is_active = Q(kind=Kind.PERSON, status__in=LIVE)
     is_active &= Q(last_active_at__gte=database_now() - AT_WORK_WITHIN)
-    rows: Iterable[Any] = (
-        Participation.objects.filter(study__in=studies.values("pk"))
-        .with_last_active()
-        .order_by()
+    participations = Participation.objects.filter(study__in=by_study).with_last_active()
+    counted: Iterable[Any] = (
+        participations.order_by()
         .values("study")
         .annotate(
             completed=Count("pk", filter=ANALYSED & Q(kind=Kind.PERSON)),
@@ -113,16 +109,16 @@ def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
             last_active_at=Max("last_active_at"),
         )
     )
-    return {row.pop("study"): row for row in rows}
-
-
-def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
+    for counts in counted:
+        vars(by_study[counts.pop("study")]).update(counts)
     entries = LedgerEntry.objects.filter(
-        participation__study__in=studies.values("pk"), participation__kind=Kind.PERSON
+        participation__study__in=by_study, participation__kind=Kind.PERSON
     )
-    by_study = entries.order_by().values("participation__study")
-    rows: Iterable[Any] = by_study.annotate(**sums_by_status())
-    return {row.pop("participation__study"): row for row in rows}
+    by_status = entries.order_by().values(study=F("participation__study"))
+    sums: Iterable[Any] = by_status.annotate(**sums_by_status())
+    for amounts in sums:
+        row = by_study[amounts.pop("study")]
+        row.money = Money(row.study.currency, **amounts)
 
 
 @dataclass(frozen=True)

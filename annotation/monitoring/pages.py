@@ -39,6 +39,9 @@ from tasks.models import Task
 @signed_in("GET")
 def studies(request: ResearcherRequest) -> HttpResponse:
     rows = overview.for_studies(Study.objects.visible_to(request.user))
+    in_file = listing.wants_csv(request.GET)
+    if needs_all := in_file or overview.is_counted(request.GET.get("sort", "")):
+        overview.add_counts(rows)
     table = listing.listing(
         request.GET,
         rows,

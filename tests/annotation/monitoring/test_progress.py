@@ -511,6 +511,10 @@ def test_the_overview_lists_required_actions(ada, researcher):
     shown = reply.content.decode()
     assert "1 of 4" in shown
     assert "5.00 USD" in shown
+    # All studies are counted before they are sorted by a count.
+    for sort in ("due", "completed", "at_work_now", "waiting", "earned"):
+        page = ada.get(reverse("studies") + f"?sort=-{sort}").context["listing"].page
+        assert page[0].study == asked, sort
 
 
 @pytest.mark.long
