@@ -50,8 +50,10 @@ def studies(request: ResearcherRequest) -> HttpResponse:
         overview.FILTERS,
         is_archived=lambda row: row.study.archived_at is not None,
     )
-    if listing.wants_csv(request.GET):
+    if in_file:
         return table.as_csv("studies.csv")
+    if not needs_all:
+        overview.add_counts(table.page)
     context = {
         "listing": table if rows else None,
         "can_compare": sum("read" in row.study.rights for row in table.page) > 1,
@@ -133,14 +135,14 @@ def people_page(
     text = participants.text_for_payers if "pay" in study.rights else participants.text
     query = request.GET.copy()
     undo = query.pop("undo", [])  # offered once, so not in links to other pages of the list
-    needs_all = query.get("sort", "").removeprefix("-") in participants.IN_WORK
-    if needs_all or listing.wants_csv(request.GET):
-        participants.participation_rows(study, rows, findings, is_page=False)
+    in_file, column = listing.wants_csv(query), query.get("sort", "").removeprefix("-")
+    if in_file or column in participants.IN_WORK:
+        participants.participation_rows(study, rows, findings, "" if in_file else column)
     table = listing.listing(
         query, rows, participants.columns(study), text,
         participants.FILTERS | (flagged if may_read else {}), participants.PER_PAGE,
     )  # fmt: skip
-    if listing.wants_csv(request.GET):
+    if in_file:
         return table.as_csv(f"{study.name}-people.csv")
     participations = participants.participation_rows(study, list(table.page), findings)
     if form is not None and "again" in request.POST:

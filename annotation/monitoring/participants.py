@@ -60,6 +60,7 @@ SHOWN = (
     "study", "scenario", "kind", "status", "pseudonym", "in_analysis", "arrived_at",
     "completion_code",
 )  # fmt: skip
+OF_WAGES = "seconds", "earned", "paid"  # columns
 # Fields from which a wage is computed.
 WAGE = "study", "arrived_at", "finished_at", "worked_seconds", "waiting_since", "decided_at"
 
@@ -100,12 +101,13 @@ def neighbours(annotator: Participation) -> tuple[str, str]:
 
 
 def participation_rows(
-    study: Study, page: list[Participation], flags: dict, is_page: bool = True
+    study: Study, page: list[Participation], flags: dict, column: str | None = None
 ) -> list[dict]:
     """Return what these annotators have done and store it as `work` for use by the columns.
 
-    Unless `is_page`, the answers of annotators who completed are not read. Their summaries contain
-    all of `work` but `by_program`. The number of queries does not depend on the number of rows.
+    If all annotators are needed, to sort them by a `column` or for a file (""), the answers of
+    those who completed are not read. Their summaries contain all of `work` but `by_program`. Wages
+    are computed only if needed. The number of queries does not depend on the number of rows.
     """
     sizes = dict(
         Example.objects.filter(split__kind=Split.Kind.TEST, split__task__studies=study)
@@ -116,7 +118,9 @@ def participation_rows(
     steps: dict[int, dict[str, dict]] = defaultdict(dict)
     shown_at = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk").values("shown_at")
     names, completed = ("pk", "activity_summary__s1"), Q(activity_summary__isnull=False)
-    stored = study.participations.filter(completed, pk__in=[] if is_page else [p.pk for p in page])
+    stored = study.participations.filter(
+        completed, pk__in=[] if column is None else [p.pk for p in page]
+    )
     for pk, s1, last in stored.order_by().values_list(*names, Subquery(shown_at[:1])):
         for step, (mean, _sd, n) in (s1 or {}).items():
             steps[pk][step] = {"n": n, "s1": mean, "shown_at": last, "by_api": 0}
@@ -135,7 +139,8 @@ def participation_rows(
         steps[row["participation"]][row["step"]] = row
     hidden = blinding.hidden(study)
     settled = ledger.settled(study).filter(pk__in=[participation.pk for participation in page])
-    paid = settled.prefetch_related(None).only(*WAGE) if "pay" in study.rights else ()
+    needs_wages = "pay" in study.rights and (not column or column in OF_WAGES)
+    paid = settled.prefetch_related(None).only(*WAGE) if needs_wages else ()
     wages = {wage.participation.pk: wage for wage in ledger.wages(paid)}
     for participation in page:
         by_step = steps[participation.pk]
