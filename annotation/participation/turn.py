@@ -21,7 +21,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import localize
-from django.utils.html import conditional_escape
+from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext_lazy
 
@@ -247,7 +247,8 @@ def _turn(card: Card, question: str, place: Place, cutoff: int, _language: str |
 
 def _filled(html: str, values: Mapping[str, Any]) -> SafeString:
     for name, value in values.items():
-        html = html.replace(name, conditional_escape(localize(value)))
+        text = value if isinstance(value, str) else localize(value)
+        html = html.replace(name, text if isinstance(text, SafeString) else escape(text))
     return mark_safe(html)
 
 
