@@ -95,7 +95,6 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # Must run before the CSRF middleware reads the body.
     "config.middleware.CheckedRequests",
-    "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     # Must run before any middleware that shows the sign-in page, where allauth uses the request.

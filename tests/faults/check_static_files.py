@@ -1,5 +1,6 @@
-"""Between two releases, nginx asks one server for a file that the other lacks."""
+"""nginx asks one server for a file that the other lacks, and compresses replies."""
 
+import gzip
 import http.client
 import threading
 from collections.abc import Iterator
@@ -58,3 +59,36 @@ def test_a_static_file_is_looked_up_on_both_releases(tmp_path):
         # nginx must not repeat other requests: the first server may have acted on them.
         assert statuses(front, "/work/token/") == [404] * 4
         assert len(asked_new) + len(asked_old) == before + 4
+
+
+TYPES = ("text/html; charset=utf-8", "text/csv; charset=utf-8", "application/json")
+BODY = b"the same words again and again, " * 100
+
+
+def test_nginx_compresses_replies(tmp_path):
+    class Server(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", TYPES[int(self.path[-1])])
+            self.send_header("Content-Length", str(len(BODY)))
+            self.end_headers()
+            self.wfile.write(BODY)
+
+        def log_message(self, *_args: object) -> None:
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with behind_nginx(server.server_address[1], folder=tmp_path) as front:
+            for number in range(len(TYPES)):
+                connection = http.client.HTTPConnection("127.0.0.1", front, timeout=10)
+                headers = {"Host": "localhost", "Accept-Encoding": "gzip"}
+                connection.request("GET", f"/studies/{number}", headers=headers)
+                reply = connection.getresponse()
+                assert reply.headers["Content-Encoding"] == "gzip", TYPES[number]
+                assert gzip.decompress(reply.read()) == BODY
+                connection.close()
+    finally:
+        server.shutdown()
+        server.server_close()
