@@ -1,8 +1,8 @@
 """Changes to a running study, through the client and a server over HTTP."""
 
 import pytest
-from check_participation import go_through
-from handful import ApiError, Participation
+from handful import ApiError
+from seats import go_through, join
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,9 @@ def test_seats_can_be_added(study):
 
 def somebody_finishes(server, study) -> str:
     """Complete a person's seat by program; return the pseudonym."""
-    with Participation.join(server[0], study.link) as seat:
-        assert go_through(seat)[-1] == "finished"
+    seat, state = join(server[0], study.link)
+    with seat:
+        assert go_through(seat, state)[-1] == "finished"
     (one,) = study.participations(kind="person", status="completed")
     return one["pseudonym"]
 
