@@ -32,8 +32,6 @@ def parser() -> argparse.ArgumentParser:
     added = commands.add_parser("login", help="store an API token in a private file")
     added.add_argument("server", help="https://HOST")
     added.set_defaults(run=_login)
-    _add_tasks(commands.add_parser("tasks", help="list and import tasks"))
-    _add_studies(commands.add_parser("study", help="list, create, open and close studies"))
     added = commands.add_parser("export", help="download a study as CSV files, with verify.py")
     added.add_argument("study")
     added.add_argument("target", type=Path, help="FILE.zip, or a new folder")
@@ -41,29 +39,6 @@ def parser() -> argparse.ArgumentParser:
     added.set_defaults(run=_export)
     _add_score(commands.add_parser("score", help="upload predictions and print their scores"))
     return top
-
-
-def _add_tasks(tasks: argparse.ArgumentParser) -> None:
-    commands = tasks.add_subparsers(required=True, metavar="COMMAND")
-    commands.add_parser("list", help="list all versions of all tasks").set_defaults(run=_list_tasks)
-    added = commands.add_parser("import", help="import files or a ZIP in the published layout")
-    added.add_argument("paths", nargs="+", type=Path, help="files, folders or a single ZIP")
-    added.add_argument("--shipped-card", metavar="TASK", help="use the card of this CLUES task")
-    added.add_argument("--rechain", action="store_true", help="renumber files to nest them")
-    added.set_defaults(run=_import_tasks)
-
-
-def _add_studies(studies: argparse.ArgumentParser) -> None:
-    commands = studies.add_subparsers(required=True, metavar="COMMAND")
-    commands.add_parser("list", help="list your studies").set_defaults(run=_list_studies)
-    added = commands.add_parser("create", help="create a draft from a TOML design")
-    added.add_argument("design", type=Path, help="study.toml, as for `create_study --design`")
-    added.add_argument("--check", action="store_true", help="check the design without storing it")
-    added.set_defaults(run=_create)
-    for move in ("open", "pause", "reopen", "close"):
-        added = commands.add_parser(move)
-        added.add_argument("study")
-        added.set_defaults(run=_move, move=move)
 
 
 def _add_score(score: argparse.ArgumentParser) -> None:
@@ -86,49 +61,6 @@ def _login(args: argparse.Namespace) -> None:
     with Client(args.server, token) as client:
         next(iter(client.studies.list()), None)  # fail now if the token is wrong
     print(f"Logged in to {args.server}; the token is stored in {store_token(args.server, token)}")
-
-
-def _list_tasks(_args: argparse.Namespace) -> None:
-    with Client() as client:
-        print(client.tasks.list().as_text("name", "version", "title", "answer", "metric"))
-
-
-def _import_tasks(args: argparse.Namespace) -> None:
-    with Client() as client:
-        report = client.tasks.import_files(
-            *args.paths, shipped_card=args.shipped_card, rechain=args.rechain
-        )
-    was = "imported" if report["created"] else "already existed with the same content"
-    print(f"{report['name']} v{report['version']}: {was}")
-
-
-def _list_studies(_args: argparse.Namespace) -> None:
-    with Client() as client:
-        print(client.studies.list().as_text("name", "status", "title", "tasks", "shots"))
-
-
-def _create(args: argparse.Namespace) -> int:
-    with Client() as client:
-        if not args.check:
-            study = client.studies.create(args.design)
-            print(f"{study.name}: draft created. To open it: `handful study open {study.name}`")
-            return 0
-        report = client.studies.validate(args.design)
-    for key, messages in report["problems"].items():
-        print(f"{key}: {' '.join(messages)}")
-    for doubt in report["doubts"]:
-        print(f"Warning: {doubt}")
-    print("The design is valid." if report["valid"] else "Nothing was stored.")
-    return 0 if report["valid"] else 1
-
-
-def _move(args: argparse.Namespace) -> None:
-    with Client() as client:
-        study = client.studies[args.study]
-        getattr(study, args.move)()
-    print(f"{study.name}: {study.status}")
-    if study.status == "open":
-        print(f"Link for annotators: {study.link}")
 
 
 def _export(args: argparse.Namespace) -> int:

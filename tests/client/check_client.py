@@ -86,10 +86,11 @@ def test_login_stores_only_a_token_that_works(served, home, monkeypatch, capsys)
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_console_script_lists_studies(logged_in, capfd):
+def test_the_console_script_exports_a_study(logged_in, capfd):
     program = Path(sys.executable).with_name("handful")
-    assert subprocess.run([program, "study", "list"], check=False).returncode == 0
-    assert "pilot" in capfd.readouterr().out
+    target = logged_in / "pilot.zip"
+    assert subprocess.run([program, "export", "pilot", target], check=False).returncode == 0
+    assert str(target) in capfd.readouterr().out
 
 
 def test_an_unknown_study_is_an_error_message_without_traceback(logged_in, capsys):
@@ -97,29 +98,27 @@ def test_an_unknown_study_is_an_error_message_without_traceback(logged_in, capsy
     assert capsys.readouterr().err == ("handful: No study 'unknown' is visible to this token.\n")
 
 
-def test_a_task_and_a_study_are_run_from_the_terminal(logged_in, client, capsys):
+def test_a_study_is_run_and_exported(logged_in, client, capsys):
     """Import, design, open, close, export and verify."""
-    assert main(["tasks", "import", str(DEMO / "inference")]) == 0
-    assert "demo-inference v1: imported" in capsys.readouterr().out
+    task = client.tasks.import_files(DEMO / "inference")
+    assert task == {"name": "demo-inference", "version": 1, "created": True}
     design = logged_in / "study.toml"
-    design.write_text('name = "cli"\ntasks = ["demo-inference"]\nshots = [0]\nannotators = "x"\n')
-    assert main(["study", "create", str(design), "--check"]) == 1
-    assert "annotators" in capsys.readouterr().out
-    assert main(["study", "create", str(design)]) == 1
-    assert "cli" not in [row["name"] for row in client.studies.list()]
-    design.write_text('name = "cli"\ntasks = ["demo-inference"]\nshots = [0]\nrehearsal = true\n')
-    assert main(["study", "create", str(design)]) == 0
-    assert main(["study", "open", "cli"]) == 0
-    assert "Link for annotators: http" in capsys.readouterr().out
-    client.studies["cli"].simulate("gold", number=1, progress=False)
+    design.write_text('name = "toml"\ntasks = ["demo-inference"]\nshots = [0]\nannotators = "x"\n')
+    report = client.studies.validate(design)
+    assert (report["valid"], list(report["problems"])) == (False, ["annotators"])
+    with pytest.raises(ApiError, match="annotators"):
+        client.studies.create(design)
+    assert "toml" not in [row["name"] for row in client.studies.list()]
+    design.write_text('name = "toml"\ntasks = ["demo-inference"]\nshots = [0]\nrehearsal = true\n')
+    study = client.studies.create(str(design)).open()
+    assert study.link.startswith("http")
+    study.simulate("gold", number=1, progress=False)
+    assert study.close().status == "closed"
 
-    assert main(["study", "close", "cli"]) == 0
-    assert "cli: closed" in capsys.readouterr().out
-
-    assert main(["export", "cli", str(logged_in / "out"), "--verify"]) == 0
-    assert main(["export", "cli", str(logged_in / "out")]) == 1
+    assert main(["export", "toml", str(logged_in / "out"), "--verify"]) == 0
+    assert main(["export", "toml", str(logged_in / "out")]) == 1
     assert "already exists" in capsys.readouterr().err
-    assert main(["export", "cli", str(logged_in / "out.zip")]) == 0
+    assert main(["export", "toml", str(logged_in / "out.zip")]) == 0
     assert zipfile.ZipFile(logged_in / "out.zip").testzip() is None
 
 
