@@ -98,7 +98,6 @@ urlpatterns = [
     path(WEBHOOK + "deliveries/", notices.Deliveries.as_view(), name="api_deliveries"),
     path("tasks/", files(tasks.Tasks.as_view()), name="api_tasks"),
     path("tasks/datasets/", files(tasks.Datasets.as_view()), name="api_datasets"),
-    path("tasks/gym/", files(tasks.Gym.as_view()), name="api_gym"),
     path(TASK, tasks.TaskDetail.as_view(), name="api_task"),
     path(TASK + "card/", tasks.TaskCard.as_view(), name="api_task_card"),
     path(TASK + "report/", tasks.TaskReport.as_view(), name="api_task_report"),

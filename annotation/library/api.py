@@ -1,7 +1,6 @@
 """API views that list, show and change tasks, and import them from files in any format.
 
-Datasets and the Few-shot Gym are imported with the pages' forms, without the preview that the pages
-show.
+Datasets are imported with the pages' forms, without the preview that the pages show.
 """
 
 import dataclasses
@@ -23,7 +22,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.library.dataset_import import ColumnsForm, ReadingForm
-from annotation.library.gym_import import GymTasksForm, PartitionForm
 from annotation.library.task_import import MAX_NAMES, CardForm
 from annotation.web import form_bodies, jobs
 from annotation.web.access import may_run
@@ -199,7 +197,7 @@ def files_in(request: Request, *names: str) -> list[Any]:
     return [file for name in names for file in request.FILES.getlist(name)]
 
 
-# Datasets and the Few-shot Gym --------------------------------------------------------------------
+# Datasets -----------------------------------------------------------------------------------------
 
 
 def mapping_of(request: Request, name: str) -> dict[str, Any]:
@@ -308,67 +306,3 @@ def _label(label: Any) -> str:
         check_known(label, {"value", "name", "definition"})
         return " | ".join(str(label.get(k, "")) for k in ("value", "name", "definition"))
     return str(label)
-
-
-class GymBody(serializers.Serializer):
-    """Files of the Few-shot Gym, or a ZIP archive of its folders, with options."""
-
-    archive = serializers.FileField(required=False)
-    files = serializers.ListField(child=serializers.FileField(), required=False)
-    options = serializers.CharField(
-        required=False,
-        help_text='JSON: {"partition": ..., "tasks": {"glue-sst2": "label"}, "test": 50,'
-        ' "seed": 7}; if tasks is omitted, all importable tasks, with the inferred answer types',
-    )
-
-
-class Gym(ApiView):
-    """Start a job that imports tasks from the Few-shot Gym, without showing them first."""
-
-    parser_classes: ClassVar = [MultiPartParser]
-
-    @extend_schema(
-        summary="Import tasks from the Few-shot Gym",
-        request={"multipart/form-data": GymBody},
-        responses={202: JobBegun},
-    )
-    def post(self, request: Request) -> Response:
-        may_run(request)
-        check_known(dict.fromkeys([*request.data, *request.FILES]), GymBody().fields)
-        options = mapping_of(request, "options")
-        check_known(options, {"partition", "tasks", "test", "seed"})
-        form_bodies.check(
-            PartitionForm(form_bodies.as_form_data({"partition": options.get("partition")}))
-        )
-        files = files_in(request, "archive", "files")
-        if not files:
-            raise Unprocessable({"archive": ["Send a ZIP archive or files."]})
-        uploads.drop_old()
-        try:
-            upload = dataset_uploads.begin_gym(files, request.user, options.get("partition") or "")
-        except uploads.UploadError as error:
-            raise Unprocessable({"files": error.problems}) from None
-        with uploads.dropped_on_error(upload):
-            return self._start(request, upload, options)
-
-    def _start(self, request: Request, upload: TaskUpload, options: dict[str, Any]) -> Response:
-        tasks = dataset_uploads.inspection(upload)["tasks"]
-        inferred = {t["name"]: t["kind"] for t in tasks if t["kind"] in t["possible"]}
-        kind_of = options.get("tasks", inferred)
-        if not isinstance(kind_of, dict):
-            raise Unprocessable({"tasks": ["Expected an object that maps tasks to answer types."]})
-        check_known(kind_of, {task["name"] for task in tasks})
-        fields: dict[str, Any] = {f"take-{name}": True for name in kind_of}
-        fields |= {f"kind-{name}": kind or inferred.get(name) for name, kind in kind_of.items()}
-        fields |= {"test": options.get("test"), "seed": options.get("seed", 0)}
-        form = GymTasksForm(tasks, form_bodies.as_form_data(fields))
-        form_bodies.check(form)
-        try:
-            kinds = form.cleaned_data["kinds"]
-            dataset_uploads.confirm_gym(upload, kinds, form.sample, request.user)
-        except uploads.UploadError as error:
-            raise Unprocessable({"tasks": error.problems}) from None
-        job = upload.job
-        assert job is not None  # set by confirm
-        all_jobs.advance(job)
-        return Response({"job": jobs.as_record(job)}, status=202)

@@ -84,12 +84,6 @@ class Tasks:
         data = {"mapping": json.dumps(mapping)}
         return self._post_files("tasks/datasets/", [("file", Path(path))], data, progress)
 
-    def import_gym(self, *paths: Path | str, progress: bool = True, **options: Any) -> Record:
-        """Import tasks of the NLP Few-shot Gym from folders, files or a ZIP."""
-        files = files_of(map(Path, paths))
-        fields = [("archive" if path.suffix == ".zip" else "files", path) for path in files]
-        return self._post_files("tasks/gym/", fields, {"options": json.dumps(options)}, progress)
-
     def _post_files(
         self, address: str, paths: Sequence[tuple[str, Path]], data: Record, progress: bool
     ) -> Record:

@@ -206,7 +206,7 @@ def marked(routes, prefix: str = "/"):
 
 
 # Their API twins.
-TWINS = {f"/api/v1{route}" for route in ("/tasks/", "/models/", "/tasks/datasets/", "/tasks/gym/",
+TWINS = {f"/api/v1{route}" for route in ("/tasks/", "/models/", "/tasks/datasets/",
          "/tasks/<str:name>/<int:version>/checks/", "/studies/<str:name>/sample/")}  # fmt: skip
 
 

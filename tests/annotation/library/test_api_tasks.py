@@ -14,7 +14,7 @@ from analysis.scores import findings
 from tasks.models import Job, LanguageModel, Task, TaskUpload
 from tests import factories
 from tests.annotation.study.test_api_studies import Program, run
-from tests.conftest import CLUES, SHARED
+from tests.conftest import CLUES
 
 DEMO = Path("tasks/demo/sentiment")
 TEXTS = "text,label\n" + "\n".join(
@@ -177,17 +177,12 @@ def test_an_invalid_mapping_is_422(program, change, field):
 
 @pytest.mark.long
 @pytest.mark.real_data
-def test_squad_and_the_gym_are_imported_from_the_real_files(program):
+def test_squad_is_imported_from_the_real_files(program):
     made = program.send("/tasks/", files=files_of(CLUES / "SQuAD-v2"), shipped_card="SQuADv2")
     done = made.json()
     if made.status_code == 202:
         done = run(program, done["job"])["result"]
     assert done["name"] == "SQuADv2"
-    sent = files_of(SHARED / "data" / "gym" / "glue-sst2")
-    made = program.send("/tasks/gym/", files=sent, options='{"test": 20, "seed": 1}')
-    assert made.status_code == 202, made.json()
-    assert run(program, made.json()["job"])["state"] == "done"
-    assert Task.objects.filter(name="glue-sst2").exists()
 
 
 def test_a_job_is_readable_only_by_its_owner(program, researcher, other_researcher):

@@ -145,7 +145,7 @@ def test_an_api_twin_refuses_the_same_roles_as_its_page(world, page, post):
 def test_a_token_of_one_study_cannot_change_shared_objects(researcher, world):
     study, _done, _people = world
     headers = factories.bearer(researcher, "read", "run", "pay", study=study)
-    for name in ("api_tasks", "api_datasets", "api_gym", "api_models"):
+    for name in ("api_tasks", "api_datasets", "api_models"):
         assert Client().post(reverse(name), {}, headers=headers).status_code == 403
     refused = Client().post(reverse("api_studies"), {}, "application/json", headers=headers)
     assert refused.status_code == 403
