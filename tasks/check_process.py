@@ -265,17 +265,15 @@ def _check(folder: Path, made: Made) -> list[dict[str, Any]]:
     ]
 
 
-def gym(folder: str, only: list[str] | None) -> dict[str, Any]:
+def gym(folder: str) -> dict[str, Any]:
     """Return {tasks, shared} for folders of the Few-shot Gym. A task that fails is {error}.
 
-    `only` contains the names of the tasks to read, or is None for all. A task has the keys name,
-    ontology, metric, k, seeds, sizes, kind, typed, why, possible (answer types), texts (names),
-    told (sentences), digest, and shown (texts, options and gold of three examples).
+    A task has the keys name, ontology, metric, k, seeds, sizes, kind, typed, why, possible (answer
+    types), texts (names), told (sentences), digest, and shown (texts, options and gold of three
+    examples).
     """
     tasks, gym_tasks = [], []
     for path in sorted(Path(folder).iterdir()):
-        if only is not None and path.name not in only:
-            continue
         try:
             source = making.read_source(path)
         except FormatError as error:

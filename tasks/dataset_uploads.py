@@ -22,8 +22,6 @@ from tasks.datasets.making import TaskSpec
 from tasks.datasets.reading import Reading, format_of
 from tasks.formats import FormatError
 from tasks.gym import making
-from tasks.gym.catalogue import partitions
-from tasks.gym.findings import partition_findings
 from tasks.gym.making import Sample
 from tasks.gym.reader import FILE_NAME
 from tasks.importing import import_task
@@ -135,23 +133,14 @@ def origin(upload: TaskUpload) -> dict[str, Any]:
 # The Few-shot Gym ---------------------------------------------------------------------------------
 
 
-def begin_gym(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> TaskUpload:
-    """Read all tasks, or those of a partition. Raises UploadError without storing anything."""
-    selection = partitions()[partition] if partition else None
+def begin_gym(files: Iterable[UploadedFile], owner: Any) -> TaskUpload:
+    """Read all tasks. Raises UploadError without storing anything."""
     with uploads.new_upload(owner) as upload:
         _store_gym(gym_folder_of(upload), files)
-        only = None if selection is None else list(selection.all)
-        reply = uploads.check(
-            "gym", owner, *TOO_COMPLEX, folder=str(gym_folder_of(upload)), only=only
-        )
+        reply = uploads.check("gym", owner, *TOO_COMPLEX, folder=str(gym_folder_of(upload)))
         problems = [task["error"] for task in reply["tasks"] if "error" in task]
         if problems:
             raise UploadError(*_first(problems))
-        if selection is not None:
-            if not reply["tasks"]:
-                raise UploadError(f"None of these tasks is in the partition {partition}.")
-            names = {task["name"] for task in reply["tasks"]}
-            reply["shared"] = [*partition_findings(selection, names), *reply["shared"]]
         (uploads.folder_of(upload) / SEEN).write_text(json.dumps(reply), encoding="utf-8")
     return upload
 

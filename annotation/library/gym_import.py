@@ -14,21 +14,9 @@ from django.views.decorators.cache import never_cache
 from annotation.web.access import ResearcherRequest, signed_in, upload_of
 from annotation.web.fields import PageForm, WholeNumberField
 from tasks import dataset_uploads, jobs, uploads
-from tasks.gym.catalogue import partitions
 from tasks.gym.making import Sample
 from tasks.jobs import go_to
 from tasks.models import TaskUpload
-
-
-class PartitionForm(PageForm):
-    key = "partition"
-    partition = forms.ChoiceField(
-        label="Tasks",
-        required=False,
-        choices=[("", "All"), *((name, f"Tasks in {name}") for name in sorted(partitions()))],
-        help_text="A published partition defines which tasks are for training and which are held"
-        " out.",
-    )
 
 
 class GymTasksForm(PageForm):

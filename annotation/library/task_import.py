@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 
 from annotation.library import gym_import
 from annotation.library.dataset_import import ReadingForm, add_problem, dataset_columns
-from annotation.library.gym_import import PartitionForm, gym_tasks, url_of
+from annotation.library.gym_import import gym_tasks, url_of
 from annotation.models import Step
 from annotation.participation.preview import show
 from annotation.participation.question import Place
@@ -55,7 +55,7 @@ class RemoveForm(forms.Form):
     remove = forms.CharField(strip=False)
 
 
-class AddForm(CardForm, PartitionForm, ReadingForm):
+class AddForm(CardForm, ReadingForm):
     key = "add"
     upload = FilesField(
         label="Files", required=False, allow_empty_file=True,
@@ -77,7 +77,7 @@ class AddForm(CardForm, PartitionForm, ReadingForm):
         layouts = {
             "For a labelled dataset": ReadingForm.base_fields,
             "For the CLUES layout": CardForm.base_fields,
-            "For the Few-shot Gym": [*PartitionForm.base_fields, "folder"],
+            "For the Few-shot Gym": ["folder"],
         }
         return [(title, [self[name] for name in names]) for title, names in layouts.items()]
 
@@ -129,7 +129,7 @@ def _begin(form: AddForm, owner: Any) -> TaskUpload:
         upload_jobs.start_check(upload, owner)
         return upload
     if not is_alone and any(reader.FILE_NAME.fullmatch(name) for name in names):
-        return dataset_uploads.begin_gym(form.all_files, owner, data["partition"])
+        return dataset_uploads.begin_gym(form.all_files, owner)
     are_datasets = len(names) <= MAX_NAMES and all(Path(n).suffix.lower() in ENDINGS for n in names)
     if is_alone or (names and are_datasets):
         datasets = []

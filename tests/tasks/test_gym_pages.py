@@ -183,17 +183,3 @@ def test_an_upload_that_is_too_large_is_refused(ada, tmp_path, monkeypatch):
     page = send(ada, write(tmp_path, "glue-rte", {}))
     assert "larger than" in text(page)
     assert not TaskUpload.objects.exists()
-
-
-@pytest.mark.real_data
-def test_a_partition_limits_the_tasks_and_reports_its_leak(ada):
-    sent = {
-        "upload": zipped(GYM / "sick", GYM / "codah", GYM / "blimp-wh_questions_object_gap"),
-        "partition": "train_non_nli_test_nli",
-    }
-    page = ada.post(reverse("task_add"), sent, follow=True)
-    assert [task["name"] for task in page.context["form"].tasks] == ["sick"]
-    assert "sick is both an upstream and a held-out task, as published" in text(page)
-    sent = {"upload": zipped(GYM / "codah"), "partition": "train_non_nli_test_nli"}
-    page = ada.post(reverse("task_add"), sent, follow=True)
-    assert "None of these tasks is in the partition train_non_nli_test_nli." in text(page)

@@ -313,10 +313,10 @@ def test_a_test_file_with_a_chosen_card_is_a_task(ada):
 
 def test_a_refused_upload_retains_what_was_typed(ada):
     fields = {"upload": files({"a.txt": "x", "b.txt": "x"}), "card": "MNLI", "sheet": "Answers"}
-    reply = ada.post(reverse("task_add"), fields | {"partition": "random"})
+    reply = ada.post(reverse("task_add"), fields)
     assert reply.status_code == 422
-    kept = {name: reply.context["form"][name].value() for name in ("card", "sheet", "partition")}
-    assert kept == {"card": "MNLI", "sheet": "Answers", "partition": "random"}
+    kept = {name: reply.context["form"][name].value() for name in ("card", "sheet")}
+    assert kept == {"card": "MNLI", "sheet": "Answers"}
 
 
 @pytest.mark.parametrize("name", ["studies", "tasks"])
