@@ -12,8 +12,6 @@ from rest_framework.response import Response
 
 from analysis.documents import checklists, paper_tables, wording
 from analysis.documents import pages as documents_pages
-from analysis.documents.blocks import Form
-from analysis.documents.checklists import FORMS
 from analysis.scores.api import KIND, OBJECT, KindOfTable
 from annotation.models import Study
 from annotation.monitoring import report_answers
@@ -74,54 +72,6 @@ class Report(ApiView):
         except report_answers.StaleAnswers as error:
             raise Conflict(str(error)) from None
         return Response({"done": f"Saved: {wording.count(changed, 'answer')} changed."})
-
-
-FORM = OpenApiParameter("form", str, "path", enum=list(FORMS))
-DRAFT = "The study is a draft. Its checklists are available once it is open."
-
-
-def _form(request: Request, name: str, form: str) -> Form:
-    study = scores_of(request, name)
-    if study.is_draft:
-        raise Http404(DRAFT)
-    filled = checklists.form_of(study, form)
-    if filled is None:
-        raise Http404(f"Unknown checklist. Expected one of {', '.join(FORMS)}.")
-    return filled
-
-
-class ChecklistForm(ApiView):
-    class FormShape(serializers.Serializer):
-        """A checklist, with its items in the order of the form."""
-
-        class ItemShape(serializers.Serializer):
-            number = serializers.CharField()
-            title = serializers.CharField(help_text="the question, in our own words")
-            reply = serializers.ChoiceField(
-                ["status", "text", "choices", "checkbox"],
-                help_text="the type of reply that the form expects",
-            )
-            answer = serializers.CharField(help_text="status: Yes, Partial, No, Unknown or N/A")
-            evidence = serializers.CharField(allow_blank=True)
-
-        form = serializers.CharField()
-        title = serializers.CharField()
-        source = serializers.CharField()
-        items = ItemShape(many=True)
-
-    @extend_schema(
-        parameters=[FORM], responses=FormShape, summary="The checklist of a venue, filled in"
-    )
-    def get(self, request: Request, name: str, form: str) -> Response:
-        return tagged(request, checklists.as_record(_form(request, name, form)))
-
-
-class ChecklistLatex(ApiView):
-    @extend_schema(
-        parameters=[FORM], responses={(200, "application/x-tex"): str}, summary="Checklist in LaTeX"
-    )
-    def get(self, request: Request, name: str, form: str) -> HttpResponse:
-        return download(checklists.as_latex(_form(request, name, form)), f"{name}-{form}.tex")
 
 
 class Sample(Twin):

@@ -58,16 +58,9 @@ RECORD_FIELDS = ("number", "title", "reply", "answer", "evidence")
 
 
 def as_json(form: Form) -> str:
-    return json.dumps(as_record(form), ensure_ascii=False, indent=1) + "\n"
-
-
-def as_record(form: Form) -> dict[str, object]:
-    return {
-        "form": form.name,
-        "title": form.title,
-        "source": form.source,
-        "items": [{name: str(getattr(e, name)) for name in RECORD_FIELDS} for e in form.entries],
-    }
+    items = [{name: str(getattr(e, name)) for name in RECORD_FIELDS} for e in form.entries]
+    record = {"form": form.name, "title": form.title, "source": form.source, "items": items}
+    return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
 
 
 def sample_record(study: Study) -> dict[str, object]:

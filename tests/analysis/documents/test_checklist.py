@@ -258,7 +258,7 @@ def test_an_answer_too_long_is_refused_and_stays_in_its_field(ada, study):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", list(FORMS))
-def test_each_form_is_a_file_of_latex_and_of_json_in_its_order(ada, researcher, study, name):
+def test_each_form_is_a_file_of_latex_and_of_json_in_its_order(ada, study, name):
     answer(study, n19="Board_7 & 50% {x} \\end{document}", n21="[all] adults in 大阪")
     numbers = [entry.number for entry in checklists.form_of(study, name).entries]
     page = ada.get(reverse("report", args=[study.name])).content.decode()
@@ -270,11 +270,6 @@ def test_each_form_is_a_file_of_latex_and_of_json_in_its_order(ada, researcher, 
     assert r"Board\_7 \& 50\% \{x\} \textbackslash{}end\{document\}" in text
     record = json.loads(ada.get(addresses["json"]).content)
     assert [item["number"] for item in record["items"]] == numbers
-    token = factories.bearer(researcher)
-    told = ada.get(reverse("api_checklist", args=[study.name, name]), headers=token)
-    assert told.json() == record
-    told = ada.get(reverse("api_checklist_latex", args=[study.name, name]), headers=token)
-    assert told.content.decode() == text
 
 
 FILES = ("tex", "json")
@@ -285,4 +280,3 @@ def test_an_unknown_form_and_a_draft_have_no_checklist_file(ada, researcher, stu
     for args in ([study.name, "wei-2025", "pdf"], [study.name, "other", "json"],
                  [draft.name, "wei-2025", "json"]):  # fmt: skip
         assert ada.get(reverse("checklist_file", args=args)).status_code == 404
-    assert ada.get(reverse("api_checklist", args=[study.name, "other"])).status_code == 404

@@ -161,8 +161,6 @@ ALLOWED = [
     ("sample_upload", (), {"action": "remove"}, OWNERS),
     ("sample_file", ("csv",), None, READERS),
     ("api_sample", (), None, READERS),
-    ("api_checklist", ("wei-2025",), None, READERS),
-    ("api_checklist_latex", ("wei-2025",), None, READERS),
     ("report_style", (), None, READERS),
     ("release", (), None, READERS),
     ("release_prepare", (), {}, READERS),
