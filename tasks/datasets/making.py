@@ -147,7 +147,6 @@ class TaskSpec:
     reading: Reading = field(default_factory=Reading)
     card_keys: Mapping[str, Any] = field(default_factory=dict)
     definitions: Mapping[str, str] = field(default_factory=dict)
-    card: Card | None = None  # replaces the drafted card
 
 
 @dataclass(frozen=True)
@@ -183,13 +182,11 @@ def make(path: Path, spec: TaskSpec) -> Made:
     mapped = _with_question(map_rows(table, spec.columns))
     items = mapped.items
     sets = draw([(item.key, item.label, item.stratum) for item in items], spec.plan, path.name)
-    card, defaults = spec.card, list[str]()
-    if card is None:
-        places = {place for numbers in sets.trains.values() for place in numbers}
-        trained, unused = ([items[p] for p in sorted(numbers)] for numbers in (places, sets.unused))
-        source = f"{path.name} (SHA-256 {digest(path)[:16]}…), drawn with seed {spec.plan.seed}"
-        fields = {"source": source} | dict(spec.card_keys)
-        card, defaults = draft.card_of(spec.name, mapped, trained, unused, fields, spec.definitions)
+    places = {place for numbers in sets.trains.values() for place in numbers}
+    trained, unused = ([items[p] for p in sorted(numbers)] for numbers in (places, sets.unused))
+    source = f"{path.name} (SHA-256 {digest(path)[:16]}…), drawn with seed {spec.plan.seed}"
+    fields = {"source": source} | dict(spec.card_keys)
+    card, defaults = draft.card_of(spec.name, mapped, trained, unused, fields, spec.definitions)
     unit = f"{table.file}, {table.unit}"
     files = _checked(card, _files(spec.name, items, sets), items, mapped.columns, unit)
     return Made(card, files, _made_from(path, form, spec, mapped), defaults, mapped.notes)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks.cards import FAMILIES, CardError, load_card
+from tasks.cards import FAMILIES, CardError
 from tasks.datasets import making
 from tasks.datasets.kinds import ANSWERS, Columns, check_kind
 from tasks.datasets.making import Made, Plan, TaskSpec, make, name_of
@@ -83,7 +83,6 @@ class Command(BaseCommand):
         group.add_argument("--seed", type=int, help="default: random, and printed")
         group.add_argument("--dry-run", action="store_true", help="print a report, store nothing")
         group = parser.add_argument_group("card")
-        group.add_argument("--card", type=Path, help="a card to use instead of the options below")
         for key, details in CARD_OPTIONS.items():
             group.add_argument(f"--{key.replace('_', '-')}", **details)
         _add_options(parser.add_argument_group("file format"), Reading)
@@ -114,14 +113,8 @@ class Command(BaseCommand):
         seed = options["seed"] if options["seed"] is not None else secrets.randbelow(2**31)
         plan = Plan(options["shots"], options["splits"], options["test"], seed)
         card_keys = {key: options[key] for key in CARD_OPTIONS if options[key] is not None}
-        card = load_card(options["card"]) if options["card"] else None
-        if card and (card_keys or options["define"] or card.name != options["name"]):
-            raise CardError(
-                f"--card: {options['card'].name} is the complete card of {card.name}. Omit all"
-                " other options for the card, and set --name to the name on the card"
-            )
         definitions = pairs(options["define"], "--define")
-        return TaskSpec(options["name"], columns, plan, reading, card_keys, definitions, card)
+        return TaskSpec(options["name"], columns, plan, reading, card_keys, definitions)
 
     def _print_summary(self, task: Made) -> None:
         source = task.made_from
@@ -135,4 +128,4 @@ class Command(BaseCommand):
             self.stdout.write(
                 self.style.WARNING(f"  defaults on the card: {', '.join(task.defaults)}")
             )
-            self.stdout.write("  (to change them, use the options with these names, or --card)")
+            self.stdout.write("  (to change them, use the options with these names)")

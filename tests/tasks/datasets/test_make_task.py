@@ -1,7 +1,6 @@
 """Commands make a task from a file and export it again."""
 
 import json
-from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,7 +12,6 @@ from tasks.exporting import files_of
 from tasks.folders import read_folder
 from tasks.formats import content_hash
 from tasks.models import Example, LanguageModel, Task
-from tests import factories
 from tests.tasks.datasets import files
 
 MOODS = [
@@ -115,21 +113,6 @@ def test_nothing_is_stored_in_a_dry_run(moods, db, capsys):
     out = capsys.readouterr().out
     assert "Nothing was stored" in out
     assert '"question": "bad or good?"' in out
-
-
-def test_a_given_card_is_used_unchanged(moods, db, tmp_path):
-    labels = [{"name": name, "definition": "d", "example": "e"} for name in ("bad", "good")]
-    data = factories.card_data(name="moods", labels=labels, segments=["Film"])
-    card = "\n".join(f"{k} = {json.dumps(v)}" for k, v in data.items() if k != "labels") + "".join(
-        "\n[[labels]]\n" + "\n".join(f"{k} = {json.dumps(v)}" for k, v in label.items())
-        for label in labels
-    )
-    (tmp_path / "own.toml").write_text(card)
-    task = make(moods, card=tmp_path / "own.toml")
-    assert [label.name for label in task.card.labels] == ["bad", "good"]
-    assert task.card.segments == ("Film",)
-    with pytest.raises(CommandError, match="--card: own.toml is the complete card of moods"):
-        make(moods, card=tmp_path / "own.toml", title="Other")
 
 
 # Spans ------------------------------------------------------------------------------------------
@@ -388,7 +371,6 @@ REFUSED = {
     "no column": ({"gold": ["label"]}, [], "column label: column not found; the columns"),
     "no gold": ({"gold": []}, [], "set the text column (--text) and the gold column (--gold)"),
     "too few": ({"test": 50}, [], "moods.csv: 60 different examples, but 62 are needed"),
-    "no card": ({"card": Path("nope.toml")}, [], "nope.toml: No such file or directory"),
     "empty text": ({}, [{"text": " ", "mood": "bad"}], "moods.csv, line 62, column text: is empty"),
     "no label": ({}, [{"text": "x", "mood": ""}], "line 62, column mood: has no label; fill it in"),
     "blank label": ({}, [{"text": "x", "mood": " "}], "line 62, column mood: has no label; fill"),
