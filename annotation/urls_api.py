@@ -19,7 +19,7 @@ from annotation.simulation import pages as simulation_pages
 from annotation.study import api as studies
 from annotation.study import lifecycle
 from annotation.urls import POSTS
-from annotation.web import jobs, rights
+from annotation.web import access, jobs
 from annotation.web.posts import Post
 from annotation.web.views import Twin, twin
 from tasks import uploads
@@ -76,7 +76,7 @@ urlpatterns = [
         path(
             post.below[1] + post.path,
             (TWINS.get(post) or twin(post)).as_view(),
-            name=rights.POSTS[post.row].twin,
+            name=access.POSTS[post.row].twin,
         )
         for post in POSTS
     ),

@@ -19,8 +19,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import ResolverMatch
 
 from annotation.models import ApiToken, AuditEntry, Study, Topic, request_now
+from annotation.web.access import POSTS
 from annotation.web.fields import is_shown_again
-from annotation.web.rights import POSTS
 from config.addresses import is_of_annotators
 from tasks.clock import database_now
 

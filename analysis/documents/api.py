@@ -17,9 +17,8 @@ from annotation.models import Study
 from annotation.monitoring import report_answers
 from annotation.protocol.blinding import scores_of
 from annotation.web import form_bodies
-from annotation.web.access import study_of
+from annotation.web.access import right_to, study_of
 from annotation.web.problems import Conflict, Unprocessable
-from annotation.web.rights import right_to
 from annotation.web.views import DONE, ApiView, Twin, tagged
 from tasks.csv_files import download
 

@@ -39,10 +39,9 @@ from annotation.monitoring.sample import (
     store_export,
 )
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.access import ResearcherRequest, right_to, signed_in, study_of
 from annotation.web.fields import PageForm, TextField, is_shown_again
 from annotation.web.posts import StudyPost, page
-from annotation.web.rights import right_to
 from tasks.columns import Column
 from tasks.csv_files import download
 from tasks.jobs import poll

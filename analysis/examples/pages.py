@@ -23,11 +23,10 @@ from analysis.scores.pages import WORK, chosen_kind, csv_file, study_and_kind
 from analysis.stats import agreement
 from annotation.models import ExampleComment, GoldOpinion, Study
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import signed_in
+from annotation.web.access import right_to, signed_in
 from annotation.web.fields import PageForm, TextField
 from annotation.web.paging import page_of, small_list
 from annotation.web.posts import Post, section
-from annotation.web.rights import right_to
 from annotation.web.views import Twin, tagged
 from tasks import columns, listing
 from tasks.models import Example, Split, Task

@@ -16,10 +16,9 @@ from analysis.documents.pages import opened_study
 from analysis.export import bundle_job, files, publishing
 from annotation.models import Study
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import ResearcherRequest, signed_in
+from annotation.web.access import ResearcherRequest, right_to, signed_in
 from annotation.web.fields import PageForm
 from annotation.web.posts import StudyPost, page
-from annotation.web.rights import right_to
 from tasks.csv_files import saved_as
 from tasks.jobs import go_to, poll
 from tasks.models import Job

@@ -28,11 +28,10 @@ from analysis.scores import (
 from analysis.scores.columns import Table, TableRows, as_records, type_of
 from annotation.models import Kind, Study
 from annotation.protocol.blinding import scores_of
-from annotation.web.access import study_of
+from annotation.web.access import right_to, study_of
 from annotation.web.form_bodies import as_object, check_known
 from annotation.web.jobs import JobShape, as_record
 from annotation.web.problems import Conflict, Unprocessable
-from annotation.web.rights import right_to
 from annotation.web.views import ApiView, tagged
 from tasks.columns import Column, in_files
 from tasks.models import Job

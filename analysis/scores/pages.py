@@ -28,8 +28,7 @@ from analysis.stats import two_way
 from annotation.models import Kind, Study
 from annotation.protocol.blinding import scores_of
 from annotation.study import lifecycle
-from annotation.web.access import ResearcherRequest, signed_in, study_of
-from annotation.web.rights import right_to
+from annotation.web.access import ResearcherRequest, right_to, signed_in, study_of
 from tasks import columns as table_columns
 from tasks import listing
 from tasks.columns import Column

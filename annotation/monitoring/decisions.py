@@ -19,10 +19,9 @@ from annotation.prolific import review
 from annotation.prolific.errors import ProlificError
 from annotation.protocol import blinding, exclusion, qualification
 from annotation.recruitment import seats
-from annotation.web.access import annotator_of
+from annotation.web.access import annotator_of, right_to
 from annotation.web.fields import NO_REASON, AmountField, PageForm, PressedField, YesNoField
 from annotation.web.posts import AnnotatorPost, StudyPost
-from annotation.web.rights import right_to
 
 NO_REASON_TO_LOG = "Enter a reason. It is stored in the log."
 

@@ -30,8 +30,7 @@ from annotation.participation.turn import TurnPage, render_turn, tried
 from annotation.pay import ledger
 from annotation.study import cross_task, screening
 from annotation.study.own_questions import AFTER, BEFORE, questions_at
-from annotation.web.access import ResearcherRequest, signed_in, study_of
-from annotation.web.rights import right_to
+from annotation.web.access import ResearcherRequest, right_to, signed_in, study_of
 from annotation.web.wording import in_words
 from tasks import frozen
 from tasks.jobs import go_to

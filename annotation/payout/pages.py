@@ -22,11 +22,10 @@ from annotation.prolific.api import Amount
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.sync import sync
 from annotation.recruitment.arrivals import current_exit
-from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.access import ResearcherRequest, right_to, signed_in, study_of
 from annotation.web.fields import NO_REASON, PageForm, RowField
 from annotation.web.posts import StudyPost, page, study_page, with_status
 from annotation.web.problems import Conflict
-from annotation.web.rights import right_to
 from annotation.web.views import ApiView, Twin
 from tasks import listing
 from tasks.columns import Column

@@ -26,10 +26,9 @@ from annotation.prolific.sync import OLDEST, signature, start_manually, sync
 from annotation.recruitment import panel
 from annotation.recruitment.platform_adapters import ADAPTERS
 from annotation.web import posts
-from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.access import ResearcherRequest, right_to, signed_in, study_of
 from annotation.web.fields import AmountField, OnPage, PageForm, WholeNumberField, by_key
 from annotation.web.posts import StudyPost
-from annotation.web.rights import right_to
 from annotation.web.wording import join_url
 
 NUMERIC = {"inputmode": "numeric"}

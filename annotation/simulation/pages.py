@@ -14,10 +14,9 @@ from annotation.simulation import simulated_annotators
 from annotation.simulation.policies import POLICIES
 from annotation.study.design import DesignError
 from annotation.web import jobs
-from annotation.web.access import ResearcherRequest, job_of, signed_in, study_of
+from annotation.web.access import ResearcherRequest, job_of, right_to, signed_in, study_of
 from annotation.web.fields import PageForm, WholeNumberField, is_shown_again
 from annotation.web.posts import StudyPost
-from annotation.web.rights import right_to
 from annotation.web.views import Twin
 from tasks.jobs import go_to, poll
 from tasks.models import Job

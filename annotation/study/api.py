@@ -16,11 +16,10 @@ from rest_framework.response import Response
 from annotation.models import Study, StudyStatus
 from annotation.study import design, design_file, lifecycle, minutes, pages, team_pages
 from annotation.web import form_bodies
-from annotation.web.access import may_run, studies_of, study_of
+from annotation.web.access import may_run, right_to, studies_of, study_of
 from annotation.web.form_bodies import Numbers, Texts, as_object
 from annotation.web.paging import RowsView, field_of, page_of, small_list
 from annotation.web.problems import Conflict, Unprocessable
-from annotation.web.rights import right_to
 from annotation.web.views import ApiView, Twin, etag, tagged
 from annotation.web.wording import join_url
 from tasks.columns import Column

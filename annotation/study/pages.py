@@ -21,10 +21,9 @@ from annotation.study import (
     own_questions,
 )
 from annotation.study.forms import StudyForm
-from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.access import ResearcherRequest, right_to, signed_in, study_of
 from annotation.web.fields import is_shown_again
 from annotation.web.posts import StudyPost, study_page
-from annotation.web.rights import right_to
 from tasks.columns import shots_text
 from tasks.models import Task
 

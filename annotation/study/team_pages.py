@@ -13,10 +13,9 @@ from django.urls import reverse
 
 from annotation.models import Invitation, Member, Role, Study
 from annotation.study import team as members
-from annotation.web.access import ResearcherRequest, signed_in, study_of
+from annotation.web.access import ResearcherRequest, right_to, signed_in, study_of
 from annotation.web.fields import OnPage, PageForm, RowField, by_key
 from annotation.web.posts import StudyPost, View, page, with_status
-from annotation.web.rights import right_to
 
 NO_ROLE = "Choose a role: owner, analyst or payer."
 WHAT_ROLES_DO = "Owners can change everything, analysts read results, payers pay annotators."

@@ -1,10 +1,15 @@
 """Access checks, which return the study, participation, upload, job or model that is used.
 
 Objects that are missing and those that are inaccessible both lead to 404; members of a study who
-lack a right get 403.
+lack a right get 403. A page and its API counterpart look up the same row of rights.toml
+(`right_to`), so both require the same right. tests/annotation/web/test_rights.py compares the rows
+with the URLs that exist.
 """
 
+import tomllib
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +22,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
-from annotation.models import ApiToken, Participation, Study
+from annotation.models import ApiToken, Participation, Study, Topic
 from annotation.models.accounts import SCOPE_OF_RIGHT
 from annotation.models.study import StudyQuerySet
 from tasks.models import Job, LanguageModel, TaskUpload
@@ -43,6 +48,42 @@ def signed_in(*methods: str) -> Callable[[View], Callable[..., Any]]:
         return login_required(require_http_methods(list(methods))(view))
 
     return decorated
+
+
+@dataclass(frozen=True)
+class RightsRow:
+    """The right that a page's POST request requires, and its API counterpart.
+
+    `right` is one of models.study.RIGHTS, or "" for pages outside studies, where users may change
+    their own objects. `topic` is that of the audit log entry that the middleware adds if the step
+    did not write one (config/audit.py), or None if signals write all entries or `unlogged` explains
+    why none are written. Polling (`is_polled`) is recorded at most once an hour. `twin` is the URL
+    name of the API counterpart, and `reason` explains why it is missing.
+    """
+
+    right: str = ""
+    topic: Topic | None = None
+    twin: str = ""
+    reason: str = ""
+    is_polled: bool = False
+    unlogged: str = ""
+
+
+_TABLES = tomllib.loads(Path(__file__).with_name("rights.toml").read_text(encoding="utf-8"))
+
+
+def _post(row: dict[str, Any]) -> RightsRow:
+    """Convert a row. Raises KeyError, ValueError or TypeError if it contains an unknown name."""
+    topic = Topic(row["topic"]) if "topic" in row else None
+    reasons = {key: _TABLES["reasons"][row[key]] for key in ("reason", "unlogged") if key in row}
+    return RightsRow(**row | reasons | {"topic": topic})
+
+
+POSTS = {name: _post(row) for name, row in _TABLES["posts"].items()}
+
+
+def right_to(page: str) -> str:
+    return POSTS[page].right
 
 
 REFUSALS = {

@@ -14,8 +14,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from annotation.models import Participation, Study
-from annotation.web.access import ResearcherRequest, annotator_of, signed_in, study_of
-from annotation.web.rights import right_to
+from annotation.web.access import ResearcherRequest, annotator_of, right_to, signed_in, study_of
 
 About = TypeVar("About")
 

@@ -5,8 +5,8 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import get_resolver, reverse
 
+from annotation.web.access import POSTS
 from annotation.web.menu import PLACES
-from annotation.web.rights import POSTS
 from config.addresses import RESEARCHERS
 from config.help import DOCS, anchors, documents
 from tasks import uploads

@@ -217,5 +217,5 @@ def test_the_schema_describes_amounts_as_texts_without_internal_words(researcher
     for name, field in (("Bonus", "amount"), ("Budget", "amount"), reward):
         assert shapes[f"{name}Body"]["properties"][field]["type"] == "string", name
     assert "misspelt parameters" not in schema.content.decode()
-    assert "rights.py" not in schema.content.decode()
+    assert "access.py" not in schema.content.decode()
     assert "posts.py" not in schema.content.decode()

@@ -23,7 +23,7 @@ from annotation.protocol import exclusion
 from annotation.recruitment import seats
 from annotation.recruitment.identities import worker_key
 from annotation.study import design, lifecycle, team
-from annotation.web.rights import POSTS
+from annotation.web.access import POSTS
 from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job, PredictionFile, Task

@@ -16,7 +16,7 @@ from annotation.models import Member, Panel, Role, Study
 from annotation.payout import batches
 from annotation.simulation import simulated_annotators
 from annotation.study import team
-from annotation.web.rights import POSTS
+from annotation.web.access import POSTS
 from tasks.models import Job
 from tests import factories
 

@@ -10,7 +10,7 @@ from annotation.models import Role
 from annotation.models.study import RIGHTS
 from annotation.pay import budget
 from annotation.study import team
-from annotation.web.rights import POSTS
+from annotation.web.access import POSTS
 from tests import factories
 
 WORKERS = ("join/", "work/", "declined/", "images/")
