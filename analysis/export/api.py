@@ -121,7 +121,6 @@ class Answers(RowsView):
         " include them in the analysis. If the design hides test scores, those of test examples"
         " are also null until the study is closed."
     )
-    streams = True
     filters: ClassVar = TURN_FILTERS
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Turn]:
@@ -159,7 +158,6 @@ class Spans(RowsView):
 
     columns = SPANS
     summary = "Highlighted spans"
-    streams = True
     filters: ClassVar = {
         name: (f"answer__turn__{lookup}", choices)
         for name, (lookup, choices) in TURN_FILTERS.items()

@@ -128,7 +128,6 @@ def _tasks_of(name: str) -> list[str]:
 class Predictions(RowsView):
     columns = table_columns("predictions")
     summary = "A model's predictions"
-    streams = True
     filters: ClassVar = {"task": ("file__task__name", _tasks_of)}
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Prediction]:

@@ -100,7 +100,6 @@ class Events(RowsView):
     columns = audit_log.COLUMNS
     summary = "A study's audit log, oldest entries first"
     filters: ClassVar = {"topic": ("topic", Topic.values), "by": ("by__username", None)}
-    streams = True
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Any]:
         return audit_log.study_entries(study_of(request, names["name"], "read"))

@@ -1,32 +1,22 @@
-"""Lists of rows, as JSON in pages, or streamed as CSV or JSON Lines.
+"""Lists of rows as JSON in pages, generated like the OpenAPI document from tasks/columns.py."""
 
-JSON, CSV and the OpenAPI document are all generated from the columns (tasks/columns.py).
-"""
-
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from textwrap import shorten
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import StreamingHttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.pagination import CursorPagination
-from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.utils.encoders import JSONEncoder
 
 from annotation.web import form_bodies
 from annotation.web.views import ApiView
 from tasks.columns import Column
-from tasks.csv_files import TYPES, cell, csv_text, saved_as
-
-PIECE = 500  # rows to read and send at a time
 
 
 class Pages(CursorPagination):
@@ -47,24 +37,17 @@ class Pages(CursorPagination):
         return cursor
 
 
-class _Streamed(BaseRenderer):
-    """A renderer for a `?format=` that the view itself streams. It only renders errors."""
-
-    charset = "utf-8"
-
-    def render(self, data: Any, *_args: Any, **_kwargs: Any) -> bytes:
-        return json.dumps(data, cls=JSONEncoder).encode()
-
-
-class CsvRenderer(_Streamed):
-    media_type, format = "text/csv", "csv"
-
-
-class LinesRenderer(_Streamed):
-    media_type, format = "application/jsonl", "jsonl"
-
-
 Choices = Sequence[str] | Callable[[str], Sequence[str]] | None
+PARAMETERS = [
+    OpenApiParameter("cursor", str, description="cursor from the URL of another page"),
+    OpenApiParameter("page_size", int, description="rows per page, 1 to 1000; default 100"),
+]
+
+
+def _filter(name: str, lookup_and_choices: tuple[str, Choices]) -> OpenApiParameter:
+    _lookup, choices = lookup_and_choices
+    enum = None if callable(choices) else choices
+    return OpenApiParameter(name, str, enum=enum, description=f"only this {name}")
 
 
 class RowsView(ApiView):
@@ -77,18 +60,13 @@ class RowsView(ApiView):
     description: ClassVar[str] = ""
     ordering: ClassVar[str] = "pk"
     filters: ClassVar[Mapping[str, tuple[str, Choices]]] = {}
-    streams: ClassVar[bool] = False
-    renderer_classes: ClassVar[list[type[BaseRenderer]]] = [JSONRenderer]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Document rows and parameters. Each subclass gets its own GET method for this purpose."""
         super().__init_subclass__(**kwargs)
         if not cls.summary:
             return
-        if cls.streams:
-            cls.renderer_classes = [JSONRenderer, CsvRenderer, LinesRenderer]
-        formats = {"format"} if cls.streams else set()
-        cls.parameters = frozenset({"cursor", "page_size", *formats, *cls.filters})
+        cls.parameters = frozenset({"cursor", "page_size", *cls.filters})
 
         def get(self: RowsView, request: Request, **names: Any) -> Any:
             return self.listed(request, **names)
@@ -97,44 +75,12 @@ class RowsView(ApiView):
             summary=cls.summary,
             description=cls.description,
             operation_id=f"{cls.__name__.lower()}_list",
-            parameters=cls._documented(),
-            responses={(200, "application/json"): page_of(cls.__name__, documented(cls.columns))}
-            | (
-                {(200, kind): str for kind in ("text/csv", "application/jsonl")}
-                if cls.streams
-                else {}
-            ),
+            parameters=[*PARAMETERS, *map(_filter, cls.filters, cls.filters.values())],
+            responses=page_of(cls.__name__, documented(cls.columns)),
         )(get)
-
-    @classmethod
-    def _documented(cls) -> list[OpenApiParameter]:
-        parameters = [
-            OpenApiParameter("cursor", str, description="cursor from the URL of another page"),
-            OpenApiParameter("page_size", int, description="rows per page, 1 to 1000; default 100"),
-        ]
-        if cls.streams:
-            description = "json returns pages; csv and jsonl stream all rows at once"
-            parameters.append(
-                OpenApiParameter(
-                    "format", str, enum=["json", "csv", "jsonl"], description=description
-                )
-            )
-        for name, (_lookup, choices) in cls.filters.items():
-            only, enum = f"only this {name}", None if callable(choices) else choices
-            parameters.append(OpenApiParameter(name, str, enum=enum, description=only))
-        return parameters
-
-    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
-        format = request.query_params.get("format", "json")
-        formats = [renderer.format for renderer in self.renderer_classes]
-        if not force and self.streams and format not in formats:
-            raise ValidationError({"format": [f"Expected one of {', '.join(formats)}."]})
-        return super().perform_content_negotiation(request, force)
 
     def listed(self, request: Request, **names: Any) -> Any:
         rows = self._filtered(self.rows(request, **names), request, **names)
-        if self.streams and request.accepted_renderer.format != "json":
-            return self._stream(rows, request.accepted_renderer, names)
         pages = Pages()
         pages.ordering = self.ordering
         page = pages.paginate_queryset(rows, request, view=self)
@@ -151,20 +97,6 @@ class RowsView(ApiView):
                 raise ValidationError({parameter: [f"Expected one of {known}."]})
             rows = rows.filter(**{lookup: value})
         return rows
-
-    def _stream(
-        self, rows: QuerySet[Any], renderer: BaseRenderer, names: dict[str, Any]
-    ) -> StreamingHttpResponse:
-        records = (self.record(row) for row in rows.order_by("pk").iterator(chunk_size=PIECE))
-        name = "-".join([*names.values(), type(self).__name__.lower()])
-        is_csv = renderer.format == "csv"
-        encode: Callable[[Any], str] = JSONEncoder(ensure_ascii=False).encode
-        json_lines = (f"{encode(record)}\n" for record in records)
-        return StreamingHttpResponse(
-            _csv_lines(self.columns, records) if is_csv else json_lines,
-            content_type=TYPES["csv"] if is_csv else "application/jsonl; charset=utf-8",
-            headers=saved_as(f"{name}.{renderer.format}"),
-        )
 
     def record(self, row: Any) -> dict[str, Any]:
         return {column.name: column.value(row) for column in self.columns}
@@ -210,9 +142,3 @@ def small(name: str, summary: str, fields: dict[str, Any]) -> Callable[..., Any]
 
 def small_list(rows: Iterable[Any]) -> Response:
     return Response({"next": None, "previous": None, "results": list(rows)})
-
-
-def _csv_lines(columns: Sequence[Column], records: Iterable[dict[str, Any]]) -> Iterator[str]:
-    yield csv_text([column.name for column in columns], ())
-    for record in records:
-        yield csv_text((), [[cell(record[column.name]) for column in columns]])

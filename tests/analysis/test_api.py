@@ -298,11 +298,12 @@ OTHER_UNITS = (
     "|^(part|block|number|first|last|middle|examples|files|tasks)$|^per_|per_10$"
 )
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
-LISTS = ("api_answers", "api_spans", "api_events", "people", "audit_log")
+LISTS = ("people", "audit_log")
+OF_PROGRAMS = ("api_answers", "api_spans", "api_events")
 
 
 def all_csvs(client, study, folder):
-    """Yield name, header and rows of each CSV of the study, from a bundle, a page or the API."""
+    """Yield name, header and rows of each CSV of the study, and of each list in the API."""
     release.write_data(study, folder)
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.csv")}
     addresses = [reverse(name, args=[study.name, *more]) for name, *more in FILES]
@@ -312,8 +313,11 @@ def all_csvs(client, study, folder):
         reverse("models_file"),
         *(reverse(name) + "?format=csv" for name in ("studies", "tasks", "models")),
         reverse("task", args=[task.name, task.version]) + "?show=examples&format=csv",
-        reverse("api_predictions", args=["a-model"]) + "?format=csv",
     ]
+    programs = [reverse(name, args=[study.name]) for name in OF_PROGRAMS]
+    for address in (*programs, reverse("api_predictions", args=["a-model"])):
+        rows = client.get(address).json()["results"]
+        yield address, list(rows[0]), [{k: str(v) for k, v in row.items()} for row in rows]
     for address in addresses:
         reply = client.get(address)
         assert reply.status_code == 200, address

@@ -217,8 +217,7 @@ def test_predictions_can_be_uploaded_and_downloaded(program, researcher):
     assert upload(**place).status_code == 422  # it was already uploaded
     assert upload(**place, sohts="1").status_code == 422
     assert upload(**(place | {"task": "nowhere"})).status_code == 422
-    down = program.get("/models/toy/predictions/?task=toy-places&format=jsonl")
-    got = [json.loads(line) for line in b"".join(down.streaming_content).splitlines()]
+    got = program.get("/models/toy/predictions/?task=toy-places").json()["results"]
     assert [(row["example"], row["predicted"]) for row in got] == [
         (line["id"], line["predicted"]) for line in lines
     ]

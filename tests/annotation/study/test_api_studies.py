@@ -1,7 +1,5 @@
 """Programs create and run studies like the pages do, and misspelt fields are refused."""
 
-import csv
-import io
 import json
 
 import pytest
@@ -256,18 +254,12 @@ def every_page(program, path) -> list[dict]:
 
 
 @pytest.mark.long
-def test_pages_csv_and_json_lines_have_the_same_rows(program, done):
+def test_pages_of_any_size_have_the_same_rows(program, done):
     for name in ("answers", "spans"):
         path = f"/studies/done/{name}/"
         rows = every_page(program, f"{path}?page_size=3")
         assert rows == every_page(program, path)
-        lines = b"".join(program.get(f"{path}?format=jsonl").streaming_content).decode()
-        assert [json.loads(line) for line in lines.splitlines()] == rows
-        text = b"".join(program.get(f"{path}?format=csv").streaming_content).decode()
-        read = list(csv.DictReader(io.StringIO(text, newline="")))
-        assert len(read) == len(rows) > 3
-        assert list(read[0]) == list(rows[0])
-        assert [row["hash"] for row in read] == [row["hash"] for row in rows]
+        assert len(rows) > 3
 
 
 @pytest.mark.long
