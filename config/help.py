@@ -13,7 +13,6 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-import nh3
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Q
@@ -29,6 +28,7 @@ from markdown_it.token import Token
 from annotation.models import Participation, Study
 from annotation.monitoring.participants import text_for_payers
 from annotation.web.access import ResearcherRequest, signed_in
+from annotation.web.wording import safe
 from tasks.models import Example, Split
 
 DOCS = settings.BASE_DIR / "docs"
@@ -122,15 +122,8 @@ def rendered(file: str) -> Page:
             contents.append((anchor, heading))
     for token in tokens:
         _rewrite_links(token.children or [], posixpath.dirname(file))
-    html = nh3.clean(
-        parser.renderer.render(tokens, parser.options, {}),
-        tags=TAGS,
-        attributes={
-            "a": {"href"}, "img": {"src", "alt"}, **{f"h{level}": {"id"} for level in range(1, 5)},
-        },
-        url_schemes={"http", "https", "mailto"},
-        link_rel="noopener noreferrer",
-    )  # fmt: skip
+    kept = {"a": {"href"}, "img": {"src", "alt"}, **{f"h{level}": {"id"} for level in range(1, 5)}}
+    html: str = safe(parser.renderer.render(tokens, parser.options, {}), TAGS, kept)
     html = html.replace("<table>", f"{SCROLLED}<table>").replace("</table>", "</table></div>")
     return Page(title, mark_safe(html), tuple(contents))
 

@@ -98,12 +98,11 @@ def as_html(markdown: str) -> SafeString:
     for token in parsed:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + 1, 4)}"
-    html = tokens.renderer.render(parsed, tokens.options, {})
-    clean = nh3.clean(
-        html,
-        tags=TAGS,
-        attributes={"a": {"href"}},
-        url_schemes={"http", "https", "mailto"},
-        link_rel="noopener noreferrer",
-    )
+    return safe(tokens.renderer.render(parsed, tokens.options, {}), TAGS, {"a": {"href"}})
+
+
+def safe(html: str, tags: set[str], attributes: dict[str, set[str]]) -> SafeString:
+    """Remove everything from HTML except these elements and attributes, and web and email links."""
+    schemes, rel = {"http", "https", "mailto"}, "noopener noreferrer"
+    clean = nh3.clean(html, tags=tags, attributes=attributes, url_schemes=schemes, link_rel=rel)
     return mark_safe(clean)
