@@ -5,7 +5,7 @@ in all tables. Gains over the study's unseen tasks are computed by analysis/stat
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import combinations, product
 from types import SimpleNamespace
@@ -13,7 +13,6 @@ from typing import Any
 
 from analysis.scores import attrition, frames, marks
 from analysis.scores.columns import (
-    count,
     signed_between,
     signed_percent,
     signed_points,
@@ -24,12 +23,13 @@ from analysis.scores.scores import rows_of
 from analysis.stats import arg
 from annotation.models import Study
 from annotation.study.cross_task import arms
-from tasks.columns import Column, points, shots_text
+from tasks.columns import Column, shots_text
 from tasks.gym import catalogue
 
 ALL = "all tasks"
 Scores = dict[int, dict[str, dict[str, list[float]]]]  # by shots, then unseen task, then arm
 QUESTION = "other people on these tasks and test examples"
+FAMILY = "all gains of the same interpretation, such as transfer, at all numbers of shots"
 BOTH, BETWEEN = "transfer and practice", "difference between upstream arms"
 
 
@@ -124,12 +124,13 @@ def row_of(head: tuple[str, str, str, str, str, str, int], result: arg.Arg) -> S
     )
 
 
-GAINS = table_columns("gains", {"question": QUESTION})
+def gain_columns(table: str, **get: Callable[[Any], Any]) -> list[Column]:
+    """Return the columns of a table of gains, as declared in columns.toml."""
+    words = {"question": QUESTION, "family_of_gains": FAMILY}
+    return table_columns(table, words, **get)
 
 
-def gain_columns(*names: str) -> list[Column]:
-    """Return the GAINS columns with these names or, if unnamed, these headings."""
-    return [column for column in GAINS if (column.name or column.heading) in names]
+GAINS = gain_columns("gains")
 
 
 def attritions(study: Study, kind: str) -> Iterator[SimpleNamespace]:
@@ -149,16 +150,7 @@ def attritions(study: Study, kind: str) -> Iterator[SimpleNamespace]:
             yield SimpleNamespace(**vars(row), shots=shots)
 
 
-ATTRITION = attrition.columns(
-    [
-        *gain_columns("shots"),
-        Column("new_arm", "Arm", "arm whose gain is reported", get="new"),
-        Column("base_arm", "Against", "arm that is the base of the gain", get="base"),
-    ],
-    "base arm",
-    "arm",
-    "arm - base arm",
-)
+ATTRITION = gain_columns("completions_of_arms")
 
 
 # Planning a new study with this one as the pilot --------------------------------------------------
@@ -200,16 +192,7 @@ def plan(study: Study, kind: str) -> Iterator[SimpleNamespace]:
             )
 
 
-PLAN = [
-    Column("kind"),
-    *gain_columns("shots", "new_arm", "base_arm"),
-    Column("tasks", "Tasks", "number of unseen tasks in the plan", show=count),
-    Column("width", "± %", "half the width of the ARG's 95 % interval", "%", points),
-    Column("people", "People", "in each arm of each task (t quantile); about half of such studies"
-           " reach this interval", show=count),
-    Column("people_normal", "Normal", "the same (normal quantile)", show=count),
-    Column("people_in_all", "Total", "participants in both arms of all tasks (t)", show=count),
-]  # fmt: skip
+PLAN = gain_columns("plan")
 
 
 # Published models ---------------------------------------------------------------------------------

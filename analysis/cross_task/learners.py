@@ -19,12 +19,11 @@ from analysis.cross_task import cross_task
 from analysis.cross_task.cross_task import ALL, Scores, gain_columns
 from analysis.models.models import KIND_NAMES
 from analysis.scores import frames, test_sets
-from analysis.scores.columns import Table, between, count
+from analysis.scores.columns import Table
 from analysis.stats import arg
 from annotation.models import Kind, Study
 from annotation.study import compared_files
 from annotation.study.cross_task import training
-from tasks.columns import NOTHING, Column, points, two_digits
 
 
 def model_gains(study: Study, _kind: str = "") -> list[SimpleNamespace]:
@@ -65,16 +64,6 @@ def _seated(study: Study) -> Iterator[tuple[str, Scores]]:
         yield model.title, cross_task.scores(study, Kind.MODEL, other_seats)
 
 
-WILSON = "Wilson's 95 % interval over tasks"
-MODEL_GAINS = [
-    Column("model", "Model", "uploaded model, or one in an annotator's seat", get="kind"),
-    *gain_columns("task", "metric", "shots", "new_arm", "base_arm", "meaning"),
-    Column("new_runs", "n", "runs in the arm: training splits, or seats", "", count, "new_people"),
-    Column("base_runs", "n against", "runs in the base arm", "", count, "base_people"),
-    *gain_columns("new", "base", "gain", "difference", "refused"),
-]
-
-
 def _changed(row: SimpleNamespace, **values: Any) -> SimpleNamespace:
     return SimpleNamespace(**vars(row) | values)
 
@@ -94,36 +83,7 @@ def learners(study: Study, kind: str) -> Iterator[SimpleNamespace]:
         tasks = tuple(by_task) or (gain,)
         relative = {row.task: row.gain for row in tasks if math.isfinite(row.gain)}
         bands = arg.bands([value / 100 for value in relative.values()])
-        yield _changed(gain, tasks=tasks, contrast=key[1:], relative=relative, bands=bands)
-
-
-def _share(values: tuple[float, float, float]) -> str:
-    share, *interval = (100 * value for value in values)
-    return f"{points(share)} % ({between(interval)})" if math.isfinite(share) else NOTHING
-
-
-def _band(name: str, heading: str) -> list[Column]:
-    """Return the columns for a proportion of tasks: one for the page, three for files."""
-    meaning = f"share of the tasks with a relative gain {heading.lower()}, with {WILSON}"
-    return [
-        Column("", heading, meaning, "", _share, lambda row: row.bands[name]),
-        Column(name, "", meaning, get=lambda row: row.bands[name][0]),
-        Column(f"{name}_low_95", "", "lower end", get=lambda row: row.bands[name][1]),
-        Column(f"{name}_high_95", "", "upper end", get=lambda row: row.bands[name][2]),
-    ]
-
-
-_LEARNER = [Column("learner", "Learner", "annotators, or a model", get="kind")]
-_CONTRAST = [*_LEARNER, *gain_columns("shots", "new_arm", "base_arm")]
-_TASKS = Column("tasks", "Tasks", "unseen tasks", "", count, lambda row: len(row.tasks))
-LEARNERS = [
-    *_CONTRAST,
-    _TASKS,
-    *gain_columns("gain", "95 %", "low_95", "high_95", "difference"),
-    *_band("above", "Above +5 %"),
-    *_band("within", "Within ±5 %"),
-    *_band("below", "Below -5 %"),
-]
+        yield _changed(gain, tasks=tasks, contrast=key[1:], relative=relative, **bands)
 
 
 def correlations(study: Study, kind: str) -> Iterator[SimpleNamespace]:
@@ -143,19 +103,6 @@ def correlations(study: Study, kind: str) -> Iterator[SimpleNamespace]:
             yield _changed(learner, people=base.kind, shared=arg.spearman(*pairs))
 
 
-CORRELATIONS = [
-    Column("people", "Annotators", "annotators of the study"),
-    *_CONTRAST,
-    Column("tasks", "Tasks", "tasks with both relative gains", "", count, "shared.pairs"),
-    Column("rho", "Spearman", "rank correlation over tasks", "-1 to 1", get="shared.rho"),
-    Column("", "95 %", "Fisher's interval (Bonett and Wright 2000); it generalises to other tasks",
-           "", lambda ends: between(ends, two_digits), attrgetter("shared.low", "shared.high")),
-    Column("low_95", "", "lower end of this interval", get="shared.low"),
-    Column("high_95", "", "upper end of this interval", get="shared.high"),
-    Column("p", "p", "two-sided t test, approximate for few tasks", "0 to 1", get="shared.p"),
-]  # fmt: skip
-
-
 def categories(study: Study, kind: str) -> Iterator[SimpleNamespace]:
     """Yield mean gains by ontology category. Tasks without a category are excluded.
 
@@ -172,27 +119,26 @@ def categories(study: Study, kind: str) -> Iterator[SimpleNamespace]:
             yield _changed(learner, task=name, tasks=tasks, gain=mean, seen=seen[name])
 
 
-CATEGORIES = [
-    *_CONTRAST,
-    Column("category", "Category", "of the unseen tasks in the ontology of CrossFit", get="task"),
-    _TASKS,
-    Column("seen", "Upstream tasks", "upstream tasks of the same category", show=count),
-    *gain_columns("gain"),
-]
-
-
 def bars(study: Study, kind: str) -> list[SimpleNamespace]:
     rows = [row for row in learners(study, kind) if row.meaning == cross_task.BOTH]
     return [gain for row in rows for gain in (*row.tasks, *([row] if row.task == ALL else []))]
 
 
-BARS = [
-    *_LEARNER,
-    *gain_columns("new_arm", "shots", "task", "metric", "gain", "95 %", "low_95", "high_95"),
-]
+BARS = gain_columns("bars")
+MODEL_GAINS = gain_columns("model_gains")
 TABLES = [
-    Table("learners", "ARG of annotators and models", LEARNERS, learners),
+    Table(
+        "learners",
+        "ARG of annotators and models",
+        gain_columns("learners", tasks=lambda row: len(row.tasks)),
+        learners,
+    ),
     Table("model-gains", "Gains of models", MODEL_GAINS, model_gains),
-    Table("correlations", "Correlation of gains", CORRELATIONS, correlations),
-    Table("categories", "Gains by category", CATEGORIES, categories),
-]  # fmt: skip
+    Table("correlations", "Correlation of gains", gain_columns("correlations"), correlations),
+    Table(
+        "categories",
+        "Gains by category",
+        gain_columns("categories", tasks=lambda row: len(row.tasks)),
+        categories,
+    ),
+]

@@ -17,19 +17,13 @@ from analysis.cross_task.cross_task import gain_columns
 from analysis.heavy import np, pd
 from analysis.scores.columns import (
     Table,
-    count,
-    signed_between,
-    signed_percent,
-    signed_points,
     table_columns,
 )
-from analysis.scores.tested import p_columns
 from analysis.stats import arg
 from analysis.stats.significance import holm
 from analysis.stats.uncertainty import sd
 from annotation.models import Arm, Kind, Step, Study
 from annotation.study.cross_task import training
-from tasks.columns import Column, two_digits
 
 
 def upstream_answers(study: Study, kind: str) -> pd.DataFrame:
@@ -106,8 +100,6 @@ CURVE = table_columns("upstream_curve")
 
 # Several upstream arms or shot counts -------------------------------------------------------------
 
-FAMILY = "all gains of the same interpretation, such as transfer, at all numbers of shots"
-
 
 def arm_tests(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return each contrast's gain over all tasks, or [] without named arms or several K."""
@@ -147,32 +139,6 @@ def _adjusted(rows: Iterable[Any]) -> list[SimpleNamespace]:
     ]
 
 
-ARM_TESTS = [
-    Column("kind"),
-    *gain_columns("shots", "new_arm", "base_arm", "meaning", "task", "new_people", "base_people"),
-    *gain_columns("gain", "95 %", "low_95", "high_95", "method", "no_interval"),
-    *p_columns(FAMILY),
-]
-CHANGES = [
-    Column("kind"),
-    Column("from_shots", "Fewer shots", "the smaller number of shots", show=count),
-    Column("shots", "More shots", "the larger number of shots", show=count),
-    *gain_columns("new_arm", "base_arm", "meaning", "task", "new_people", "base_people"),
-    Column("gain", "Change of gain", "relative gain with more shots - gain with fewer shots",
-           "points", signed_percent),
-    *gain_columns("low_95", "high_95"),
-    Column("", "95 %", "delta method, from the variances of both gains", "points", signed_between,
-           attrgetter("low", "high", "no_interval")),
-    *gain_columns("method", "no_interval"),
-    Column("difference", "Change of difference", "difference with more shots - with fewer shots",
-           "points", signed_points),
-    Column("", "95 % of change", "t interval of the change of difference", "points",
-           signed_between, attrgetter("difference_low", "difference_high")),
-    *gain_columns("difference_low_95", "difference_high_95", "refused"),
-    *p_columns("all changes of the same interpretation"),
-]  # fmt: skip
-
-
 def by_task(study: Study, kind: str) -> list[SimpleNamespace]:
     """Return each unseen task under each arm, with its distance from the arm's upstream tasks.
 
@@ -204,21 +170,16 @@ def _steps(a: str, b: str) -> float:
     return 0 if a == b else 1 if a.split("/")[0] == b.split("/")[0] else 2
 
 
-BY_TASK = [
-    Column("kind"),
-    *gain_columns("task", "metric", "shots", "new_arm"),
-    Column("trained", "Upstream tasks", "tasks on which the arm trained"),
-    Column("each", "Examples", "of each of these tasks, per participant", show=count),
-    Column("distance", "Distance", "mean distance of these tasks to the unseen task in the ontology"
-           " of CrossFit: 0 same category, 1 same branch (such as cls), 2 other branch",
-           "0 to 2", two_digits),
-    *gain_columns("new_people", "base_people", "new", "base", "new_sd", "base_sd"),
-    *gain_columns("gain", "95 %", "low_95", "high_95", "no_interval", "refused"),
-]  # fmt: skip
 SEVERAL_ARMS = [
-    Table("arm-tests", "Tests of gains", ARM_TESTS, arm_tests, {"family": FAMILY}),
-    Table("by-task", "Unseen tasks under each arm", BY_TASK, by_task),
-    Table("changes", "Gains by shots", CHANGES, changes),
+    Table(
+        "arm-tests",
+        "Tests of gains",
+        gain_columns("arm_tests"),
+        arm_tests,
+        {"family": cross_task.FAMILY},
+    ),
+    Table("by-task", "Unseen tasks under each arm", gain_columns("by_task"), by_task),
+    Table("changes", "Gains by shots", gain_columns("changes"), changes),
 ]
 
 

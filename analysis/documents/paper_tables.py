@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter, itemgetter
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Q
@@ -31,7 +32,7 @@ from analysis.scores import (
     training,
 )
 from analysis.scores.attrition import ADMISSION, SAMPLE
-from analysis.scores.columns import ASSUMES, Table
+from analysis.scores.columns import ASSUMES, Table, table_columns
 from analysis.scores.markup import PaperTable, as_latex
 from analysis.scores.overlap import OVERLAP
 from analysis.scores.training import PLATEAU
@@ -40,7 +41,7 @@ from annotation.models import Kind, Study
 from annotation.study import compared_files
 from tasks.columns import NOTHING, Column, shots_text
 from tasks.metrics import recipe
-from tasks.models import Split, Task
+from tasks.models import Split
 
 OVER_BOTH = "Mean ± SD (x 100) over annotators or training splits."
 METHODS = {"FT": "fine-tuning", "PT": "prompt-based fine-tuning", "ICL": "in-context learning"}
@@ -84,7 +85,7 @@ def filled(study: Study, kind: str) -> dict[str, str]:
         "confidence": people and study.confidence_share,
         "sample": SAMPLE.rows(study, kind),
         "training of three": people
-        and any(max(sizes, default=0) > 2 for _task, sizes, _n in task_rows(study)),
+        and any(max(row.train, default=0) > 2 for row in task_rows(study)),
     }
     printed = _printed(study).items()
     return {name: table.title for name, table in printed if has[table.needs] and table.part(study)}
@@ -232,7 +233,7 @@ def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
     )  # fmt: skip
 
 
-def task_rows(study: Study, _kind: str = "") -> Iterator[tuple[Task, list[int], int]]:
+def task_rows(study: Study, _kind: str = "") -> Iterator[SimpleNamespace]:
     """Yield the study's tasks, except upstream tasks, with the sizes of their files.
 
     These are the sizes of the study's own training files, in ascending order, and of the test file.
@@ -242,24 +243,15 @@ def task_rows(study: Study, _kind: str = "") -> Iterator[tuple[Task, list[int], 
         used = task.splits.filter(trained | Q(kind=Split.Kind.TEST)).order_by()
         sizes = list(used.annotate(size=Count("examples")).values_list("kind", "size"))
         train = sorted({size for kind, size in sizes if kind == Split.Kind.TRAIN})
-        yield task, train, dict(sizes)[Split.Kind.TEST]
+        yield SimpleNamespace(task=task, train=train, test=dict(sizes)[Split.Kind.TEST])
 
 
 TASKS = Table(
     "tasks",
     "Tasks",
-    [
-        Column("corpus", "Corpus", get=lambda row: row[0].name),
-        Column("train", "Train", "number of examples in each training file of the study; in named"
-               " entity recognition, each question about a sentence counts",
-               show=lambda sizes: ", ".join(map(str, sizes)) or NOTHING, get=itemgetter(1)),
-        Column("test", "Test", "number of test examples", get=itemgetter(2)),
-        Column("task", "Task", get=lambda row: performance.FAMILY_NAMES[row[0].card.family]),
-        Column("domain", "Domain", "domain of the texts, as stated on the task's card",
-               get=lambda row: row[0].card.domain or NOTHING),
-    ],
+    table_columns("tasks", task=lambda row: performance.FAMILY_NAMES[row.task.card.family]),
     task_rows,
-)  # fmt: skip
+)
 
 
 FIGURES_NEED = {figure_data.SIZES: "sized models", figure_data.CALIBRATION: "confidence"}

@@ -12,7 +12,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from analysis.cross_task import cross_task, upstream
+from analysis.cross_task import cross_task
 from analysis.documents import blocks, wording
 from analysis.documents.blocks import Block, Bullets, Fact, Facts, Grid, Paragraph, Quote, Section
 from analysis.documents.wording import LEVEL, POWER, Manifest, moment
@@ -218,7 +218,7 @@ def analysis_context(manifest: Manifest) -> dict[str, Any]:
         "to_both": BOTH,
         "to_runs": RUNS,
         "to_arms": cross_task.QUESTION,
-        "arm_family": upstream.FAMILY,
+        "arm_family": cross_task.FAMILY,
     }
 
 

@@ -137,21 +137,8 @@ def _performance(record: StudyRecord, kind: str) -> list[Block]:
     ]
 
 
-def _stage(name: str, meaning: str) -> Column:
-    return Column(name, name.capitalize(), meaning, get=lambda row: getattr(row[1], name))
-
-
 ZERO_SHOTS = " (at zero shots without a screening set: saw the first example)"
-# Columns for pairs of a scenario and its Funnel.
-FUNNEL = [
-    Column("scenario", "Scenario", get=itemgetter(0)),
-    _stage("arrived", "took a seat"),
-    _stage("consented", "agreed to take part"),
-    _stage("trained", f"completed the training step{ZERO_SHOTS}"),
-    _stage("qualified", "admitted to the annotation step"),
-    _stage("completed", "answered all test examples and did not withdraw"),
-    _stage("analysed", "completed and not excluded"),
-]
+FUNNEL = columns.table_columns("flow", {"zero_shots": ZERO_SHOTS})
 
 
 def _funnel(record: StudyRecord) -> list[Block]:
@@ -164,19 +151,17 @@ def _funnel(record: StudyRecord) -> list[Block]:
     meaning = " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:])
     notes = [meaning if 0 in record.study.shots else meaning.replace(ZERO_SHOTS, "")]
     notes += markup.texts(texts, "flow_")
-    flow = [*record.funnels, ("Total", record.flow)]
+    rows = [
+        SimpleNamespace(scenario=scenario, flow=flow)
+        for scenario, flow in [*record.funnels, ("Total", record.flow)]
+    ]
     return [
-        Grid.of("Participant flow by scenario", FUNNEL, flow, notes),
+        Grid.of("Participant flow by scenario", FUNNEL, rows, notes),
         Bullets(dropouts or ["No dropouts."]),
     ]
 
 
-BEHAVIOUR = [
-    Column("annotator", "Annotator"),
-    Column("scenario", "Scenario"),
-    Column("behaviour", "Behaviour"),
-    Column("errors", "Errors"),
-]
+BEHAVIOUR = columns.table_columns("behaviour")
 
 
 def _behaviour(record: StudyRecord) -> list[Block]:

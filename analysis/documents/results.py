@@ -32,7 +32,7 @@ from analysis.scores import (
 )
 from analysis.scores.anchors import ANCHORS, QUESTION_ALONE
 from analysis.scores.attrition import ADMISSION, ATTRITION
-from analysis.scores.columns import Noted, Table, in_results_order
+from analysis.scores.columns import Noted, Table, in_results_order, table_columns
 from analysis.scores.confidence import CALIBRATION, CONFIDENCE
 from analysis.scores.findings import is_small, study_of
 from analysis.scores.markup import ASSUMES, explained
@@ -277,14 +277,9 @@ def arm_blocks(study: Study) -> list[Block]:
 
 
 # Columns for uploaded models (model_rows) and for models in an annotator's seat (_seated).
-MODEL_COLUMNS = [
-    Column("model", "Model"),
-    Column("task", "Task", get="task.name"),
-    Column("shots", "Shots"),
-    Column("metric", "Metric", get="task.card.metric"),
-    Column("score", "Score x 100", get="score.text"),
-    Column("splits", "Splits", get=lambda row: f"{row.score.n} of {row.score.of}"),
-]
+MODEL_COLUMNS = table_columns(
+    "reported_models", splits=lambda row: f"{row.score.n} of {row.score.of}"
+)
 
 
 def model_blocks(record: StudyRecord) -> Iterator[Block]:

@@ -18,6 +18,7 @@ from django.db.models import Avg, Case, FloatField, Value, When
 from analysis.examples import gold_audit
 from analysis.heavy import pd
 from analysis.scores import findings
+from analysis.scores.columns import table_columns
 from analysis.stats import agreement
 from annotation.models import Study
 from tasks import jobs
@@ -26,27 +27,9 @@ from tasks.models import Example, Job, Prediction, PredictionFile, Task
 
 
 def columns(shots: Sequence[int]) -> list[Column]:
-    return [
-        Column("mean", "Mean S1", "Mean S1 x 100 on this example over its n annotators, at all"
-               " numbers of shots.", "S1 x 100"),
-        Column("n", "n", "Annotators of this kind who answered the example, completed the study"
-               " and are in the analysis.", "annotators"),
-        *_by_shots(shots, "", "Mean S1 x 100 on this example over the annotators with this number"
-                   " of shots."),
-        Column("pairwise_s1", "Pairwise S1", "Agreement between answers, independent of the gold"
-               " answer: mean S1 x 100 of one answer against another over all pairs of the n"
-               " annotators.",
-               "S1 x 100"),
-        Column("right", "Correct", "Share of the n annotators whose answer scored S1 = 1, in"
-               " percent.", "percent"),
-        Column("right_models", "Correct, models", "The same share over uploaded models, each"
-               " averaged over its runs (numbers of shots, training splits).", "percent"),
-        Column("item_rest", "Item-rest r", "Correlation over all respondents between S1 on this"
-               " example and mean S1 on all other examples; near or below 0, the example does not"
-               " discriminate between respondents.", "-1 to 1"),
-        Column("respondents", "Respondents", "Annotators of this kind and models that answered all"
-               " of these examples; each model counts once.", "respondents"),
-    ]  # fmt: skip
+    mean, n, *others = table_columns("difficulty")
+    meaning = "Mean S1 x 100 on this example over the annotators with this number of shots."
+    return [mean, n, *_by_shots(shots, "", meaning), *others]
 
 
 def file_columns(shots: Sequence[int]) -> list[Column]:

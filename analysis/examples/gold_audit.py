@@ -12,39 +12,20 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from analysis.heavy import pd
-from analysis.scores.columns import json_list
+from analysis.scores.columns import json_list, table_columns
 from annotation.models import ExampleComment, GoldOpinion, ProblemReport, Study
 from tasks.clock import database_now
-from tasks.columns import Column
 from tasks.models import Example
 
 FEWEST_AGREEING = 2  # annotators who must agree with each other
 
 
-def _texts(texts: Sequence[str]) -> str:
-    return ", ".join(texts) if texts else "no answer"
-
-
-COLUMNS = [
-    Column("task", "Task"),
-    Column("task_version", meaning="version of the task"),
-    Column("example", "Example", "id of the example in its file", get="source_id"),
-    Column("question", "Question", "the question of the example, as in the file"),
-    Column("n", "n", "annotators of this kind, at all numbers of shots, who all gave this answer"),
-    Column("answer", meaning="their answer, as a JSON list", get=lambda row: json_list(row.answer)),
-    Column("", "All answered", "the answer of every annotator", get=lambda row: _texts(row.answer)),
-    Column("gold", meaning="the gold answer, as a JSON list", get=lambda row: json_list(row.gold)),
-    Column("", "Gold", "the gold answer in the file", get=lambda row: _texts(row.gold)),
-    Column("s1", "S1", "S1 x 100 of this answer", "S1 x 100"),
-]
-
-TALLY = [
-    Column("task", "Task"),
-    Column("doubtful", "Against gold", "examples on which all gave the same incorrect answer"),
-    Column("unanimous", "Unanimous", "examples on which all annotators gave the same answer"),
-    Column("test_examples", "Examples", f"test examples that {FEWEST_AGREEING} or more annotators"
-           " answered", get="examples"),
-]  # fmt: skip
+COLUMNS = table_columns(
+    "gold_audit",
+    answer=lambda row: json_list(row.answer),
+    gold=lambda row: json_list(row.gold),
+)
+TALLY = table_columns("tally", {"fewest_agreeing": FEWEST_AGREEING})
 
 
 @dataclass

@@ -17,8 +17,6 @@ from analysis.scores import (
     training,
 )
 from analysis.scores.attrition import ADMISSION
-from analysis.scores.findings import ALPHAS
-from analysis.scores.findings_columns import ALPHA
 from annotation.models import Reason
 from tasks.columns import Column, in_files
 
@@ -104,7 +102,7 @@ _OWN: dict[str, dict[str, str]] = {
     "training.csv": meanings(training.BLOCK_SCORES),
     "agreement.csv": GROUP
     | TEXTS["agreement"]
-    | {f"alpha_{name}": ALPHA.format(measure) for name, measure in ALPHAS.items()}
+    | meanings(findings_columns.COLUMNS["agreement"][4:])
     | TEXTS["aggregates"],
     "intervals.csv": GROUP | INTERVALS,
     "contrasts.csv": CELL | CONTRASTS,

@@ -10,26 +10,20 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 from analysis.heavy import pd
 from analysis.models import models as model_tables
-from analysis.models.models_columns import MODEL
+from analysis.models.models_columns import splits_of
 from analysis.scores.columns import (
-    ASSUMES,
-    CELL,
-    SCORE,
     assuming,
     between,
-    count,
-    signed_between,
-    signed_points,
+    table_columns,
 )
 from analysis.scores.scores import Score
 from analysis.stats import learning
 from analysis.stats.distributions import t_quantile
-from analysis.stats.two_way import BOTH, PEOPLE
+from analysis.stats.two_way import BOTH
 from annotation.models import Kind, Study
 from annotation.study import compared_files
 from tasks.cards import place
@@ -58,32 +52,13 @@ class SeriesRow:
     question: str
 
 
-COLUMNS = [
-    Column("task", "Task"),
-    Column("shots", "Shots"),
-    Column("name", "Respondents", "annotators of a study, an uploaded model, or a published value",
-           get="who"),
-    Column("source", "Source", "study, uploaded or published (quoted)"),
-    Column("study", meaning="study of these annotators"),
-    Column("metric", "Metric", "of the task's card"),
-    Column("score", "Mean", "mean test-set score x 100 under that metric", SCORE),
-    Column(
-        "",
-        "95 % CI",
-        f"for annotators: {BOTH}; for a model: {OVER_SPLITS} (t interval); none for published"
-        f" values; {ASSUMES}",
-        SCORE,
-        # Models have training splits rather than annotators.
-        get=lambda row: assuming(
-            between((row.low, row.high)), row.n if row.unit == "annotators" else math.inf
-        ),
-    ),
-    Column("low_95", meaning="lower end of the 95 % interval", unit=SCORE, get="low"),
-    Column("high_95", meaning="upper end of the 95 % interval", unit=SCORE, get="high"),
-    Column("question", meaning="what low_95 and high_95 generalise to"),
-    Column("n", "n", "number of annotators, training splits or runs"),
-    Column("unit", meaning="unit of n"),
-]  # fmt: skip
+def _interval(row: SeriesRow) -> str:
+    # Models have training splits rather than annotators.
+    annotators = row.n if row.unit == "annotators" else math.inf
+    return assuming(between((row.low, row.high)), annotators)
+
+
+COLUMNS = table_columns("humans_and_models", {"over_splits": OVER_SPLITS}, interval=_interval)
 
 
 def rows(study: Study, kind: str, people: Sequence[Any]) -> list[SeriesRow]:
@@ -170,67 +145,10 @@ def frame(rows: Sequence[SeriesRow]) -> pd.DataFrame:
 
 
 # Columns for the table below each figure.
-
-
-def _interval(name: str) -> list[Column]:
-    """Return columns for the t interval of a change: one for the page, two for files."""
-    low, high, why_not = f"{name}_low", f"{name}_high", f"{name}_why_not"
-    meaning = f"95 % t interval over annotators, which generalises to {PEOPLE}"
-    return [
-        Column("", "95 %", meaning, "points", signed_between, attrgetter(low, high, why_not)),
-        Column(f"{low}_95", meaning=f"{meaning}: lower end", unit="points", get=low),
-        Column(f"{high}_95", meaning=f"{meaning}: upper end", unit="points", get=high),
-        Column(f"{name}_no_interval", meaning="reason for a missing interval", get=why_not),
-    ]
-
-
-_INTERVAL = f"95 % interval, which generalises to {BOTH}"
-_SLOPE = "slope of a linear fit of each annotator's S1 on position, averaged over annotators,"
-
 FIGURE_COLUMNS: dict[str, list[Column]] = {
-    "shots": [
-        *CELL,
-        Column("metric", "Metric", "the task's metric, used for all scores in the row"),
-        Column("score", "Mean", "mean over annotators of their test-set score, x 100", SCORE),
-        Column("", "95 % CI", f"{_INTERVAL}: the wider of the t interval over annotators and the"
-               " two-way t interval over annotators and contexts, truncated at the ends of the"
-               f" metric; {ASSUMES}", SCORE,
-               get=lambda row: assuming(between((row.low, row.high, row.no_interval)), row.n)),
-        Column("low_95", meaning=f"lower end of the {_INTERVAL}", unit=SCORE, get="low"),
-        Column("high_95", meaning=f"upper end of the {_INTERVAL}", unit=SCORE, get="high"),
-        Column("question", meaning="what low_95 and high_95 generalise to", get=lambda _row: BOTH),
-        Column("baseline", "Baseline", "highest score x 100 attainable without reading", SCORE),
-        Column("no_interval", meaning="reason for a missing interval over annotators"),
-    ],
+    "shots": table_columns("shot_curve"),
     "models": COLUMNS,
-    "learning": [
-        *CELL,
-        Column("examples", "Examples", "number of examples in the training step"),
-        Column("first_block", "First block", "mean S1 x 100 on the first block", "S1 x 100"),
-        Column("last_block", "Last block", "mean S1 x 100 on the last block", "S1 x 100"),
-        Column("slope_per_10", "Per 10 examples", f"{_SLOPE} in points per ten examples", "points",
-               signed_points),
-        Column("p", "p", f"two-sided permutation test of the slope: {learning.RESAMPLES:,} shuffles"
-               " of the positions within each annotator, seeded with the study's seed; not"
-               " corrected for multiple testing", "0 to 1"),
-    ],
-    "drift": [
-        *CELL,
-        Column("test_examples", "Examples", "number of examples in the annotation step",
-               get="examples"),
-        Column("half", "Half 2 − half 1", "mean S1 in the second half - mean S1 in the first"
-               " half, averaged over annotators, in points; negative values indicate a decline",
-               "points", signed_points),
-        *_interval("half"),
-        Column("per_100", "Per 100 examples", f"{_SLOPE} in points per hundred examples", "points",
-               signed_points),
-        *_interval("per_100"),
-    ],
-    "sizes": [
-        Column("task", "Task", get="task.name"),
-        Column("parameters", "Parameters", "of the model, as stated by the uploader", show=count),
-        Column("model", "Model", "uploaded model"),
-        *(c for c in MODEL if c.heading in ("Shots", "Metric", "SD, ddof 1", "Splits")),
-        *(c for c in MODEL if c.name in ("n", "of")),
-    ],
-}  # fmt: skip
+    "learning": table_columns("learning_curve", {"resamples": f"{learning.RESAMPLES:,}"}),
+    "drift": table_columns("drift_curve"),
+    "sizes": table_columns("model_sizes", splits=splits_of),
+}

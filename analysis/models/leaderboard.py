@@ -18,7 +18,7 @@ from typing import Any
 from analysis.models.model_runs import Place, mean_of, splits
 from analysis.models.models import KIND_NAMES
 from analysis.scores import frames
-from analysis.scores.columns import ASSUMES, SCORE, assuming, between, table_columns
+from analysis.scores.columns import SCORE, assuming, between, table_columns
 from analysis.scores.findings import curve
 from analysis.scores.performance import performance
 from analysis.scores.scores import Score, aggregate, human_table4, machine_tables5_6, name_of
@@ -29,12 +29,13 @@ from tasks.metrics import SetScore
 from tasks.models import LanguageModel, PredictionFile, Task
 from tasks.models.predictions import ExternalData, SizeClass
 
-LABELLED = "whether labelled data from outside the training split were used, as stated"
-UNLABELLED = "whether unlabelled data of the task's domain were also used, as stated"
-INTERVAL = (
-    "95 % interval of the study's own annotators at the largest training size, over other people"
-    " and other examples"
-)
+# Texts in the meanings of columns.
+WORDS = {
+    "labelled": "whether labelled data from outside the training split were used, as stated",
+    "unlabelled": "whether unlabelled data of the task's domain were also used, as stated",
+    "interval": "95 % interval of the study's own annotators at the largest training size, over"
+    " other people and other examples",
+}
 PEOPLE = "people"
 GROUPS = {  # in the order of the page
     PEOPLE: "Annotators",
@@ -250,7 +251,6 @@ def external_text(entry: Entry, value: str) -> str:
 def board_columns(board: Board, form: str = "text") -> list[Column]:
     """Return the columns of the board. `form` is the attribute of a score that holds its text."""
     last = len(board.sizes) - 1
-    largest = f"at {shots_text(board.sizes[last])}"
     sizes = [
         Column(
             "",
@@ -263,17 +263,14 @@ def board_columns(board: Board, form: str = "text") -> list[Column]:
         )
         for place, size in enumerate(board.sizes)
     ]
-    return [
-        Column("", "Rank", "rank among models of the same size class; humans are not ranked",
-               get=lambda entry: NOTHING if entry.rank is None else entry.rank),
-        *sizes,
-        Column("", f"n {largest}", "training splits, or annotators out of all seats", get=_n),
-        Column("", f"95 % CI {largest}", f"{INTERVAL}; {ASSUMES}", SCORE, get="interval_text"),
-        Column("", "External labelled", LABELLED,
-               get=lambda entry: external_text(entry, entry.external_labelled)),
-        Column("", "External unlabelled", UNLABELLED,
-               get=lambda entry: external_text(entry, entry.external_unlabelled)),
-    ]  # fmt: skip
+    rank, *others = table_columns(
+        "board",
+        WORDS | {"largest": f"at {shots_text(board.sizes[last])}"},
+        n=_n,
+        external_labelled=lambda entry: external_text(entry, entry.external_labelled),
+        external_unlabelled=lambda entry: external_text(entry, entry.external_unlabelled),
+    )
+    return [rank, *sizes, *others]
 
 
 def _n(entry: Entry) -> str:
@@ -289,7 +286,7 @@ def _if_largest(name: str, missing: Any) -> Callable[[Any], Any]:
 # Columns for the result of `cells`.
 COLUMNS = table_columns(
     "leaderboard",
-    {"interval": INTERVAL, "labelled": LABELLED, "unlabelled": UNLABELLED},
+    WORDS,
     task=lambda cell: cell.board.task.name if cell.board.task else "all",
     task_version=lambda cell: cell.board.task.version if cell.board.task else None,
     low_95=_if_largest("low", math.nan),

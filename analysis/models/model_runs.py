@@ -16,9 +16,10 @@ from django.db.models import Count, Q, Sum, TextChoices
 
 from analysis.heavy import pd
 from analysis.scores import frames, test_sets
+from analysis.scores.columns import table_columns
 from analysis.scores.scores import Score, over
 from annotation.models import Answer, Kind, LedgerEntry, ModelRun, Status, Study
-from tasks.columns import NOTHING, Column, grouped, two_digits
+from tasks.columns import grouped
 from tasks.metrics import SetScore, s1
 from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
 from tasks.models.predictions import Method, Numbering, Seen, Tuning
@@ -190,25 +191,12 @@ def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
     return over([math.fsum(group) / len(group) for group in by_split.values()], of)
 
 
-EFFORT = [
-    Column("name", "Respondents", "human annotators, or a model in a seat", get="who"),
-    Column("kind", "", "person or model"),
-    Column("answers", "Answers", "for humans, stored answers to all steps by annotators who"
-           " completed; for a model, the answers that its runs report"),
-    Column("minutes_per_answer", "Minutes per answer", "for humans, active time; for models, time"
-           " until the reply", "minutes", two_digits, lambda row: row.minutes / row.answers),
-    Column("cost_per_answer", "Cost per answer", "for humans, pay; for models, the provider's"
-           " charge, if stated",
-           show=lambda value: f"{value:.4f}" if math.isfinite(value) else NOTHING,
-           get=lambda row: row.cost / row.answers),
-    Column("currency", "Currency", "of the cost"),
-    Column("invalid_share", "Invalid", "share of a model's answers that remained invalid after all"
-           " retries and were stored as empty",
-           show=lambda value: f"{100 * value:.1f} %" if math.isfinite(value) else NOTHING,
-           get=lambda row: math.nan if row.invalid is None else row.invalid / row.answers),
-    Column("refusals", "Refusals", "replies that the provider marked as refusals",
-           show=lambda value: NOTHING if value is None else str(value)),
-]  # fmt: skip
+EFFORT = table_columns(
+    "effort",
+    minutes_per_answer=lambda row: row.minutes / row.answers,
+    cost_per_answer=lambda row: row.cost / row.answers,
+    invalid_share=lambda row: math.nan if row.invalid is None else row.invalid / row.answers,
+)
 
 
 def efforts(study: Study) -> list[SimpleNamespace]:

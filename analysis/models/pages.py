@@ -15,8 +15,8 @@ from analysis.models import models as model_tables
 from analysis.models.forms import UploadForm
 from analysis.models.leaderboard import Board
 from analysis.models.models_columns import AGGREGATES, SCORES
-from analysis.scores import columns, findings, metrics, performance, scores
-from analysis.scores.columns import TableRows, in_results_order
+from analysis.scores import findings, metrics, performance, scores
+from analysis.scores.columns import TableRows, in_results_order, table_columns
 from analysis.scores.pages import WORK, address_after, chosen_kind, csv_file, study_and_kind
 from annotation.models import Kind
 from annotation.protocol.blinding import scores_of
@@ -71,17 +71,7 @@ def models(request: ResearcherRequest) -> HttpResponse:
 
 
 # Columns for the list of models.
-LISTED = [
-    Column("model", "Model", get="name"),
-    Column("title", "What it is", show=lambda title: title or columns.NOTHING),
-    Column("parameters", "Parameters", "Number of parameters, as reported by the uploader.",
-           "parameters", lambda number: f"{number:,}" if number else columns.NOTHING),
-    Column("tasks", "Tasks", "Task versions with predictions.", "tasks", get="task_count"),
-    Column("files", "Files", "Prediction files, one per task, number of shots and training split.",
-           "files", get="file_count"),
-    Column("uploaded_by", "Uploaded by", get=lambda model: model.uploaded_by.get_username()),
-    Column("uploaded_at", "Uploaded (UTC)", "first file", show=lambda at: f"{at:%Y-%m-%d}"),
-]  # fmt: skip
+LISTED = table_columns("models")
 
 
 def _address_of(stored: LanguageModel | Job, request: ResearcherRequest, files: int) -> str:

@@ -11,14 +11,14 @@ Differences are therefore planned both below and above the cell's mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import pd
-from analysis.scores.columns import count, percent, table_columns
+from analysis.scores.columns import table_columns
 from analysis.scores.frames import scored_answers
 from analysis.scores.markup import rendered, texts
 from analysis.scores.means import matrix_of
@@ -30,7 +30,7 @@ from analysis.stats.learning import by_cell
 from annotation.models import Kind, Participation, Study
 from annotation.models.study import StudyQuerySet
 from tasks.cards import load_card
-from tasks.columns import Column, points
+from tasks.columns import Column
 from tasks.importing import CARDS
 
 PUBLISHED = "published"
@@ -227,27 +227,13 @@ def interval_columns(inputs: dict[str, Any]) -> list[Column]:
 
 
 def difference_columns(inputs: dict[str, Any]) -> list[Column]:
-    difference, people = f"{inputs['difference']:g}", inputs["annotators"]
-    level = f"{LEVEL / inputs['comparisons']:.2g}"
-    return [
-        *_both_ways("detectable", "Detectable", "smallest difference in points detected with"
-                    f" {POWER:.0%} power by the primary test at p below {level}, with {people}"
-                    " annotators per group", points, "points"),
-        *_both_ways("power", f"Power for {difference}", f"power to detect {difference} points if"
-                    " the SD is the true SD", percent),
-        *_both_ways("power_averaged", "Averaged power", f"power to detect {difference} points,"
-                    " averaged over the uncertainty of an SD from n annotators", percent),
-        *_both_ways("group_needed", f"Annotators per group for {difference}", "fewest annotators"
-                    f" per group for {POWER:.0%} power to detect {difference} points", count),
-    ]  # fmt: skip
-
-
-def _both_ways(
-    name: str, heading: str, meaning: str, show: Callable[[Any], str], unit: str = ""
-) -> Iterator[Column]:
-    """Return one column of the pair for files, and one for the page on each side of the mean."""
-    yield Column(name, unit=unit)
-    for index, side in enumerate(("below", "above")):
-        sides = f"{meaning}; for a group {side} the mean of this cell, whose SD depends on the mean"
-        yield Column("", f"{heading}, {side}", sides, unit, show,
-                     partial(lambda index, row: getattr(row, name)[index], index))  # fmt: skip
+    words = {
+        "difference": f"{inputs['difference']:g}", "people": inputs["annotators"],
+        "level": f"{LEVEL / inputs['comparisons']:.2g}", "required_power": f"{POWER:.0%}",
+    }  # fmt: skip
+    sides = {
+        f"{name}_{side}": partial(lambda name, index, row: getattr(row, name)[index], name, index)
+        for name in ("detectable", "power", "power_averaged", "group_needed")
+        for index, side in enumerate(("below", "above"))
+    }
+    return table_columns("planned_differences", words, **sides)

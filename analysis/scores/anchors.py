@@ -11,21 +11,13 @@ from types import SimpleNamespace
 from django.db.models import Avg
 
 from analysis.scores import findings, frames
-from analysis.scores.columns import (
-    PAIR,
-    SCORE,
-    Table,
-    mean_and_sd,
-    signed_between,
-    signed_points,
-)
-from analysis.scores.tested import DIFFERENCE, ERROR_COLUMNS, contrasts, interval_columns, p_columns
+from analysis.scores.columns import Table, table_columns
+from analysis.scores.tested import contrasts
 from analysis.stats.learning import by_cell, pairs_of_shots
-from analysis.stats.significance import Adjusted, ancova, holm
-from analysis.stats.two_way import BOTH, PEOPLE
+from analysis.stats.significance import ancova, holm
+from analysis.stats.two_way import BOTH
 from analysis.stats.uncertainty import sd
 from annotation.models import Answer, Step, Study
-from tasks.columns import Column
 from tasks.models.choices import Arm
 
 
@@ -65,61 +57,9 @@ def _compared(study: Study, kind: str) -> Iterator[SimpleNamespace]:
         yield row
 
 
-def _mean_and_n(values: tuple[float, float, int]) -> str:
-    mean, spread, n = values
-    return f"{mean_and_sd(mean, spread)} (n = {n})"
-
-
-def _arm(end: str, size: str) -> list[Column]:
-    of = f"({size} of shots)"
-    mean, spread, n = f"anchor_mean_{end}", f"anchor_sd_{end}", f"n_{end}"
-    return [
-        Column("", f"Anchors, {end}", f"mean ± SD of the anchor score {of}", "", _mean_and_n,
-               attrgetter(mean, spread, n)),
-        Column(n, meaning=f"annotators in the analysis {of}"),
-        Column(mean, meaning=f"mean anchor score {of}", unit="S1 x 100"),
-        Column(spread, meaning=f"its SD (ddof 1) {of}", unit="S1 x 100"),
-    ]  # fmt: skip
-
-
-def _with_interval(estimate: Adjusted) -> str:
-    ends = signed_between((estimate.low, estimate.high, estimate.why_not))
-    return f"{signed_points(estimate.difference)} ({ends})"
-
-
-def _difference(name: str, heading: str, label: str) -> list[Column]:
-    level = f"of its 95 % interval, which generalises to {PEOPLE}"
-    return [
-        Column("", heading, f"{label} (larger - smaller number of shots), with its 95 % interval"
-               f" over annotators, which generalises to {PEOPLE}", "", _with_interval, name),
-        Column(name, meaning=label, unit="points", get=f"{name}.difference"),
-        Column(f"{name}_low", meaning=f"lower end {level}", unit="points", get=f"{name}.low"),
-        Column(f"{name}_high", meaning=f"upper end {level}", unit="points", get=f"{name}.high"),
-        Column(f"{name}_no_interval", meaning="reason for a missing interval",
-               get=f"{name}.why_not"),
-    ]  # fmt: skip
-
-
 ANCHORS = Table(
-    "anchors",
-    "Anchors",
-    [
-        *PAIR,
-        *_arm("from", "the smaller number"),
-        *_arm("to", "the larger number"),
-        *_difference("balance", "Balance", "difference in mean anchor score"),
-        *_difference("raw", "Raw", "difference in mean score"),
-        *_difference("adjusted", "Adjusted", "difference in score at equal anchor scores"),
-        Column("p", "p", "two-sided p of the adjusted contrast", "0 to 1", get="adjusted.p"),
-        Column("p_holm", "p Holm", "p, Holm-adjusted over all adjusted contrasts in this table",
-               "0 to 1"),
-        Column("r", "r", "correlation between score and anchor score within arms", "-1 to 1",
-               get="adjusted.r"),
-        Column("primary", "Primary", "the contrast that the design declares as primary"),
-    ],
-    anchored,
-    needs=attrgetter("anchor_examples"),
-)  # fmt: skip
+    "anchors", "Anchors", table_columns("anchors"), anchored, needs=attrgetter("anchor_examples")
+)
 
 
 # How much of a task can be solved from the question alone: zero-shot scores without contexts.
@@ -144,28 +84,10 @@ def alone(study: Study, kind: str) -> Iterator[SimpleNamespace]:
         yield row
 
 
-def _group(name: str, heading: str, condition: str, n: str) -> list[Column]:
-    return [
-        Column("", heading, f"mean ± SD of the score {condition}", SCORE, _mean_and_n,
-               attrgetter(f"mean_{name}", f"sd_{name}", n)),
-        Column(f"n_{name}", meaning=f"annotators in the analysis {condition}", get=n),
-        Column(f"mean_{name}", meaning=f"mean score {condition}", unit=SCORE),
-        Column(f"sd_{name}", meaning=f"its SD (ddof 1) {condition}", unit="points"),
-    ]  # fmt: skip
-
-
 QUESTION_ALONE = Table(
     "question_alone",
     "Question alone",
-    [
-        Column("task", "Task"),
-        *_group("alone", "Question alone", "without the context", "n_from"),
-        *_group("context", "With context", "with the context, at 0 shots", "n_to"),
-        DIFFERENCE,
-        *interval_columns(BOTH),
-        *p_columns("the tasks in this table"),
-        *ERROR_COLUMNS,
-    ],
+    table_columns("question_alone"),
     alone,
     {"both": BOTH},
     attrgetter("context_free_annotators"),

@@ -18,9 +18,10 @@ from typing import Any
 
 from analysis.scores.markup import ASSUMES as ASSUMES
 from analysis.scores.markup import FEW, NORMAL, rendered
-from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP
+from analysis.stats.two_way import BOTH, PEOPLE, RUNS
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, Estimate
 from annotation.models import Study
-from tasks.columns import NOTHING, Column, cells, in_files, on_page, points
+from tasks.columns import NOTHING, Column, cells, in_files, on_page, points, two_digits
 from tasks.csv_files import csv_text, moment
 from tasks.models import Task
 
@@ -151,6 +152,16 @@ def signed_between(ends: Sequence[Any]) -> str:
     return between(ends, signed_points)
 
 
+def between_few(values: Sequence[Any]) -> str:
+    """Format (low, high, reason, size of a group or of each), marked by `assuming`."""
+    return assuming(between(values[:3]), min(values[3:]))
+
+
+def signed_between_few(values: Sequence[Any]) -> str:
+    """Format an interval for a difference as `between_few` does."""
+    return assuming(signed_between(values[:3]), min(values[3:]))
+
+
 def mean_and_sd(mean: float, sd: float) -> str:
     """Format a mean and SD as in papers, or return a single dash if the mean is undefined.
 
@@ -189,8 +200,16 @@ def share(part: int, total: int) -> str:
     return f"{100 * part / total:.0f} %" if total else NOTHING
 
 
-def percent(ratio: float) -> str:
-    return NOTHING if math.isnan(ratio) else f"{ratio:.0%}"
+def percent(ratio: float | None) -> str:
+    return NOTHING if ratio is None or math.isnan(ratio) else f"{ratio:.0%}"
+
+
+def _share_with_interval(share: float, *ends: float) -> str:
+    return f"{points(share)} % ({between(ends)})" if math.isfinite(share) else NOTHING
+
+
+def shortest(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:g}"
 
 
 def signed_percent(value: float) -> str:
@@ -231,54 +250,19 @@ class Noted(str):
     reason: str
 
 
-def estimated(
-    name: str, heading: str, meaning: str, unit: str, stored: str = "", over: str = "annotators"
-) -> list[Column]:
-    """Return the columns for an Estimate: a single one on the page, and four in files."""
-    of = stored or name
-    form = {"points": signed_points, "0 to 1": "{:.3f}".format}.get(unit, points)
-
-    def text(row: Any) -> str:
-        value, *ends, why_not = getattr(row, name)
-        if math.isnan(value):
-            return NOTHING
-        if not why_not:
-            return f"{form(value)} ({between(ends, form)})"
-        cell = Noted(f"{form(value)} (no interval: {why_not})")
-        cell.plain, cell.reason = form(value), why_not
-        return cell if why_not == FEW_ANNOTATORS else str(cell)
-
-    limit = f"limit of its 95 % interval (bootstrap over {over})"
-    parts = [("", meaning), ("_low", f"lower {limit}"), ("_high", f"upper {limit}")]
-    return [
-        Column("", heading, f"{meaning}, with its 95 % interval (bootstrap over {over})",
-               get=text),
-        *(Column(f"{of}{end}", meaning=label, unit=unit, get=partial(_part, name, index))
-          for index, (end, label) in enumerate(parts)),
-        Column(f"{of}_no_interval", meaning="reason for a missing interval",
-               get=partial(_part, name, len(parts))),
-    ]  # fmt: skip
-
-
-def _part(name: str, index: int, row: Any) -> Any:
-    return getattr(row, name)[index]
+def _estimate(form: Callable[[float], str], values: Estimate) -> str:
+    """Format an Estimate. The reason for a missing interval may be shared by many cells."""
+    value, *ends, why_not = values
+    if math.isnan(value):
+        return NOTHING
+    if not why_not:
+        return f"{form(value)} ({between(ends, form)})"
+    cell = Noted(f"{form(value)} (no interval: {why_not})")
+    cell.plain, cell.reason = form(value), why_not
+    return cell if why_not == FEW_ANNOTATORS else str(cell)
 
 
 FEW_ANNOTATORS = f"fewer than {FEWEST_FOR_BOOTSTRAP} annotators"
-RECIPE = "recipe string: every choice that affects the number"
-
-# Columns shared by several tables.
-CELL = [
-    Column("task", "Task"),
-    Column("shots", "Shots"),
-    Column("n", "n", "number of annotators who completed and are in the analysis"),
-]
-PAIR = [
-    Column("task", "Task"),
-    Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
-    Column("from_shots", meaning="the smaller number of shots"),
-    Column("to_shots", meaning="the larger number of shots"),
-]
 
 # Maps the names of all columns that are not text to integer, number or datetime.
 TYPES = {
@@ -295,11 +279,39 @@ PYTHON_TYPES = {
 DECLARED: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("columns.toml").read_text("utf-8")
 )
+NAMED: tuple[Callable[[Any], str], ...] = (
+    between, between_few, count, percent, points, shortest, signed_between, signed_between_few,
+    signed_percent, signed_points, two_digits,
+)  # fmt: skip
 # Functions that columns.toml names as `show`.
 SHOWN: dict[str, Callable[[Any], str]] = {
-    form.__name__: form
-    for form in (between, count, percent, points, signed_between, signed_percent, signed_points)
+    **{form.__name__: form for form in NAMED},
+    "all_if_none": lambda shots: "All" if shots is None else str(shots),
+    "dash_if_none": lambda value: NOTHING if value is None else str(value),
+    "dash_if_empty": lambda value: value or NOTHING,
+    "unstated_if_empty": lambda value: value or "not stated",
+    "date": lambda at: f"{at:%Y-%m-%d}",
+    "estimate": partial(_estimate, points),
+    "estimate_0_to_1": partial(_estimate, "{:.3f}".format),
+    "signed_estimate": partial(_estimate, signed_points),
+    "four_digits": lambda value: f"{value:.4f}" if math.isfinite(value) else NOTHING,
+    "from_to": lambda values: " → ".join(map(str, values)),
+    "listed": lambda values: ", ".join(map(str, values)) or NOTHING,
+    "mean_and_n": lambda values: f"{points(values[0])} (n={values[1]})",
+    "mean_sd_and_n": lambda values: f"{mean_and_sd(*values[:2])} (n = {values[2]})",
+    "part_of_all": lambda v: f"{v[0]} of {v[1]} ({percent(v[2])})",
+    "share_with_interval": lambda values: _share_with_interval(*(100 * v for v in values)),
+    "shortest_to": lambda ends: NOTHING if ends[0] is None else " to ".join(map(shortest, ends)),
+    "signed_with_interval": lambda v: f"{signed_points(v[0])} ({signed_between(v[1:])})",
+    "tenths_of_percent": lambda v: f"{100 * v:.1f} %" if math.isfinite(v) else NOTHING,
+    "texts": lambda texts: ", ".join(texts) if texts else "no answer",
+    "two_digits_between": lambda ends: between(ends, two_digits),
 }
+# Words that any column's heading or meaning may contain.
+WORDS: dict[str, object] = {
+    "to_both": BOTH, "to_people": PEOPLE, "to_runs": RUNS, "assumes": ASSUMES,
+    "few_assume": ASSUMES.removeprefix(f"{FEW} "), "fewest": FEWEST_FOR_BOOTSTRAP,
+}  # fmt: skip
 
 
 def table_columns(
@@ -307,14 +319,12 @@ def table_columns(
 ) -> list[Column]:
     """Return the columns that columns.toml declares for a table.
 
-    `words` are inserted in headings and meanings. `get` contains functions, by column, that read
-    values which are not attributes of a row.
+    `words` are inserted in its texts, in addition to WORDS. `get` contains functions, by column,
+    that read values which are not attributes of a row.
     """
     columns = []
-    for key, stated in DECLARED[table].items():
-        values = {"name": key} | ({"meaning": stated} if isinstance(stated, str) else stated)
-        for text in {"heading", "meaning"} & values.keys():
-            values[text] = values[text].format_map(words or {})
+    for key, declared in _declared(table, {**WORDS, **(words or {})}).items():
+        values = {"name": key} | declared
         values["kind"] = PYTHON_TYPES[values.get("kind", type_of(key))]
         if "show" in values:
             values["show"] = SHOWN[values["show"]]
@@ -322,7 +332,28 @@ def table_columns(
             values["get"] = get[key]
         elif isinstance(attributes := values.get("get"), list):
             values["get"] = attrgetter(*attributes)
+        elif "value" in values:
+            values["get"] = partial(lambda value, _row: value, values.pop("value"))
         columns.append(Column(**values))
+    return columns
+
+
+def _declared(table: str, words: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+    """Return the fields of a table's columns by key, with `words` and its groups inserted."""
+    columns: dict[str, dict[str, Any]] = {}
+    for key, stated in DECLARED[table].items():
+        fields = {"meaning": stated} if isinstance(stated, str) else stated
+        filled: dict[str, Any] = {
+            name: value.format_map(words)
+            if isinstance(value, str)
+            else [part.format_map(words) for part in value]
+            for name, value in fields.items()
+        }
+        if "group" in filled:
+            group = _declared(filled["group"], {**words, **filled})
+            columns |= {name: group[name] for name in filled.get("only", group)}
+        else:
+            columns[key.format_map(words)] = filled
     return columns
 
 

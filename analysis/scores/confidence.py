@@ -11,14 +11,13 @@ from typing import Any
 
 from analysis.heavy import np, pd
 from analysis.scores import frames
-from analysis.scores.columns import CELL, Table, estimated
+from analysis.scores.columns import Table, table_columns
 from analysis.stats.learning import by_cell
 from analysis.stats.uncertainty import Estimate, estimate, sums_and_resamples
 from annotation.models import Confidence, Kind, Step, Study
 from annotation.protocol.answering import POINTS, percent
-from tasks.columns import Column
 
-NONE: Estimate = (math.nan, math.nan, math.nan, "")
+NONE = Estimate(math.nan, math.nan, math.nan, "")
 CHANCES = [percent(point) / 100 for point in POINTS]  # probability of being correct
 
 
@@ -129,46 +128,9 @@ def at_points(study: Study, kind: str, is_pooled: bool = False) -> Iterator[Simp
 
 
 PLURALS = {"seat": "annotators", "context": "contexts"}
-OVER = "annotators; for a model, over contexts"
-_GROUP = [
-    *CELL[:2],
-    Column("name", "Respondents", "people, simulated annotators, or a model in a seat", get="who"),
-]  # fmt: skip
-_estimated = partial(estimated, over=OVER)
-CONFIDENCE = Table(
-    "confidence",
-    "Confidence",
-    [
-        *_GROUP,
-        Column("n", "n", "annotators in the analysis who rated at least one answer; for a model,"
-               " its runs"),
-        Column("answers", "Answers", "rated answers"),
-        Column("skipped", "Skipped", "questions about confidence that annotators skipped"),
-        *_estimated("confidence", "Confidence", "mean confidence", "percent", "mean_confidence"),
-        *_estimated("s1", "S1", "mean S1 of the rated answers", "S1 x 100", "s1_rated"),
-        *_estimated("over", "Overconfidence", "mean confidence - mean S1", "points",
-                   "overconfidence"),
-        *_estimated("ece", "ECE", "expected calibration error", "0 to 1"),
-        *_estimated("brier", "Brier", "Brier score", "0 to 1"),
-        *_estimated("change", "Change", "difference in mean confidence from the next smaller number"
-                   " of shots", "points"),
-    ],
-    rated,
-    needs=attrgetter("confidence_share"),
-)  # fmt: skip
-CALIBRATION = Table(
-    "calibration",
-    "Calibration",
-    [
-        *_GROUP,
-        Column("point", "Point", "confidence, from 1 to 5"),
-        Column("chance", "Confidence", "stated probability that the answer is correct",
-               "percent"),
-        Column("answers", "Answers", "answers with this point"),
-        *_estimated("s1", "S1", "mean S1 of these answers", "S1 x 100", "s1_rated"),
-    ],
-    at_points,
-    needs=attrgetter("confidence_share"),
-)  # fmt: skip
+CONFIDENCE, CALIBRATION = (
+    Table(name, name.capitalize(), table_columns(name), make, needs=attrgetter("confidence_share"))
+    for name, make in (("confidence", rated), ("calibration", at_points))
+)
 # Columns of the calibration curve, which combines all shot counts.
 POOLED = [column for column in CALIBRATION.columns if column.name != "shots"]

@@ -135,11 +135,7 @@ def page_rows(study: Study, kind: str) -> list[SimpleNamespace]:
 
 
 # Columns for the result of `rows`.
-COLUMNS = columns.table_columns(
-    "metrics",
-    {"both": two_way.BOTH, "assumes": columns.ASSUMES},
-    remark=lambda row: row.score.remark or None,
-)
+COLUMNS = columns.table_columns("metrics", remark=lambda row: row.score.remark or None)
 # Columns for the rows of `own_scores`.
 OWN_COLUMNS = columns.table_columns("metric_values", remark=lambda row: row.score.remark or None)
 NOTE = (

@@ -143,7 +143,7 @@ def scores(
     return cells
 
 
-COLUMNS = table_columns("sensitivity", {"both": two_way.BOTH})
+COLUMNS = table_columns("sensitivity")
 
 
 def table(study: Study, kind: str) -> list[SimpleNamespace]:

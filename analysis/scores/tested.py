@@ -7,20 +7,20 @@ metric on the task's card.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from analysis.heavy import np, pd
-from analysis.scores.columns import ASSUMES, assuming, signed_between, table_columns
 from analysis.scores.means import matrix_of
 from analysis.stats import significance, two_way
 from analysis.stats.learning import by_cell, pairs_of_shots
 from analysis.stats.two_way import Estimate
-from tasks.columns import NOTHING, Column
+from tasks.columns import NOTHING
 
 EACH = "each at .05, without correction for multiple testing"
+WORDS = {"each": EACH}  # in the meanings of columns
 ONE_SIDED = 0.9  # level of the interval for two one-sided tests at .05
 
 
@@ -54,40 +54,6 @@ def judged(rows: Sequence[SimpleNamespace], margin: float | None) -> list[Simple
     return list(rows)
 
 
-def interval_columns(
-    question: str, fewest: Callable[[Any], int] = lambda row: min(row.n_from, row.n_to)
-) -> list[Column]:
-    """Return columns for the difference with its 95% interval: one on the page, two in files.
-
-    `fewest` returns the number of annotators in the smaller group.
-    """
-    meaning = f"95 % interval of the difference; it generalises to {question}"
-    both_ends = f"{meaning}; {ASSUMES[2:]}"
-    return [
-        Column(
-            "",
-            "95 % CI",
-            f"{meaning}: the wider of the t interval over annotators and the two-way t interval"
-            f" over annotators and contexts; {ASSUMES}",
-            "points",
-            get=lambda row: assuming(
-                signed_between((row.low, row.high, row.no_interval)), fewest(row)
-            ),
-        ),
-        Column("low_95", meaning=f"{both_ends}: lower end", unit="points", get="low"),
-        Column("high_95", meaning=f"{both_ends}: upper end", unit="points", get="high"),
-        Column("question", meaning="what low_95, high_95 and p generalise to",
-               get=lambda _row: question),
-    ]  # fmt: skip
-
-
-def p_columns(family: str) -> list[Column]:
-    return [
-        Column("p", "p", "two-sided p that corresponds to this interval", "0 to 1"),
-        Column("p_holm", "p Holm", f"p, Holm-adjusted over {family}", "0 to 1"),
-    ]
-
-
 def equivalence(row: SimpleNamespace) -> str:
     """Return whether the 90% interval lies within the margin, or a dash without a margin.
 
@@ -97,11 +63,6 @@ def equivalence(row: SimpleNamespace) -> str:
         return NOTHING
     inside = -row.margin < row.low_90 and row.high_90 < row.margin
     return f"within ± {row.margin:g} ({EACH})" if inside else f"not shown for ± {row.margin:g}"
-
-
-EQUIVALENCE_COLUMNS = table_columns("equivalence", {"each": EACH}, equivalence=equivalence)
-ERROR_COLUMNS = table_columns("errors")
-(DIFFERENCE,) = table_columns("difference")
 
 
 # Differences between shot counts: other annotators on the same test examples.

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 from analysis.heavy import pd
 from analysis.scores import findings, frames
-from analysis.scores.columns import Table, estimated, mean_and_sd, table_columns
+from analysis.scores.columns import Table, mean_and_sd, table_columns
 from analysis.scores.performance import kinds
 from analysis.stats import learning
 from annotation.models import Kind, Scenario, Step, Study
@@ -175,18 +175,7 @@ def _score(
 PLATEAU = Table(
     "plateau",
     "Point of no further gain",
-    [
-        Column("task", "Task"),
-        Column("shots", "Shots"),
-        Column("n", "n", "annotators who completed and are in the analysis"),
-        Column("training_n", "Examples", "examples in the training step", get="examples"),
-        *estimated(
-            "point", "Point", "examples until the point of no further gain", "examples", "plateau"
-        ),
-        *estimated(
-            "gain", "Gain", "rise of the mean S1 until that point", "points", "plateau_gain"
-        ),
-    ],
+    table_columns("plateau"),
     lambda study, kind: findings.remembered(
         ["plateau", findings.parameters(study, kind)],
         lambda: learning.plateau_rows(

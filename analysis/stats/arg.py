@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from types import SimpleNamespace
+from typing import NamedTuple
 
 from analysis.heavy import np, pd
 from analysis.stats.distributions import t_quantile, t_tail
@@ -221,8 +222,16 @@ def fieller(gain: TaskGain) -> tuple[float, float]:
 BAND = 0.05  # CrossFit counts gains within ± 5 % of the base separately
 
 
-def bands(gains: Sequence[float]) -> dict[str, tuple[float, float, float]]:
-    """Return (share, low, high) for gains above, within and below the band, by Wilson's method.
+class Share(NamedTuple):
+    """A proportion with the limits of its 95 % interval by Wilson's method."""
+
+    share: float
+    low: float
+    high: float
+
+
+def bands(gains: Sequence[float]) -> dict[str, Share]:
+    """Return the shares of gains above, within and below the band.
 
     >>> [round(share, 2) for share, _low, _high in bands([0.06, 0.05, 0, -0.2]).values()]
     [0.25, 0.5, 0.25]
@@ -230,8 +239,8 @@ def bands(gains: Sequence[float]) -> dict[str, tuple[float, float, float]]:
     above, below = sum(gain > BAND for gain in gains), sum(gain < -BAND for gain in gains)
     counts = {"above": above, "within": len(gains) - above - below, "below": below}
     if not gains:
-        return dict.fromkeys(counts, (math.nan, *NONE))
-    return {name: (n / len(gains), *wilson(n, len(gains))) for name, n in counts.items()}
+        return dict.fromkeys(counts, Share(math.nan, *NONE))
+    return {name: Share(n / len(gains), *wilson(n, len(gains))) for name, n in counts.items()}
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> SimpleNamespace:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from analysis.heavy import np
 from analysis.stats.distributions import normal_cdf, t_quantile
@@ -122,8 +122,13 @@ def _resampled(
         return (np.nan_to_num(means) * weights).sum(1) / weights.sum(1)
 
 
-# A value, the limits of its 95 % interval, and the reason if it has no interval.
-Estimate: TypeAlias = tuple[float, float, float, str]
+class Estimate(NamedTuple):
+    """A value with the limits of its 95 % interval, or with the reason if it has none."""
+
+    value: float
+    low: float
+    high: float
+    why_not: str
 
 
 def sums_and_resamples(group: np.ndarray, seed: int, resamples: int = 2000) -> np.ndarray:
@@ -148,12 +153,13 @@ def estimate(
     """
     resamples = values[1:][np.isfinite(values[1:])]
     if number < FEWEST_FOR_BOOTSTRAP or not len(resamples):
-        return float(values[0]), math.nan, math.nan, f"fewer than {FEWEST_FOR_BOOTSTRAP} {unit}"
+        why_not = f"fewer than {FEWEST_FOR_BOOTSTRAP} {unit}"
+        return Estimate(float(values[0]), math.nan, math.nan, why_not)
     reach = math.sqrt(number / (number - 1)) * t_quantile(TAIL, number - 1)
     low, high = np.quantile(resamples, normal_cdf(np.array([-reach, reach])))
     if can_tie and high - low <= 100 * ROUNDING:
-        return float(values[0]), math.nan, math.nan, f"{unit} tie"
-    return float(values[0]), float(low), float(high), ""
+        return Estimate(float(values[0]), math.nan, math.nan, f"{unit} tie")
+    return Estimate(float(values[0]), float(low), float(high), "")
 
 
 def _times_drawn(draw: np.random.Generator, size: int, number: int, is_drawn: bool) -> np.ndarray:

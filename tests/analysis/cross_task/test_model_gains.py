@@ -199,10 +199,9 @@ def test_people_and_models_share_a_table_and_only_people_have_an_interval(answer
     assert math.isfinite(people.low)
     assert (math.isnan(toy.low), toy.no_interval) == (True, "")
     assert toy.gain == pytest.approx((100 + 25 - 50) / 3)
-    assert {name: share for name, (share, *_ends) in toy.bands.items()} == pytest.approx(
-        {"above": 2 / 3, "within": 0, "below": 1 / 3}
-    )
-    assert toy.bands["above"][1:] == wilson(2, 3)
+    shares = [toy.above.share, toy.within.share, toy.below.share]
+    assert shares == pytest.approx([2 / 3, 0, 1 / 3])
+    assert toy.above[1:] == wilson(2, 3)
     assert len(every) == 4  # people have two more contrasts
 
 

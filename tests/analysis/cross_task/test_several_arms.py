@@ -145,7 +145,7 @@ def test_documents_state_arms_plan_and_adjusted_p(study, researcher, client):
         " examples of sham with feedback; the direct arm completes none" in plan
     )
     assert "gain (ARG) of each upstream arm (dose-1, dose-3) over the sham arm" in plan
-    assert f"is Holm-adjusted over {upstream.FAMILY}" in plan
+    assert f"is Holm-adjusted over {cross_task.FAMILY}" in plan
     assert "No p value is computed for a gain." not in plan
     report = client.get(reverse("report_file", args=[study.name])).content.decode()
     assert "Tests of gains" in report
