@@ -17,7 +17,7 @@ from rest_framework.request import Request
 
 from analysis.export import bundle_job
 from analysis.export import pages as export_pages
-from analysis.export.columns import ANSWER_LOOKUPS, ANSWERS, TEXTS
+from analysis.export.columns import ANSWERS, LOOKUPS, TEXTS
 from analysis.scores.columns import PYTHON_TYPES, table_columns, type_of
 from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Step, Study, Turn
 from annotation.monitoring.api import tasks_of
@@ -99,8 +99,8 @@ TURN_FILTERS: dict[str, tuple[str, Choices]] = {
     "annotator": ("participation__pseudonym", _pseudonyms_of),
 }
 COLUMNS = TEXTS["api_answers"]
-LOOKUPS = {name: lookup for name, lookup in ANSWER_LOOKUPS.items() if name in COLUMNS}
-JOINED = {lookup.rpartition("__")[0] for lookup in LOOKUPS.values()} - {""}
+OWN_LOOKUPS = {name: lookup for name, lookup in LOOKUPS["answers"].items() if name in COLUMNS}
+JOINED = {lookup.rpartition("__")[0] for lookup in OWN_LOOKUPS.values()} - {""}
 KINDS: dict[str, Any] = {"answer": list[str], "gold": list[str], "hidden": bool}
 
 
@@ -133,7 +133,7 @@ class Answers(RowsView):
         record: dict[str, Any] = {}
         for column in COLUMNS:
             value: Any = row  # None if a related row is missing
-            for name in LOOKUPS.get(column, "").split("__"):
+            for name in OWN_LOOKUPS.get(column, "").split("__"):
                 value = getattr(value, name, None)
             record[column] = value
         participation = row.participation

@@ -44,36 +44,12 @@ def _without(columns: dict[str, str], *names: str) -> dict[str, str]:
 ANSWERS = SCENARIO | TEXTS["turn"] | WORKER | TEXTS["answers"]
 ANSWERS |= {name: f"{meaning} (reported by the browser)" for name, meaning in REPORTS.items()}
 ANSWERS |= CHANNELS
-# How their values are read from a turn. Those of other columns, and of in_analysis, are computed.
-_ACTIVITY = ("blurs", "away_seconds", "pastes", *REPORTS)
-ANSWER_LOOKUPS = {
-    "task": "example__split__task__name",
-    "task_version": "example__split__task__version",
-    "shots": "participation__scenario__shots",
-    "split": "participation__scenario__split_number",
-    "step": "step",
-    "position": "position",
-    "annotator": "participation__pseudonym",
-    "kind": "participation__kind",
-    "status": "participation__status",
-    "in_analysis": "analysed",
-    "example": "example__source_id",
-    "hash": "example__content_hash",
-    "gold": "example__gold",
-    "s1": "answer__s1",
-    "shown_at": "shown_at",
-    "submitted_at": "answer__submitted_at",
-    "active_seconds": "answer__active_seconds",
-    "reveal_seconds": "reading__seconds",
-    "confidence": "confidence__value",
-    "reason": "confidence__reason",
-    "problem": "problem__text",
-    **{name: f"activity__{name}" for name in _ACTIVITY},
-    "shown_channel": "channel",
-    "channel": "answer__channel",
-}
+# How values are read from the database, by file. Those of other columns are computed.
+LOOKUPS: dict[str, dict[str, str]] = tomllib.loads(
+    (Path(__file__).parent / "lookups.toml").read_text(encoding="utf-8")
+)
 # Without reports of the browser, these cells are zero. Other cells without a value are empty.
-ZEROS = dict.fromkeys(_ACTIVITY, 0) | {"away_seconds": 0.0}
+ZEROS = dict.fromkeys(("blurs", "pastes", *REPORTS), 0) | {"away_seconds": 0.0}
 # Columns of the findings tables, excluding bootstrap columns for intervals.
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
 _CLOSED_FORM = (

@@ -14,6 +14,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from analysis.cross_task import cross_task, learners
 from analysis.documents.study_record import StudyRecord
 from analysis.export.columns import COLUMNS
+from analysis.export.rows import looked_up
 from analysis.models import models as model_tables
 from analysis.models import models_columns
 from analysis.scores import metrics, performance, rendering, training
@@ -46,16 +47,8 @@ def upstream_rows(study: Study) -> Iterator[Row]:
     turns = models.Turn.objects.filter(participation__study=study, step=models.Step.UPSTREAM)
     turns = turns.order_by("participation__pseudonym", "position")
     texts = texts_of_upstream(study)
-    rows = turns.values_list(
-        "pk", "answer__label", "answer__values", "participation__pseudonym",
-        "participation__scenario__arm", "position", "example__split__task__name",
-        "example__split__task__version", "example__source_id", "example__content_hash",
-        "answer__s1", "shown_at", "answer__submitted_at", "answer__active_seconds", "channel",
-        "answer__channel",
-    )  # fmt: skip
-    for pk, label, values, *of_turn, s1, shown_at, submitted_at, active, by, to in rows.iterator(
-        CHUNK
-    ):
+    rows = looked_up(turns, "upstream", "pk", "answer__label", "answer__values")
+    for pk, label, values, *of_turn, s1, shown_at, submitted_at, active, by, to in rows:
         given = texts_of(label, texts.get(pk, ()), values) if submitted_at else None
         yield [*of_turn, given, s1, shown_at, submitted_at, active, by, to]
 
@@ -68,11 +61,10 @@ def allocations_rows(study: Study) -> Iterator[Row]:
     # Write only the allocation of a withdrawn participation.
     withdrawn_seats = study.participations.filter(status=Status.WITHDRAWN)
     withdrawn = set(withdrawn_seats.values_list("arrival", flat=True))
-    rows = models.Allocation.objects.filter(study=study).order_by("arrival").values_list(
-        "arrival", "kind", "candidates", "scenario__task__name", "scenario__task__version",
-        "scenario__shots", "scenario__split_number", "scenario__arm", "at",
-    )  # fmt: skip
-    for arrival, kind, candidates, task, version, shots, split, arm, at in rows.iterator(CHUNK):
+    rows = looked_up(
+        models.Allocation.objects.filter(study=study).order_by("arrival"), "allocations"
+    )
+    for arrival, kind, candidates, task, version, shots, split, arm, at in rows:
         cells = [[*places[pk][0], taken, seats, *places[pk][1]] for pk, taken, seats in candidates]
         shown_at = None if arrival in withdrawn else at
         yield [arrival, kind, cells, task, version, shots, split, arm, shown_at]
@@ -97,15 +89,9 @@ def flow_rows(study: Study) -> Iterator[Row]:
 
 
 def decisions_rows(study: Study) -> Iterator[Row]:
-    rows = (
-        models.Decision.objects.filter(participation__study=study)
-        .exclude(participation__status=Status.WITHDRAWN)
-        .order_by("at", "pk")
-        .values_list(
-            "participation__pseudonym", "about", "outcome", "reason", "by_id", "score_seen", "at"
-        )
-    )
-    for *decision, by, score_seen, at in rows.iterator(CHUNK):
+    rows = models.Decision.objects.filter(participation__study=study)
+    rows = rows.exclude(participation__status=Status.WITHDRAWN).order_by("at", "pk")
+    for *decision, by, score_seen, at in looked_up(rows, "decisions"):
         yield [*decision, "rule" if by is None else "researcher", score_seen, at]
 
 
@@ -172,11 +158,7 @@ def wages_rows(study: Study) -> Iterator[Row]:
 
 def predictions_rows(study: Study) -> Iterator[Row]:
     rows = Prediction.objects.filter(file__in=compared_files.all_files(study).order_by())
-    return rows.order_by("file", "example__position").values_list(
-        "file__model__name", "file__task__name", "file__task__version", "file__shots",
-        "file__split_number", "file__arm", "example__source_id", "example__content_hash",
-        "predicted", "s1",
-    ).iterator(CHUNK)  # fmt: skip
+    return looked_up(rows.order_by("file", "example__position"), "predictions")
 
 
 def _by_columns(

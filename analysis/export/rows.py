@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from analysis.examples import difficulty, gold_audit
 from analysis.export.columns import (
     ALLOCATED,
-    ANSWER_LOOKUPS,
     ANSWERS,
     COLUMNS,
+    LOOKUPS,
     REPORTS,
     SUMMED,
     ZEROS,
@@ -72,12 +72,12 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
     spans = texts_by_turn(spans_in_order(study))
     turn_of_spans, texts = next(spans, (None, []))
     analysed = Q(participation__in=study.participations.analysed())
-    extra = (
+    lookups, extra = LOOKUPS["answers"], (
         "pk", "example__split__task", "example__options", "answer__label", "answer__values",
     )  # fmt: skip
     turns = Turn.objects.filter(participation__study=study).order_by("pk")
     turns = turns.exclude(step=Step.UPSTREAM)  # these belong to other tasks and are in upstream.csv
-    turns = turns.annotate(analysed=analysed).values(*extra, *ANSWER_LOOKUPS.values())
+    turns = turns.annotate(analysed=analysed).values(*extra, *lookups.values())
     for turn in turns.iterator(chunk_size=2000):
         is_next, submitted_at = turn_of_spans == turn["pk"], turn["answer__submitted_at"]
         given = texts_of(turn["answer__label"], texts if is_next else (), turn["answer__values"])
@@ -91,21 +91,18 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
         if submitted_at is not None:
             seconds = (submitted_at - turn["shown_at"]).total_seconds()
             computed |= {"answer": given, "seconds": seconds}
-        values = {name: turn[lookup] for name, lookup in ANSWER_LOOKUPS.items()} | computed
+        values = {name: turn[lookup] for name, lookup in lookups.items()} | computed
         yield [ZEROS.get(name, "") if values[name] is None else values[name] for name in ANSWERS]
 
 
 def spans_rows(study: Study) -> Iterator[list[Any]]:
-    rows = spans_in_order(study).values_list(
-        "answer__turn__participation__scenario__task__name",
-        "answer__turn__participation__scenario__task__version",
-        "answer__turn__participation__scenario__shots",
-        "answer__turn__participation__scenario__split_number", "answer__turn__step",
-        "answer__turn__participation__pseudonym", "answer__turn__example__source_id",
-        "answer__turn__example__content_hash", "segment", "start", "end", "text",
-    )  # fmt: skip
-    for *of_turn, segment, start, end, text in rows.iterator(2000):
+    for *of_turn, segment, start, end, text in looked_up(spans_in_order(study), "spans"):
         yield [*of_turn, "question" if segment == QUESTION else segment, start, end, text]
+
+
+def looked_up(rows: QuerySet[Any], file: str, *further: str) -> Iterator[Any]:
+    """Return the values of a file's columns in lookups.toml, after those of `further` lookups."""
+    return rows.values_list(*further, *LOOKUPS[file].values()).iterator(2000)
 
 
 def _integer(value: float) -> int | None:
