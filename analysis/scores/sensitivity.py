@@ -6,9 +6,11 @@ more of them, or includes manually excluded ones. A cell that changes substantia
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -25,56 +27,32 @@ from tasks import cards, jobs
 from tasks.columns import NOTHING
 from tasks.models import Example, Job
 
-TRAINING = (50, 60, 70, 80, 90)  # minimum mean S1 x 100 in the training step
-SECONDS = (1, 2, 5, 10)  # minimum median of active seconds per example in the annotation step
 QUESTIONS = ("seen_before", "ai_used")  # questions of the exit questionnaire
 FLAGS = ("flagged", "failed_checks", "by_program")
 UNLIKE_MODELS = "errors_unlike_models"
 
 
 class Rule(NamedTuple):
-    """An inclusion rule, with the condition on `people` under which an annotator is included.
-
-    It only applies if the column `needs`, if given, is true for any annotator.
-    """
+    """An inclusion criterion, as explained in criteria.toml."""
 
     name: str
     label: str
     condition: str
-    needs: str = ""
+    needs: str
 
 
-RULES = (
-    Rule("reported", "as reported", "analysed"),
-    Rule("with_excluded", "with annotators excluded by a researcher", "analysed or not analysed"),
-    *(
-        Rule(f"{question}{name}", f"{prefix} {label}", f"analysed and {question} {condition}",
-             "reported")
-        for question, label in (("seen_before", "prior exposure"), ("ai_used", "AI use"))
-        for name, prefix, condition in (
-            ("!=yes", "without annotators who reported", "!= 'yes'"),
-            ("=no", "only annotators who reported no", "== 'no'"),
-        )
-    ),
-    Rule("passed_checks", "without annotators who failed a check",
-         "analysed and not failed_checks"),
-    Rule("not_flagged", "without annotators with a quality flag", "analysed and not flagged"),
-    Rule(UNLIKE_MODELS,
-         "without annotators whose errors agree with a model’s more often than expected",
-         "analysed and not errors_agree", "errors_agree"),
-    Rule("by_page", "without people for whom a program answered", "analysed and not by_program",
-         "by_program"),
-    Rule("none_of_these", "none of these: “yes” in the questionnaire, failed check, flag, program",
-         "analysed and not (failed_checks or flagged or by_program)"
-         " and seen_before != 'yes' and ai_used != 'yes'"),
-    # Zero-shot annotators have no training step that they could fail.
-    *(Rule(f"training_s1>={minimum}", f"training S1 ≥ {minimum}",
-           f"analysed and not training_s1 * 100 < {minimum}")
-      for minimum in TRAINING),
-    *(Rule(f"median_seconds>={minimum}", f"median active time per example ≥ {minimum} s",
-           f"analysed and median_seconds >= {minimum}")
-      for minimum in SECONDS),
-)  # fmt: skip
+_STATED = tomllib.loads(Path(__file__).with_name("criteria.toml").read_text("utf-8"))
+TRAINING, SECONDS = (_STATED[name]["minimums"] for name in ("training_s1>=", "median_seconds>="))
+RULES = [
+    Rule(
+        f"{name}{minimum}",
+        stated["label"].format(minimum=minimum),
+        stated["condition"].strip().format(minimum=minimum),
+        stated.get("needs", ""),
+    )
+    for name, stated in _STATED.items()
+    for minimum in stated.get("minimums", [""])
+]
 
 
 def given(study: Study, kind: str, task: str = "") -> pd.DataFrame:
