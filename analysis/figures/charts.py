@@ -1,7 +1,7 @@
 """Pure functions that turn a data frame into an Altair chart.
 
 Groups differ in shape and dash pattern as well as colour, so that black-and-white prints are
-readable. Colours are the constants below, which static/js/figure.js replaces with those of the page
+readable. Colours are those in config.json. static/js/figure.js replaces them with those of the page
 (light or dark). Each function expects one row per mark, as in the figure's CSV. All scores are
 multiplied by 100. Studies with several tasks get one panel per task. The shot curve shows
 whole-test-set scores under the metric on each task's card, which is named on the axis or, if there
@@ -14,13 +14,16 @@ import json
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from analysis.heavy import alt, pd
 from analysis.stats.two_way import BOTH
 
-INK, SOFT, LINE = "#1b1b1f", "#53565f", "#d9dbe0"
-COLOURS = ["#0b4fa8", "#b3470b", "#1b6b2f", "#6b3fc0", "#53565f", "#8a5a00"]
+# The part of a specification that all figures share.
+CONFIG: dict[str, Any] = json.loads(Path(__file__).with_name("config.json").read_text("utf-8"))
+INK, SOFT = CONFIG["mark"]["color"], CONFIG["style"]["annotator"]["color"]
+COLOURS = CONFIG["range"]["category"]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 FILLS = [1, 0.5, 0.1, 0.75, 0.3, 0]  # opacity of bars
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 6]]
@@ -30,25 +33,6 @@ COLUMNS = 3  # maximum number of panels per row in print
 LETTER, HEIGHT, NARROW, WIDE = 6, 0.13, 106, 260
 # Tooltip fields to be shown with one decimal place.
 SCORES = ("score:Q", "low:Q", "high:Q", "s1:Q", "gain:Q", "sd:Q")
-CONFIG: dict[str, Any] = {
-    "background": "#ffffff",
-    "font": "sans-serif",
-    "view": {"continuousWidth": 220, "continuousHeight": 180, "stroke": LINE},
-    "axis": {
-        "labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 12,
-        "titleFontWeight": "normal", "gridColor": LINE, "domainColor": SOFT, "tickColor": SOFT,
-    },
-    "header": {"labelColor": INK, "labelFontSize": 13, "labelFontWeight": "bold", "title": None},
-    "legend": {
-        "labelColor": INK, "titleColor": INK, "orient": "top", "titleFontWeight": "normal",
-        "labelFontSize": 12, "titleFontSize": 12, "titleOrient": "left", "symbolSize": 80,
-        "symbolStrokeWidth": 2, "symbolOpacity": 1, "labelLimit": 240,
-    },
-    "range": {"category": COLOURS},
-    "mark": {"color": INK},
-    "rule": {"color": INK},
-    "style": {"annotator": {"color": SOFT}, "baseline": {"color": SOFT}},
-}  # fmt: skip
 
 
 def marked(spec: dict[str, Any], mark: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import { fitted } from "./figure-size.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-// The colours used in charts.py, and the tokens that replace them.
+// The colours in config.json (analysis/figures), and the tokens that replace them.
 const TOKENS = {
   "#1b1b1f": "ink",
   "#53565f": "ink-2",
