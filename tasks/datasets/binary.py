@@ -22,6 +22,7 @@ from tasks.datasets.table import (
     Row,
     Table,
     header,
+    message,
     too_many_rows,
 )
 from tasks.formats import FormatError, strict_json
@@ -41,16 +42,14 @@ def read_xlsx(path: Path, *, sheet: str = "") -> Table:
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())
         if size > MAX_BYTES:
-            problem = f"larger than {MAX_BYTES // 10**6} MB unpacked, the limit"
-            raise DatasetError(path.name, problem)
+            raise DatasetError(path.name, message("large_xlsx", limit=MAX_BYTES // 10**6))
         with closing(openpyxl.load_workbook(path, read_only=True)) as book:
             return _sheet_table(book, path.name, sheet)
     except DatasetError:
         raise
     except Exception as error:  # openpyxl raises arbitrary exceptions for broken files
         kind = type(error).__name__
-        problem = f"cannot be read as XLSX ({kind}); open it and save it again, or as CSV"
-        raise DatasetError(path.name, problem) from None
+        raise DatasetError(path.name, message("broken_xlsx", kind=kind)) from None
 
 
 def _sheet_table(book: Any, name: str, sheet: str) -> Table:
@@ -88,8 +87,7 @@ def _cells(book: Any, sheet: str, name: str) -> Iterator[tuple[int, list[Any]]]:
         if number > 2 * MAX_ROWS:
             raise too_many_rows(name)
         if len(row) > WIDEST:
-            problem = f"has a cell in column {len(row):,}; delete it"
-            raise DatasetError(name, problem, f"row {number}")
+            raise DatasetError(name, message("wide_row", number=len(row)), f"row {number}")
         values = [_value(cell, name, number) for cell in row]
         while values and values[-1] is None:
             values.pop()
@@ -156,8 +154,7 @@ def _check_size(name: str, rows: int, size: int) -> None:
     if rows > MAX_ROWS:
         raise too_many_rows(name)
     if size > MAX_BYTES:
-        problem = f"larger than {MAX_BYTES // 10**6} MB; save only the columns needed"
-        raise DatasetError(name, problem)
+        raise DatasetError(name, message("large_parquet", limit=MAX_BYTES // 10**6))
 
 
 def _features(data: Any, file: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 from tasks.answer_keys import LABEL, SPANS
 from tasks.answers import KINDS, Kind
 from tasks.datasets import tagged
-from tasks.datasets.table import DatasetError, Row, Table, option
+from tasks.datasets.table import DatasetError, Row, Table, message, option
 from tasks.gym.reader import split_options
 
 # How gold answers identify an option: by text, by position from 0 or 1, or by letter.
@@ -41,11 +41,7 @@ def read_options(row: Row, columns: Sequence[str], separator: str) -> Offered:
         if isinstance(value, str) and len(columns) == 1:
             value = value.split(separator) if separator else list(split_options(value)[1])
             if len(value) < 2:
-                raise row.error(
-                    column, 'contains one text; expected a list of options, also as JSON ["a",'
-                    ' "b"], "(A) ... (B) ...", options with a separator (--separator), or one'
-                    " column for each option",
-                )  # fmt: skip
+                raise row.error(column, message("one_option"))
         if value is None or value == "":  # this row has fewer options than others
             continue
         texts += _texts(row, column, value if isinstance(value, list) else [value])
@@ -80,11 +76,7 @@ def name_option(row: Row, columns: "Columns", gold: str, options: Offered) -> st
         if gold.strip() in options.texts:
             return gold.strip()
         listed = ", ".join(options.texts[:LISTED]) + (", …" if options.texts[LISTED:] else "")
-        raise row.error(
-            column,
-            f"{gold[:60]!r} is not one of the options {listed[:300]}; if the column contains their"
-            " positions or letters, set --gold-is",
-        )
+        raise row.error(column, message("unknown_option", gold=gold[:60], listed=listed[:300]))
     if gold_is == "letter":
         place = options.letters.index(gold) if gold in options.letters else -1
     else:
@@ -142,8 +134,7 @@ class RowGold:
 def check_kind(kind: str) -> None:
     """Raise DatasetError if tasks cannot have this answer type."""
     if kind not in ANSWERS:
-        problem = f"unknown answer type {kind!r}; expected one of {', '.join(ANSWERS)}"
-        raise DatasetError("", problem)
+        raise DatasetError("", message("unknown_kind", kind=kind, kinds=", ".join(ANSWERS)))
 
 
 def choice(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
@@ -154,8 +145,7 @@ def choice(row: Row, columns: Columns, _texts: Sequence[str]) -> list[RowGold]:
     value = row.value(column)
     if isinstance(value, list):
         if len(value) > 1:
-            expected = "expected one; if several can be right, use --as options"
-            raise row.error(column, f"{len(value)} labels, {expected}")
+            raise row.error(column, message("several_labels", number=len(value)))
         value = value[0] if value else None
     if value is None or not (label := row.text(column, value)).strip():
         raise row.unlabelled(column)
@@ -177,8 +167,7 @@ def spans(row: Row, columns: Columns, texts: Sequence[str]) -> list[RowGold]:
         ]
     gold, starts = _answers(row, columns)
     if not gold and not columns.no_answer:
-        problem = 'is empty; allow "no answer" (--no-answer) or remove the row'
-        raise row.error(columns.gold[0], problem)
+        raise row.error(columns.gold[0], message("empty_gold"))
     return [RowGold(gold, starts)]
 
 
@@ -192,12 +181,10 @@ def labelled(row: Row, columns: Columns, texts: Sequence[str]) -> list[tagged.La
     if tagged.is_tagged(tokens, value):
         for number, tag in enumerate(value, 1):
             if not isinstance(tag, str) or not tagged.TAG.fullmatch(tag):
-                problem = f"tag {number}: {tag!r} is not a tag such as O, B-LOC or I-LOC"
-                raise row.error(column, problem)
+                raise row.error(column, message("bad_tag", number=number, tag=tag))
         return tagged.tagged_spans([str(token) for token in tokens], value)
     if not tagged.are_spans(value):
-        problem = "expected spans with labels, or the tags of a list of tokens"
-        raise row.error(column, problem)
+        raise row.error(column, message("no_spans"))
     return tagged.spans_of(row, column, value, texts[0])
 
 

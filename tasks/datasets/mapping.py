@@ -14,7 +14,7 @@ from tasks.cards import LONGEST_LABEL
 from tasks.columns import grouped
 from tasks.datasets import kinds
 from tasks.datasets.kinds import Columns, read_gold
-from tasks.datasets.table import Row, Table, Unlabelled
+from tasks.datasets.table import Row, Table, Unlabelled, message
 from tasks.formats import LONGEST_STRATUM, Record, canonical
 
 MAX_LABELS = 100
@@ -89,8 +89,7 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     """If no labels are given, add those in the rows, in alphabetical order to hide frequencies."""
     answer = columns.answer
     if columns.options and not answer.has_options:
-        problem = f"such answers (--as {columns.kind}) have no options"
-        raise table.error(columns.options[0], problem)
+        raise table.error(columns.options[0], message("no_options", kind=columns.kind))
     if answer.has_options and answer.is_one_text and not columns.options:
         raise table.error("", "set the column with the options of each row (--options)")
     is_labelled = kinds.has_labels(table, columns)
@@ -101,11 +100,7 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
             raise table.error(columns.gold[0], f"contains no {expected}")
         return columns, []
     if is_labelled and (columns.question or columns.ask or len(columns.text) > 1):
-        raise table.error(
-            columns.gold[0],
-            "contains spans with labels: each label becomes a question on the text, so --question,"
-            " --ask and a second --text are not allowed",
-        )
+        raise table.error(columns.gold[0], message("labelled_spans"))
     present = _rows_of_values(table, columns, is_labelled)
     labels = columns.labels or tuple(sorted(present))
     notes = []
@@ -141,15 +136,10 @@ def _check_labels(
     if not labels:
         raise table.error(column, "no row has a label")
     if len(labels) > MAX_LABELS:
-        raise table.error(
-            column,
-            f"{len(labels):,} different values, but at most {MAX_LABELS} labels are allowed; check"
-            " the column (for options that differ between rows, use --as option with --options)",
-        )
+        raise table.error(column, message("many_labels", number=len(labels), limit=MAX_LABELS))
     names = [columns.name_of(label) for label in labels]
     if unknown := sorted(set(columns.names) - set(labels)):
-        problem = f"no row has the value {unknown[0]!r}, which is named with --label"
-        raise table.error(column, problem)
+        raise table.error(column, message("unused_label", unknown=unknown[0]))
     alike: dict[str, int] = {}
     for place, name in enumerate(names):
         row = rows.get(labels[place])
@@ -192,8 +182,7 @@ def _item(row: Row, columns: Columns) -> Item:
         raise row.error(columns.id, "expected an id of 1 to 190 characters")
     stratum = row.text(columns.stratum).strip() if columns.stratum else ""
     if columns.stratum and not 0 < len(stratum) <= LONGEST_STRATUM:
-        expected = f"expected a stratum of 1 to {LONGEST_STRATUM} characters"
-        raise row.error(columns.stratum, expected)
+        raise row.error(columns.stratum, message("bad_stratum", limit=LONGEST_STRATUM))
     records = tuple(
         Record(f"{identity}_{number}" if len(golds) > 1 else identity, texts,
                question_of(gold.kind) if gold.kind else question, gold.gold, gold.starts,

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from tasks.datasets import binary, tagged, texts
-from tasks.datasets.table import MAX_BYTES, DatasetError, Table, option
+from tasks.datasets.table import MAX_BYTES, DatasetError, Table, message, option
 
 READERS: dict[str, Callable[..., Table]] = {
     "csv": partial(texts.read_delimited, usual=","),
@@ -52,17 +52,14 @@ def format_of(path: Path, name: str = "") -> str:
     except KeyError:
         raise DatasetError(
             path.name,
-            f"the ending {path.suffix or '(none)'} does not identify the format; set --format to"
-            f" one of {', '.join(READERS)}",
+            message("unknown_ending", ending=path.suffix or "(none)", formats=", ".join(READERS)),
         ) from None
 
 
 def read(path: Path, reading: Reading) -> Table:
     """Read the rows of a file. Raises FormatError, also for options that its reader lacks."""
     if path.is_dir():
-        raise DatasetError(
-            path.name, "expected a file; save a Hugging Face dataset with to_parquet()"
-        )
+        raise DatasetError(path.name, message("folder"))
     name = format_of(path, reading.format)
     if not path.exists():
         raise DatasetError(path.name, "file not found")

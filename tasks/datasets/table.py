@@ -6,8 +6,10 @@ according to the role of their column.
 
 import math
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tasks.formats import FormatError
@@ -23,6 +25,15 @@ NAMED = 30  # maximum number of columns listed in an error
 def option(meaning: str, default: Any = "", **details: Any) -> Any:
     """Return a dataclass field that is also an option of make_task (argparse's `details`)."""
     return field(default=default, metadata={"help": meaning, **details})
+
+
+MESSAGES = tomllib.loads(Path(__file__).with_name("errors.toml").read_text("utf-8"))
+
+
+def message(key: str, **values: object) -> str:
+    """Return a message of errors.toml with these values."""
+    text: str = MESSAGES[key]
+    return text.format(**values)
 
 
 class DatasetError(FormatError):
@@ -113,8 +124,7 @@ class Row(NamedTuple):
         if any("\ud800" <= character <= "\udfff" for character in value):
             raise self.error(column, "contains an unpaired surrogate, not a character")
         if len(value) > MAX_TEXT:
-            problem = f"has {len(value):,} characters; at most {MAX_TEXT:,} can be shown"
-            raise self.error(column, problem)
+            raise self.error(column, message("long_text", number=len(value), limit=MAX_TEXT))
         return value
 
 
@@ -129,8 +139,7 @@ def _kind(value: Any) -> str:
 def check_name(file: str, name: str, place: str) -> None:
     """Raise DatasetError if the name of a column cannot be stored or shown."""
     if re.search("[\0\ud800-\udfff]", name):
-        problem = f"the name {name[:100]!a} contains a character that cannot be stored"
-        raise DatasetError(file, problem, place)
+        raise DatasetError(file, message("bad_name", name=name[:100]), place)
 
 
 def header(file: str, names: Sequence[Any], place: str) -> list[str]:
@@ -141,9 +150,7 @@ def header(file: str, names: Sequence[Any], place: str) -> list[str]:
     for number, name in enumerate(names, 1):
         text = "" if name is None else str(name).strip()
         if not text:
-            raise DatasetError(
-                file, "has no name; the first line must name every column", place, str(number)
-            )
+            raise DatasetError(file, message("no_name"), place, str(number))
         if text in columns:
             earlier = columns.index(text) + 1
             problem = f"has the same name {text!r} as column {earlier}; rename one of them"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tasks.datasets import texts
-from tasks.datasets.table import DatasetError, Row, Table, from_objects
+from tasks.datasets.table import DatasetError, Row, Table, from_objects, message
 from tasks.datasets.texts import decoded
 
 TAG = re.compile(r"O|(?P<place>[BIESLUM])-(?P<label>\S+)")
@@ -131,8 +131,7 @@ def spans_of(row: Row, column: str, gold: list[Any], text: str) -> list[Labelled
     for number, item in enumerate(gold, 1):
         start, end, label, covered = _parts(item)
         if type(start) is not int or type(end) is not int or not isinstance(label, str):
-            problem = f"span {number}: expected [start, end, label] or start, end and label"
-            raise row.error(column, problem)
+            raise row.error(column, message("bad_span", number=number))
         span = Labelled(start, end, label)
         if covered is not None and text[start:end] != covered:
             span = _from_utf16(span, text)
@@ -179,8 +178,7 @@ def read_doccano(path: Path, *, encoding: str = "") -> Table:
     keys = [key for key in ("label", "labels", "entities") if key in table.columns]
     if "text" not in table.columns or not keys:
         hint = "; annotations has label numbers only" if "annotations" in table.columns else ""
-        problem = f"expected the fields text and label of doccano's JSONL{hint}"
-        raise DatasetError(path.name, problem)
+        raise DatasetError(path.name, message("no_doccano", hint=hint))
     for row in table.rows:
         row.values["label"] = row.values.get(keys[0])
     table.columns += [name for name in ["label"] if name not in table.columns]
@@ -213,11 +211,7 @@ def _flat(row: Row) -> dict[str, Any]:
     if len(given) > 1:
         given = [entry for entry in given if entry.get("ground_truth")] or given
     if len(given) != 1:
-        raise row.error(
-            key,
-            f"{len(given)} annotations, expected one; mark one of them as ground truth, or exclude"
-            " the example from the export",
-        )
+        raise row.error(key, message("several_annotations", number=len(given)))
     values = {"id": row.values.get("id"), **data}
     for control, value in _results(row, key, given[0].get("result")).items():
         if control in values:

@@ -18,6 +18,7 @@ from tasks.datasets.table import (
     check_name,
     from_objects,
     header,
+    message,
 )
 from tasks.formats import LONGEST_LINE, strict_json
 
@@ -56,8 +57,7 @@ def read_delimited(
     name, quoted = path.name, quoted or usual == ","
     delimiter = WORDS.get(delimiter, delimiter) or usual
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        problem = f"invalid separator {delimiter!r} (--delimiter); expected one character"
-        raise DatasetError(name, problem)
+        raise DatasetError(name, message("bad_separator", delimiter=delimiter))
     text = decoded(path, encoding)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
@@ -74,12 +74,11 @@ def read_delimited(
     table = Table(name, "line", header(name, names, f"line {number}"))
     for number, fields in lines:
         if len(fields) != len(table.columns):
-            problem = (
-                f"expected {len(table.columns)} fields, as in the first line, but found"
-                f" {len(fields)}; a field that contains the separator or a line break needs"
-                " quotation marks"
+            raise DatasetError(
+                name,
+                message("number_of_fields", number=len(table.columns), found=len(fields)),
+                f"line {number}",
             )
-            raise DatasetError(name, problem, f"line {number}")
         table.add(number, dict(zip(table.columns, fields, strict=True)))
     if not table.rows:
         raise table.error("", "no rows below the header line")
@@ -159,11 +158,7 @@ def read_json(path: Path, *, encoding: str = "", records: str = "") -> Table:
     if isinstance(data, dict):
         lists = [key for key, value in data.items() if isinstance(value, list)]
         advice = f", such as {lists[0]}" if lists else ""
-        raise DatasetError(
-            path.name,
-            "expected a list of objects, found one object; set the field that contains them"
-            f" (--records){advice}",
-        )
+        raise DatasetError(path.name, message("no_list", advice=advice))
     if not isinstance(data, list):
         raise DatasetError(path.name, "expected a list of objects")
     numbered = ((n, _object(value, path.name, f"example {n}")) for n, value in enumerate(data, 1))
