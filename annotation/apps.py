@@ -41,7 +41,6 @@ class AnnotationConfig(AppConfig):
         # servers that receive them may be anyone's.
         ask_others = {
             "mail": periodic.Part(collecting.send_mails),
-            "platform events": periodic.Part(prolific_sync.handle_waiting_events),
             "platforms": periodic.Part(
                 prolific_sync.sync_all, limit=timedelta(minutes=30), interval=timedelta(minutes=5)
             ),

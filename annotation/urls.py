@@ -101,7 +101,6 @@ urlpatterns = [
     path(STUDY + "platforms/panels/<int:pk>/", platforms.panel_visit, name="panel_visit"),
     path(PROLIFIC, platforms.prolific_plan, name="prolific_plan"),
     path(PROLIFIC + "<int:pk>/", platforms.prolific_study, name="prolific_study"),
-    path("platforms/prolific/webhook/", platforms.receive, name="prolific_webhook"),
     path(STUDY + "pay/", pay.pay_page, name="pay"),
     path(STUDY + "pay/<int:pk>.csv", pay.batch_file, name="pay_batch_file"),
     path(STUDY + "log/", audit.log, name="audit_log"),

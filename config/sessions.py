@@ -22,7 +22,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from annotation.models import Invitation, Preferences, WebhookEvent
+from annotation.models import Invitation, Preferences
 from config.addresses import is_of_annotators, is_of_researchers
 from tasks.clock import database_now
 
@@ -78,25 +78,18 @@ def begin_session(request: HttpRequest, user: User, **_signal: object) -> None:
     SessionStore.clear_expired()
 
 
-# How long after an invitation ended or a platform event was processed.
+# How long after an invitation ended.
 MAX_AGE = timedelta(days=30)
 
 
 def prune() -> str:
-    """Delete expired sessions, cache entries and invitations, and clear IDs in old events.
-
-    The signatures of events are kept, so that no event is accepted twice.
-    """
+    """Delete expired sessions, cache entries and invitations."""
     SessionStore.clear_expired()
     counts = _clear_cache()
     cutoff = database_now() - MAX_AGE
     ended = Q(expires_at__lt=cutoff) | Q(revoked_at__lt=cutoff) | Q(accepted_at__lt=cutoff)
     invitations, _ = Invitation.objects.filter(ended).delete()
-    events = WebhookEvent.objects.filter(handled_at__lt=cutoff).exclude(resource="")
-    return (
-        f"{counts} counts and {invitations} invitations deleted,"
-        f" {events.update(resource='')} events emptied"
-    )
+    return f"{counts} counts and {invitations} invitations deleted"
 
 
 def _clear_cache() -> int:

@@ -60,7 +60,6 @@ PROLIFIC_URL = os.environ.get("PROLIFIC_URL", "https://api.prolific.com").rstrip
 PROLIFIC_APP_URL = "https://app.prolific.com"  # where participants go after a study
 PROLIFIC_WORKSPACE = os.environ.get("PROLIFIC_WORKSPACE", "")
 PROLIFIC_PROJECT = os.environ.get("PROLIFIC_PROJECT", "")
-PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
 # Per study, in its currency. A higher budget must be approved by a user who "May spend".
 STUDY_BUDGET_LIMIT = env_int("HANDFUL_STUDY_BUDGET_LIMIT", 1000, minimum=0)
 # Webhooks may only use public IP addresses or these hosts (host or host:port).

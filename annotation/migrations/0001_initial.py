@@ -140,19 +140,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='WebhookEvent',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('event_id', models.CharField(max_length=100, unique=True)),
-                ('resource', models.CharField(blank=True, max_length=100)),
-                ('received_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('handled_at', models.DateTimeField(null=True)),
-            ],
-            options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('event_id', ''), _negated=True), name='an_event_has_an_id')],
-            },
-        ),
-        migrations.CreateModel(
             name='Member',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

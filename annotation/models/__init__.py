@@ -70,7 +70,6 @@ from annotation.models.recruiting import (
     ProlificAccount,
     ProlificStudy,
     Submission,
-    WebhookEvent,
 )
 from annotation.models.scenario import (
     JUDGED_STEPS,

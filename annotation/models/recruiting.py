@@ -190,19 +190,3 @@ class Submission(Row):
 
     def __str__(self) -> str:
         return f"submission {self.key[:8]}"
-
-
-class WebhookEvent(models.Model):
-    """An event received from a platform, which `tick` processes.
-
-    `event_id` is the signature of the request. The ID in its header is not signed, so a replayed
-    request could carry a different one.
-    """
-
-    event_id = models.CharField(max_length=100, unique=True)
-    resource = models.CharField(max_length=100, blank=True)  # ID of the submission
-    received_at = models.DateTimeField(default=timezone.now)
-    handled_at = models.DateTimeField(null=True)
-
-    class Meta:
-        constraints = [check("an_event_has_an_id", ~Q(event_id=""))]

@@ -263,7 +263,7 @@ class Client:
         """
         self._call("POST", f"bulk-bonus-payments/{batch}/pay/", shape=object)
 
-    # Groups and webhooks -------------------------------------------------------------------------
+    # Groups --------------------------------------------------------------------------------------
 
     def create_group(self, name: str, workspace: str) -> str:
         body = {"name": name, "workspace_id": workspace}
@@ -276,32 +276,6 @@ class Client:
     def group(self, group: str) -> set[str]:
         rows = self._rows(f"participant-groups/{group}/participants/")
         return {str(row.get("participant_id")) for row in rows}
-
-    def secret(self, workspace: str) -> str:
-        """Return the secret that signs the workspace's webhooks, or "" if none has been set."""
-        for row in self._rows("hooks/secrets/", workspace_id=workspace):
-            if row.get("workspace_id", workspace) == workspace and row.get("value"):
-                return str(row["value"])
-        return ""
-
-    def replace_secret(self, workspace: str) -> str:
-        """Replace the webhook secret, which all programs in the workspace share, and return it."""
-        return _text(self._call("POST", "hooks/secrets/", {"workspace_id": workspace}), "value")
-
-    def is_subscribed(self, workspace: str, event: str, target: str) -> bool:
-        return any(
-            row.get("event_type") == event
-            and row.get("target_url") == target
-            and row.get("is_enabled", True)
-            for row in self._rows("hooks/subscriptions/", workspace_id=workspace)
-        )
-
-    def subscribe(self, workspace: str, event: str, target: str) -> None:
-        body = {"workspace_id": workspace, "event_type": event, "target_url": target}
-        reply = self._send("POST", "hooks/subscriptions/", body)
-        created = _json(reply, dict, "answer to a subscription")
-        confirmation = {"secret": reply.headers.get("X-Hook-Secret", "")}
-        self._send("POST", f"hooks/subscriptions/{_text(created, 'id')}/", confirmation)
 
 
 def environment() -> Access:

@@ -1,28 +1,21 @@
 """The Platforms page for researchers: links, panels, and studies on Prolific."""
 
-import hmac
-import json
-import time
 from typing import Any, ClassVar
 
 from django import forms
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils import timezone
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST
 
-from annotation.models import Panel, ProlificStudy, Study, WebhookEvent
+from annotation.models import Panel, ProlificStudy, Study
 from annotation.pay import budget, ledger
 from annotation.prolific import drafts, studies
 from annotation.prolific.accounts import account_of, token_of
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.submissions import SyncReport
-from annotation.prolific.sync import OLDEST, signature, start_manually, sync
+from annotation.prolific.sync import start_manually, sync
 from annotation.recruitment import panel
 from annotation.recruitment.platform_adapters import ADAPTERS
 from annotation.web import posts
@@ -176,7 +169,6 @@ def _page(
         "may_draft": study.status == "open"
         and not study.prolific_studies.exclude(external_id=None).exists(),
         **forecasts,
-        "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
     }  # fmt: skip
     proposed = preset["fields"] | {"name": preset["title"]}
     context |= by_key(PanelForm(initial=proposed), PlanForm(), sent=bound)
@@ -274,43 +266,3 @@ prolific_study = posts.page(
     ChangeDraft, _draft_page, to=lambda _request, _result, name, pk: redirect("platforms", name)
 )
 POSTS: posts.Views = {SyncProlific: posts.page(SyncProlific, _page, to="platforms")}
-
-
-@csrf_exempt
-@require_POST
-def receive(request: HttpRequest) -> HttpResponse:
-    """Receive an event. Returns 202 (stored), 200 (known), 401 (unsigned) or 400 (invalid)."""
-    signed = _signature(request)
-    if not signed:
-        return HttpResponse("The signature is invalid.", status=401, content_type="text/plain")
-    try:
-        event = json.loads(request.body)
-    except (ValueError, RecursionError):
-        return HttpResponse("The body is not valid JSON.", status=400, content_type="text/plain")
-    if not isinstance(event, dict):
-        return HttpResponse("The body contains no event.", status=400, content_type="text/plain")
-    is_news = event.get("event_type") == "submission.status.change"
-    resource = str(event.get("resource_id", "")) if is_news else ""
-    if len(resource) > 100 or "\0" in resource:
-        return HttpResponse("No submission.", status=400, content_type="text/plain")
-    _event, is_new = WebhookEvent.objects.get_or_create(
-        event_id=signed,
-        defaults={"resource": resource, "handled_at": None if resource else timezone.now()},
-    )
-    return HttpResponse(status=202 if is_new else 200)
-
-
-def _signature(request: HttpRequest) -> str:
-    """Return the signature if Prolific signed the request recently, otherwise ""."""
-    timestamp = request.headers.get("X-Prolific-Request-Timestamp", "")
-    given = request.headers.get("X-Prolific-Request-Signature", "")
-    secret = settings.PROLIFIC_WEBHOOK_SECRET
-    if not secret:
-        return ""
-    expected = signature(secret, timestamp, request.body)
-    if not hmac.compare_digest(expected.encode(), given.encode()):
-        return ""
-    try:
-        return expected if abs(time.time() - float(timestamp)) < OLDEST else ""
-    except ValueError:
-        return ""

@@ -1,21 +1,11 @@
 """Syncing with Prolific: statuses, free seats and places, pauses, blocklists and confirmations.
 
-This runs in `manage.py tick`, when a button is pressed, and for single submissions after a webhook
-event. The API is authoritative: an event only says what to look up, so events may be late, repeated
-or out of order. The request that delivers an event merely stores it. It is processed here, so that
-threads serving annotators never wait for Prolific. A malformed row does not block any others; it is
-reported in `SyncReport.problems`.
+This runs in `manage.py tick` and when a button is pressed, so that threads serving annotators never
+wait for Prolific. A malformed row does not block any others; it is reported in
+`SyncReport.problems`.
 """
 
-import base64
-import hashlib
-import hmac
-from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
-from typing import Any
-
-from django.utils import timezone
 
 from annotation.models import (
     MAY_RESUME,
@@ -27,7 +17,6 @@ from annotation.models import (
     StudyStatus,
     Submission,
     Topic,
-    WebhookEvent,
     Worker,
 )
 from annotation.pay import budget
@@ -43,7 +32,6 @@ from annotation.prolific.submissions import (
     PlaceCounts,
     Row,
     SyncReport,
-    sync_submission,
     take_over,
     verify,
 )
@@ -261,62 +249,23 @@ def _slots(record: dict) -> int | None:
     return None
 
 
-# All studies and events ---------------------------------------------------------------------------
+# All studies --------------------------------------------------------------------------------------
 
 
 class NotSynced(Exception):
     """Raised if some items could not be synced. The message describes each problem."""
 
 
-def handle_waiting_events() -> str:
-    """Process events from Prolific's webhooks. Raises NotSynced."""
-    return _summary([("events", handle_events)])
-
-
 def sync_all() -> str:
     """Sync all studies on Prolific one by one. Raises NotSynced at the end."""
     # Skip studies without a token. Their pages say that it has been removed.
     active = ProlificStudy.objects.exclude(external_id=None).exclude(account__token="")
-    studies = Study.objects.filter(prolific_studies__in=active).distinct()
-    return _summary([(study.name, partial(sync, study, patient=True)) for study in studies])
-
-
-def _summary(works: list[tuple[str, Callable[[], Any]]]) -> str:
-    problems = []
-    for name, work in works:
+    studies, problems = Study.objects.filter(prolific_studies__in=active).distinct(), []
+    for study in studies:
         try:
-            problems += [f"{name}: {problem}" for problem in work().problems]
+            problems += [f"{study.name}: {one}" for one in sync(study, patient=True).problems]
         except ProlificError as error:
-            problems.append(f"{name}: {error}")
+            problems.append(f"{study.name}: {error}")
     if problems:
         raise NotSynced("; ".join(problems))
-    return f"{len(works)} synced"
-
-
-# Prolific retries for a day. Any older request is a replay.
-OLDEST = 25 * 3600  # seconds
-
-
-def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """Return base64(HMAC-SHA256(secret, timestamp + body)), as documented by Prolific."""
-    digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
-    return base64.b64encode(digest).decode()
-
-
-def handle_events() -> SyncReport:
-    """Process stored events and delete those that are too old to be replayed.
-
-    Raises ProlificError if Prolific is unreachable, in which case the rest wait for the next run.
-    """
-    report = SyncReport()
-    waiting = WebhookEvent.objects.filter(handled_at=None).order_by("pk")
-    for resource in dict.fromkeys(waiting.values_list("resource", flat=True)):
-        events = list(waiting.filter(resource=resource).values_list("pk", flat=True))
-        with report.noting("an event"):
-            report.submissions += 1
-            report.changed += sync_submission(resource)
-            # Events that arrived in the meantime may report newer changes.
-            WebhookEvent.objects.filter(pk__in=events).update(handled_at=timezone.now())
-    old = timezone.now() - timedelta(seconds=2 * OLDEST)
-    WebhookEvent.objects.filter(received_at__lt=old).delete()
-    return report
+    return f"{len(studies)} synced"

@@ -4,7 +4,6 @@ A double replaces Prolific, and participants arrive through its signed links. On
 two browser tabs; the others are simulated. A payment is killed after Prolific has received it.
 """
 
-import io
 import os
 import re
 import subprocess
@@ -16,7 +15,6 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 import requests
-from django.core.management import call_command
 from django.db import connection
 from playwright.sync_api import Page, expect
 
@@ -65,12 +63,9 @@ def held(fake, settings):
 
 
 @pytest.fixture
-def paid_study(researcher, held, server, settings) -> Study:
-    """A study for two people, with Prolific's webhooks set up."""
+def paid_study(researcher, held) -> Study:
+    """A study for two people."""
     factories.may_spend(researcher)
-    told = io.StringIO()
-    call_command("subscribe_prolific", server, stdout=told)
-    settings.PROLIFIC_WEBHOOK_SECRET = told.getvalue().strip().partition("=")[2]
     return factories.make_study(
         researcher, factories.make_task(labels=factories.LABELS), name="paid", shots=[2],
         annotators=2, currency="GBP", hourly_rate=60, estimated_minutes=10,
@@ -197,8 +192,7 @@ def test_a_paid_study_pays_the_exact_amounts(
     returned = Person(fake, server, paid_study, IDA)
     seat = returned.walk("gold", answers=1)
     fake.return_submission(returned.session)
-    fake.send_webhooks()
-    sync.handle_waiting_events()
+    sync.sync_all()
     seat.refresh_from_db()
     assert (seat.status, seat.seat_number) == ("returned", None)
 

@@ -153,7 +153,7 @@ def test_a_server_names_missing_guards_when_it_starts(tmp_path, migrated):
 @pytest.mark.parametrize(
     "command",
     [
-        ["subscribe_prolific", "https://example.org"], ["run_jobs"],
+        ["tick"], ["run_jobs"],
     ],
     ids=" ".join,
 )  # fmt: skip

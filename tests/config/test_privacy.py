@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from annotation.models import AuditEntry, Invitation, Notice, WebhookEvent
+from annotation.models import AuditEntry, Invitation, Notice
 from annotation.notices import collecting
 from annotation.privacy import erasure
 from config import sessions
@@ -47,7 +47,6 @@ TOLD = {
     "who made": "tasks.TaskUpload tasks.Job Study AddedSeats ExampleComment ReportAnswer"
     " StudyTombstone tasks.Task tasks.LanguageModel",
     "deliveries": "Delivery Webhook",
-    "ids of submissions": "WebhookEvent",
     "allow and deny": "AccessRule ListedWorker",
 }
 # Tables without personal data: designs, tasks, models, and the installation's settings.
@@ -113,17 +112,11 @@ def test_sign_in_data_are_deleted_on_their_day(researcher):
             email="ida@example.org", digest=str(number), made_by=researcher, created_at=now,
             expires_at=now - timedelta(days=days),
         )  # fmt: skip
-        WebhookEvent.objects.create(
-            event_id=str(number), resource="abc", handled_at=now - timedelta(days=days)
-        )
-    WebhookEvent.objects.create(event_id="waits", resource="abc")
-    assert sessions.prune() == "1 counts and 1 invitations deleted, 1 events emptied"
+    assert sessions.prune() == "1 counts and 1 invitations deleted"
     assert rows_of_cache() == before - 1
     assert cache.get("fresh") == 1
     assert Invitation.objects.count() == 1
-    emptied = WebhookEvent.objects.filter(resource="").values_list("event_id", flat=True)
-    assert list(emptied) == ["1"]
-    assert sessions.prune() == "0 counts and 0 invitations deleted, 0 events emptied"
+    assert sessions.prune() == "0 counts and 0 invitations deleted"
 
 
 def test_owners_are_notified_a_week_before_a_logged_deletion(researcher):

@@ -1,15 +1,9 @@
 """The double's state, and the effects of statuses, completion codes and payments."""
 
-import base64
-import hashlib
-import hmac
-import json
 import secrets
 import threading
 from datetime import UTC, datetime
 from functools import cached_property
-
-import requests
 
 from tests.prolific_double.links import Signer
 from tests.prolific_double.rules import FakeError
@@ -31,7 +25,7 @@ MODES = {
 
 
 class Books:
-    """Studies, submissions, groups, payments and events in memory."""
+    """Studies, submissions, groups and payments in memory."""
 
     def __init__(self, token, now):
         self.token, self._wall, self._ahead = token, now, 0.0
@@ -40,8 +34,7 @@ class Books:
         self._owner, self._organisation = new_id(), new_id()
         self._workspaces, self._projects, self._studies, self._submissions = {}, {}, {}, {}
         self._groups, self._members, self._batches = {}, {}, {}
-        self._secrets, self._subscriptions = {}, {}
-        self._paid, self._events = [], []
+        self._paid = []
 
     @cached_property
     def _signer(self):
@@ -70,10 +63,6 @@ class Books:
 
     def _set_status(self, submission, status):
         before, submission["status"] = submission["status"], status
-        event = {"resource_id": submission["id"], "event_type": "submission.status.change"}
-        self._events.append(
-            {**event, "participant_id": submission["participant"], "status": status}
-        )
         self._settle(self._studies[submission["study"]], before)
 
     def _settle(self, study, before):
@@ -180,25 +169,6 @@ class Books:
             person["paid_cents"] += entry["cents"]
             person["entries"].append(entry)
         return books
-
-    def send_webhooks(self):
-        """Send the events to each confirmed subscription, signed as documented."""
-        events, self._events = self._events, []
-        confirmed = [each for each in self._subscriptions.values() if each["is_enabled"]]
-        for event in events:
-            for subscription in confirmed:
-                body, stamp = json.dumps(event).encode(), str(int(self._wall()))
-                secret = self._secrets[subscription["workspace_id"]]["value"].encode()
-                digest = hmac.new(secret, stamp.encode() + body, hashlib.sha256).digest()
-                headers = {
-                    "Content-Type": "application/json",
-                    "X-Event-Id": new_id(),
-                    "X-Prolific-Request-Timestamp": stamp,
-                    "X-Prolific-Request-Signature": base64.b64encode(digest).decode(),
-                }
-                requests.post(
-                    subscription["target_url"], body, headers=headers, timeout=20
-                ).raise_for_status()
 
 
 def new_id() -> str:

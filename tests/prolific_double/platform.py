@@ -1,6 +1,5 @@
 """The double's API calls for a researcher's program, one method per call."""
 
-import secrets
 import time
 from urllib.parse import urlencode
 
@@ -271,7 +270,7 @@ class FakeProlific(People):
             self._pay("bonus", cents, submission)
         return f"Bulk bonus payment with ID {batch_id} is being processed."
 
-    # Groups and webhooks -------------------------------------------------------------------------
+    # Groups --------------------------------------------------------------------------------------
 
     def create_group(self, body):
         group = {"id": new_id(), "name": body["name"], "workspace_id": self._workspace(body)}
@@ -295,38 +294,3 @@ class FakeProlific(People):
         if named.get("workspace_id") not in self._workspaces:
             raise FakeError(400, {"workspace_id": ["there is none with this id"]})
         return named["workspace_id"]
-
-    def create_secret(self, body):
-        """Create the secret of a workspace, replacing the previous one."""
-        secret = {"id": new_id(), "value": secrets.token_urlsafe(32)}
-        self._secrets[self._workspace(body)] = {**secret, "workspace_id": body["workspace_id"]}
-        return self._secrets[body["workspace_id"]]
-
-    def secrets(self):
-        return list(self._secrets.values())
-
-    def subscribe(self, body):
-        """Create a subscription, which is inactive until confirmed with its `hook_secret`."""
-        if self._workspace(body) not in self._secrets:
-            raise FakeError(400, {"workspace_id": ["create a secret for this workspace first"]})
-        names = ("event_type", "target_url", "workspace_id")
-        subscription = {"id": new_id(), **{name: body[name] for name in names}, "is_enabled": False}
-        subscription["hook_secret"] = secrets.token_urlsafe(24)
-        self._subscriptions[subscription["id"]] = subscription
-        return dict(subscription)  # site.py sends its secret in a header
-
-    def confirm(self, subscription_id, body):
-        subscription = self._one("subscriptions", subscription_id)
-        if body.get("secret") != subscription["hook_secret"]:
-            raise FakeError(400, {"secret": ["is not the X-Hook-Secret of this subscription"]})
-        subscription["is_enabled"] = True
-        return _without_secret(subscription)
-
-    def subscriptions(self):
-        return [
-            _without_secret(each) for each in self._subscriptions.values() if each["is_enabled"]
-        ]
-
-
-def _without_secret(subscription):
-    return {name: value for name, value in subscription.items() if name != "hook_secret"}

@@ -37,11 +37,6 @@ ADDRESSES = {
     "POST participant-groups/": ("create_group", "body", 201),
     "GET participant-groups/ID/participants/": ("members", "", 200),
     "POST participant-groups/ID/participants/": ("add_members", "body", 200),
-    "GET hooks/secrets/": ("secrets", "", 200),
-    "POST hooks/secrets/": ("create_secret", "body", 201),
-    "GET hooks/subscriptions/": ("subscriptions", "", 200),
-    "POST hooks/subscriptions/": ("subscribe", "body", 201),
-    "POST hooks/subscriptions/ID/": ("confirm", "body", 200),
 }
 PATTERNS = {re.compile(name.replace("ID", "([^/]+)")): name for name in ADDRESSES}
 API, KEYS = "/api/v1/", "/.well-known/study/jwks.json"
@@ -55,18 +50,17 @@ class Site:
         self.fake = fake
 
     def __call__(self, environ, start_response):
-        headers = {}
         try:
             with self.fake.lock:
-                status, told = self._answer(environ, headers)
+                status, told = self._answer(environ)
         except FakeError as error:
             status, told = error.status, error_body(error)
         content = json.dumps(told).encode()
-        headers |= {"Content-Type": "application/json", "Content-Length": str(len(content))}
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(content))}
         start_response(f"{status} {HTTPStatus(status).phrase}", list(headers.items()))
         return [content]
 
-    def _answer(self, environ, headers):
+    def _answer(self, environ):
         path, modes = environ["PATH_INFO"], self.fake.modes
         if path == KEYS:
             return 200, self.fake.jwks()
@@ -75,13 +69,13 @@ class Site:
         if modes["fail_next"]:
             modes["fail_next"] -= 1
             raise FakeError(modes["fail_with"], "the double was set to fail; nothing was done")
-        reply = self._call(environ["REQUEST_METHOD"], path.removeprefix(API), environ, headers)
+        reply = self._call(environ["REQUEST_METHOD"], path.removeprefix(API), environ)
         if modes["fail_after_next"]:
             modes["fail_after_next"] -= 1
             raise FakeError(modes["fail_with"], "the double was set to lose this reply")
         return reply
 
-    def _call(self, method, path, environ, headers):
+    def _call(self, method, path, environ):
         name, ids = address_of(method, path)
         does, takes, status = ADDRESSES[name]
         given = []
@@ -91,8 +85,6 @@ class Site:
             raw = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             given = [json.loads(raw or b"{}")]
         told = getattr(self.fake, does)(*ids, *given)
-        if does == "subscribe":
-            headers["X-Hook-Secret"] = told.pop("hook_secret")
         if isinstance(told, list) and path not in BARE_LISTS:
             nowhere = {"next": {"href": None, "title": "Next"}}
             told = {"results": told, "_links": nowhere, "meta": {"count": len(told)}}

@@ -1,17 +1,14 @@
 """Fixtures with a test double of Prolific over HTTP, and participants who arrive from it."""
 
-import json
 import re
-import time
 from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 
 from annotation.models import Participation
 from annotation.payout import batches, payments
-from annotation.prolific import accounts, drafts, studies, submissions, sync
+from annotation.prolific import accounts, drafts, studies, submissions
 from annotation.prolific.errors import ProlificError
 from annotation.protocol import training_step
 from annotation.recruitment import consent
@@ -28,7 +25,6 @@ def fake(settings):
     server = platform.serve()
     settings.PROLIFIC_URL = settings.PROLIFIC_APP_URL = server.url
     settings.PROLIFIC_TOKEN = "t"
-    settings.PROLIFIC_WEBHOOK_SECRET = "whisper"
     yield platform
     server.close()
 
@@ -141,24 +137,3 @@ def signed(fake, study, researcher):
     draft.save()
     studies.create(draft, HOST)
     return draft
-
-
-def event(body: object, secret="whisper", stamp=None, **headers):
-    """Send a webhook like Prolific; `body` is bytes, or a value to encode as JSON."""
-    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    stamp = stamp or str(int(time.time()))
-    return Client().post(
-        reverse("prolific_webhook"),
-        raw,
-        content_type="application/json",
-        headers={
-            "X-Event-Id": "e1",
-            "X-Prolific-Request-Timestamp": stamp,
-            "X-Prolific-Request-Signature": sync.signature(secret, stamp, raw),
-            **headers,
-        },
-    )
-
-
-def changed(session, told="RETURNED"):
-    return {"event_type": "submission.status.change", "resource_id": session, "status": told}

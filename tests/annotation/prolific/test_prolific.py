@@ -1,6 +1,5 @@
-"""Studies, statuses and webhooks on Prolific: Handful talks to a test double over HTTP."""
+"""Studies and statuses on Prolific: Handful talks to a test double over HTTP."""
 
-import time
 from datetime import timedelta
 from urllib.parse import urlsplit
 
@@ -13,7 +12,6 @@ from annotation.models import (
     Exposure,
     Participation,
     Submission,
-    WebhookEvent,
 )
 from annotation.prolific import client as prolific_client
 from annotation.prolific import drafts, studies, sync
@@ -26,9 +24,7 @@ from tests.annotation.prolific.fixtures import (
     IDA,
     arrive,
     begin,
-    changed,
     complete,
-    event,
     reject_there,
     submission_of,
 )  # fmt: skip
@@ -294,64 +290,17 @@ def test_a_purged_participant_is_refused_by_the_hash(fake, study, published, res
     assert Exposure.objects.count() == 1
 
 
-# Webhooks ----------------------------------------------------------------------------------------
-
-
-def test_a_signed_event_frees_the_seat_once(fake, published):
+@pytest.mark.long
+def test_a_status_that_could_not_be_read_is_read_in_the_next_run(fake, published):
     session, seat = arrive(fake, published)
     fake.return_submission(session)
-    stamp = str(int(time.time()))
-    assert event(changed(session), stamp=stamp).status_code == 202
-    assert event(changed(session), stamp=stamp).status_code == 200
-    seat.refresh_from_db()
-    assert seat.status == "arrived"  # the webhook's request does not call Prolific
-    sync.handle_waiting_events()
-    seat.refresh_from_db()
-    assert seat.status == "returned"
-    assert WebhookEvent.objects.get().handled_at
-
-
-@pytest.mark.long
-def test_a_forged_unsigned_or_old_event_is_refused(fake, published, settings):
-    session, seat = arrive(fake, published)
-    fake.return_submission(session)
-    assert event(changed(session), secret="guess").status_code == 401
-    assert event(changed(session), stamp=str(int(time.time()) - 4 * 86400)).status_code == 401
-    settings.PROLIFIC_WEBHOOK_SECRET = ""
-    assert event(changed(session), secret="").status_code == 401
-    seat.refresh_from_db()
-    assert seat.status == "arrived"
-
-
-@pytest.mark.long
-def test_an_event_is_verified_by_the_api(fake, published):
-    """A late or out-of-order event could report an outdated status."""
-    session, seat = arrive(fake, published)
-    event(changed(session, "RETURNED"))
-    sync.handle_waiting_events()
-    seat.refresh_from_db()
-    assert seat.status == "arrived"
-
-
-@pytest.mark.long
-def test_an_event_waits_while_the_api_fails(fake, published):
-    session, seat = arrive(fake, published)
-    fake.return_submission(session)
-    assert event(changed(session)).status_code == 202
     fake.mode(fail_next=50)
     with pytest.raises(sync.NotSynced) as problem:
-        sync.handle_waiting_events()
+        sync.sync_all()
     assert session not in str(problem.value)  # tick prints it
-    assert WebhookEvent.objects.get().handled_at is None
+    seat.refresh_from_db()
+    assert seat.status == "arrived"
     fake.mode(fail_next=0)
-    sync.handle_waiting_events()
+    sync.sync_all()
     seat.refresh_from_db()
     assert seat.status == "returned"
-
-
-def test_an_event_about_an_unknown_participant_does_nothing(fake, published):
-    assert event(changed("f" * 24)).status_code == 202
-    told = event({"event_type": "study.status.change", "resource_id": "x"})
-    assert told.status_code == 202
-    sync.handle_waiting_events()
-    assert not WebhookEvent.objects.filter(handled_at=None).exists()

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Participation, PaymentBatch, Submission, WebhookEvent
+from annotation.models import Participation, PaymentBatch, Submission
 from annotation.pay import ledger
 from annotation.payout import batches
 from annotation.payout import payments as payout
@@ -23,9 +23,7 @@ from tests.annotation.prolific.fixtures import (
     IDA,
     arrive,
     begin,
-    changed,
     complete,
-    event,
     pay_all,
 )
 from tests.prolific_double.site import Server
@@ -82,8 +80,6 @@ CALLS = {
     "bonuses": lambda client: client.prepare_bonuses("s", [("a", "1.00")]),
     "group": lambda client: client.group("g"),
     "new group": lambda client: client.create_group("g", "w"),
-    "secret": lambda client: client.secret("w"),
-    "subscribe": lambda client: client.subscribe("w", "e", "https://x.example"),
 }
 
 
@@ -322,8 +318,7 @@ def test_approvals_are_made_together_and_bonuses_in_batches(fake, study, publish
 
 
 @pytest.mark.long
-def test_neither_an_annotator_nor_a_webhook_waits_for_prolific(fake, study, signed, settings):
-    session, _seat = arrive(fake, signed)
+def test_an_annotator_does_not_wait_for_prolific(fake, study, signed, settings):
     address = fake.arrive(signed.external_id, BO)["url"].replace("http://testserver", "")
     settings.PROLIFIC_URL = "http://127.0.0.1:9"  # a closed port
     assert Client().get(address).status_code == 200
@@ -332,53 +327,3 @@ def test_neither_an_annotator_nor_a_webhook_waits_for_prolific(fake, study, sign
     assert started.status_code == 302
     begin(Participation.objects.latest("pk"))
     assert Client().get(started.url).status_code == 200
-    assert event(changed(session)).status_code == 202
-
-
-def test_an_event_is_identified_by_its_signature_not_its_id(fake, published):
-    session, _seat = arrive(fake, published)
-    stamp = str(int(time.time()))
-    replies = [
-        event(changed(session), stamp=stamp, **{"X-Event-Id": f"e{number}"}).status_code
-        for number in range(4)
-    ]
-    assert replies == [202, 200, 200, 200]
-    assert WebhookEvent.objects.count() == 1
-
-
-@pytest.mark.parametrize("body", [DEEP, b"null", b"{", b"\xff", b'["submission.status.change"]'])
-def test_an_invalid_event_is_refused_and_not_stored(db, settings, body):
-    settings.PROLIFIC_WEBHOOK_SECRET = "whisper"
-    assert event(body).status_code == 400
-    assert not WebhookEvent.objects.exists()
-
-
-def test_an_event_of_the_day_before_yesterday_is_a_replay(db, settings):
-    settings.PROLIFIC_WEBHOOK_SECRET = "whisper"
-    old = str(int(time.time()) - sync.OLDEST - 60)
-    assert event(changed("a" * 24), stamp=old).status_code == 401
-
-
-def test_events_too_old_for_a_replay_are_deleted(fake, published):
-    event(changed("a" * 24))
-    sync.handle_waiting_events()
-    event(changed("b" * 24))
-    long_ago = timezone.now() - timedelta(seconds=3 * sync.OLDEST)
-    WebhookEvent.objects.exclude(handled_at=None).update(received_at=long_ago)
-    sync.handle_waiting_events()
-    assert WebhookEvent.objects.get().resource == "b" * 24
-
-
-@pytest.mark.long
-def test_one_failing_event_does_not_delay_the_others(fake, published, odd):
-    first, _ida = arrive(fake, published)
-    second, bo = arrive(fake, published, BO)
-    fake.return_submission(second)
-    event(changed(first))
-    event(changed(second))
-    odd(lambda method, path, reply: (200, b"null") if first in path else None)
-    with pytest.raises(sync.NotSynced):
-        sync.handle_waiting_events()
-    bo.refresh_from_db()
-    assert bo.status == "returned"
-    assert WebhookEvent.objects.filter(handled_at=None).count() == 1

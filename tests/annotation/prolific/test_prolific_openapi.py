@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
-from django.core.management import call_command
 from django.test import Client
 
 from annotation.models import Participation, Scenario
@@ -79,7 +78,6 @@ def ours(settings, fake, server):
     settings.PROLIFIC_URL = settings.PROLIFIC_APP_URL = server.url
     settings.PROLIFIC_TOKEN = "t"
     settings.PROLIFIC_WORKSPACE = fake.first_workspace
-    settings.PROLIFIC_WEBHOOK_SECRET = "whisper"
 
 
 def visit(fake, on_prolific, person, work):
@@ -139,7 +137,6 @@ def make_study(researcher, name):
 def our_flow(fake, researcher):
     """Make every request that Handful makes to Prolific, in the order of a study."""
     accounts.set_token(researcher, fake.token, "", "")
-    call_command("subscribe_prolific", "https://handful.example", stdout=None)
     study = make_study(researcher, "whole")
     drafts.plan(study, 0, researcher)
     whole = study.prolific_studies.get()

@@ -4,7 +4,6 @@ import json
 import math
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.models import Participation
@@ -188,39 +187,6 @@ def test_without_signed_addresses_the_error_names_the_checkbox(fake, study, rese
 
 def test_the_description_says_that_not_all_continue(fake, published):
     assert "Not all participants continue" in fake.study(published.external_id)["description"]
-
-
-# Webhooks of the workspace -----------------------------------------------------------------------
-
-
-def secrets(fake) -> list[str]:
-    return [secret["value"] for secret in fake.secrets()]
-
-
-def test_the_workspace_secret_is_replaced_only_on_request(db, fake, capsys):
-    client = prolific_client.Client()
-    ours = client.replace_secret(client.workspace())  # for example, from another program
-    call_command("subscribe_prolific", "https://handful.example")
-    call_command("subscribe_prolific", "https://handful.example")
-    output = capsys.readouterr()
-    assert secrets(fake) == [ours]
-    assert output.out.splitlines() == [f"export PROLIFIC_WEBHOOK_SECRET={ours}"] * 2
-    assert "already" in output.err
-    assert len(fake.subscriptions()) == 1
-    call_command("subscribe_prolific", "https://handful.example", "--replace-secret")
-    assert secrets(fake) != [ours]
-
-
-def test_a_missing_secret_is_created(db, fake, capsys):
-    call_command("subscribe_prolific", "https://handful.example")
-    assert capsys.readouterr().out == f"export PROLIFIC_WEBHOOK_SECRET={secrets(fake)[0]}\n"
-
-
-@pytest.mark.long
-def test_a_failed_subscription_is_reported(db, fake):
-    fake.mode(fail_next=50)
-    with pytest.raises(CommandError, match="503"):
-        call_command("subscribe_prolific", "https://handful.example")
 
 
 # Rejections --------------------------------------------------------------------------------------

@@ -212,7 +212,7 @@ WITHOUT_A_STUDY = {
     "home", "studies", "study_new", "tasks", "task", "planner", "models", "models_file", "model",
     "model_file", "model_delete", "prediction_file_delete", "model_upload",
     "compare", "compare_file", "compare_design", "api_compare", "deleted_studies",
-    "prolific_webhook", "api_studies", "schema", "api_docs", "api_models",
+    "api_studies", "schema", "api_docs", "api_models",
     "api_unknown", "api_planner", "api_task", "api_task_card", "api_task_report", "api_job",
     "api_predictions",
     "tokens", "token_revoke", "prolific_token", "prolific_token_remove",
