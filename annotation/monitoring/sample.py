@@ -19,7 +19,6 @@ from django.utils import timezone
 
 from annotation.models import AuditEntry, Kind, OwnAnswer, ReportAnswer, Study, Topic
 from annotation.prolific.adapter import ProlificAdapter
-from annotation.recruitment.arrivals import submission_key
 from annotation.recruitment.identities import worker_key
 from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion, parse
 
@@ -27,11 +26,11 @@ FEWEST = 5  # minimum number of people in a cell that is shown
 SMALL, WITHHELD = f"<{FEWEST}", "withheld"
 OTHER = "other values"
 ITEM = "sample"  # item of the report under which the table from an export is stored
-SUBMISSION, PARTICIPANT = "Submission id", "Participant id"
+PARTICIPANT = "Participant id"
 # Columns of the export that describe the submission rather than the person.
 NOT_OF_THE_PERSON = frozenset(
     {
-        SUBMISSION, PARTICIPANT, "Status", "Custom study tncs accepted at", "Started at",
+        "Submission id", PARTICIPANT, "Status", "Custom study tncs accepted at", "Started at",
         "Completed at", "Reviewed at", "Archived at", "Time taken", "Completion code",
         "Total approvals",
     }
@@ -216,84 +215,51 @@ def read_export(study: Study, text: str) -> tuple[int, int, list[Row]]:
     if not described:
         problem = f"Line 1: no demographic column, such as {AGE} or Sex; found {', '.join(heads)}."
         raise ExportError(problem)
-    workers = _workers(study, heads, lines)
-    if not workers:
+    people = study.participations.analysed().filter(kind=Kind.PERSON)
+    wanted = set(people.values_list("worker__key", flat=True))
+    used: dict[str, int] = {}
+    for number, cells in lines.items():
+        key = worker_key(ProlificAdapter.platform, cells[PARTICIPANT])
+        if key in wanted:
+            used.setdefault(key, number)  # of several submissions, the first one
+    if not used:
         raise ExportError(
             f"None of the {len(lines)} submissions in the file belongs to an annotator in this"
             " study's analysis. Choose this study's export from Prolific."
         )
     rows: list[Row] = []
     for head in described:
-        column = heads.index(head)
-        cells = [(n, lines[n][column].strip()) for n in workers.values()]
-        values = [(n, value) for n, value in cells if value not in NO_DATA]
+        cells_of = {number: lines[number][head].strip() for number in used.values()}
+        values = {number: value for number, value in cells_of.items() if value not in NO_DATA}
         rows += (
-            number_rows(head, [_age(n, value) for n, value in values])
+            number_rows(head, [_age(number, value) for number, value in values.items()])
             if head == AGE
-            else choice_rows(head, _pooled(value for _n, value in values))
+            else choice_rows(head, _pooled(values.values()))
         )
-    return len(workers), len(lines) - len(workers), rows
+    return len(used), len(lines) - len(used), rows
 
 
-def _lines(text: str) -> tuple[list[str], dict[int, list[str]]]:
-    """Parse the CSV into headings, and cells by line number. Raises ExportError."""
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
-    lines: dict[int, list[str]] = {}
-    heads: list[str] = []
+def _lines(text: str) -> tuple[list[str], dict[int, dict[str, str]]]:
+    """Parse the CSV into its headings, and its rows by line number. Raises ExportError."""
+    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    lines = {}
     try:
-        for cells in reader:
-            if not heads:
-                heads = [cell.strip() for cell in cells]
-            elif any(cell.strip() for cell in cells):
-                lines[reader.line_num] = cells
+        reader.fieldnames = heads = [head.strip() for head in reader.fieldnames or ()]
+        for row in reader:
+            lines[reader.line_num] = row
     except csv.Error as error:
-        raise ExportError(f"Line {reader.line_num}: not valid CSV ({error}).") from None
-    if not {SUBMISSION, PARTICIPANT}.intersection(heads):
+        raise ExportError(f"Line {reader.reader.line_num}: not valid CSV ({error}).") from None
+    if PARTICIPANT not in heads:
         raise ExportError(
-            f"Line 1: expected a column “{SUBMISSION}” or “{PARTICIPANT}”. Choose Prolific's"
-            " demographic export, a CSV file."
+            f"Line 1: expected a column “{PARTICIPANT}”. Choose Prolific's demographic export, a"
+            " CSV file."
         )
-    for head in heads:
-        if head and heads.count(head) > 1:
-            raise ExportError(f"Line 1: the column “{head}” appears twice.")
-    for number, cells in lines.items():
-        if len(cells) != len(heads):
-            problem = f"Line {number}: {len(cells)} cells, expected {len(heads)} as in line 1."
-            raise ExportError(problem)
-    if not lines:
-        raise ExportError("Line 2: the file contains no submissions.")
+    if twice := [head for head in heads if head and heads.count(head) > 1]:
+        raise ExportError(f"Line 1: the column “{twice[0]}” appears twice.")
+    for number, row in lines.items():
+        if None in row or None in row.values():  # too many cells, or too few
+            raise ExportError(f"Line {number}: expected {len(heads)} cells, as in line 1.")
     return heads, lines
-
-
-def _workers(
-    study: Study, heads: Sequence[str], lines: Mapping[int, Sequence[str]]
-) -> dict[int, int]:
-    """Map each worker (key) in the analysis to a line number. Raises ExportError."""
-    key_column = SUBMISSION if SUBMISSION in heads else PARTICIPANT
-    column = heads.index(key_column)
-    line_of: dict[str, int] = {}
-    for number, cells in lines.items():
-        identity = cells[column].strip()
-        if not identity:
-            raise ExportError(f"Line {number}, column {key_column}: empty.")
-        key_of = submission_key if key_column == SUBMISSION else worker_key
-        key = key_of(ProlificAdapter.platform, identity)
-        if key in line_of:
-            problem = f"Line {number}, column {key_column}: the same id as in line {line_of[key]}."
-            raise ExportError(problem)
-        line_of[key] = number
-    people = study.participations.analysed().filter(kind=Kind.PERSON)
-    if key_column == SUBMISSION:
-        of_people = study.submissions.filter(worker__in=people.values("worker"))
-        pairs: Iterable[tuple[str, int]] = of_people.values_list("key", "worker")
-    else:
-        pairs = people.values_list("worker__key", "worker")
-    # If a person has several submissions, the first line is used.
-    lines_of: dict[int, int] = {}
-    for key, worker in pairs:
-        if key in line_of:
-            lines_of[worker] = min(line_of[key], lines_of.get(worker, line_of[key]))
-    return lines_of
 
 
 def _age(number: int, value: str) -> float:

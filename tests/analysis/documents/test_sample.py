@@ -273,6 +273,13 @@ def test_people_match_by_participant_id_whatever_its_case(ada, from_prolific):
     assert cells(from_prolific)["Sex", "Male"][1] == "10"
 
 
+def test_the_first_submission_of_a_person_is_used(ada, from_prolific):
+    rows = [line(n) for n in range(PEOPLE)]
+    later = line(0, **{"Submission id": "s100", "Sex": "Female"})
+    assert upload(ada, from_prolific, export([*rows, later])).status_code == 302
+    assert cells(from_prolific)["Sex", "Male"][1] == "10"
+
+
 @pytest.mark.long
 def test_a_new_export_replaces_the_old_one_and_can_be_deleted(ada, from_prolific):
     for number in (PEOPLE, PEOPLE - 5):
@@ -285,18 +292,17 @@ def test_a_new_export_replaces_the_old_one_and_can_be_deleted(ada, from_prolific
 
 
 WRONG = [
-    ("", "Line 1: expected a column “Submission id”"),
-    ("Age,Sex\n1,2\n", "Line 1: expected a column “Submission id”"),
-    ("Submission id,Status\ns1,x\n", "Line 1: no demographic column"),
-    ("Submission id,Age,Age\ns1,1,2\n", "Line 1: the column “Age” appears twice."),
-    ("Submission id,Age\n", "Line 2: the file contains no submissions."),
-    ("Submission id,Age\ns1,30\ns2\n", "Line 3: 1 cells, expected 2 as in line 1."),
-    ("Submission id,Age\ns1,old\n", "Line 2, column Age: “old” is not an age"),
-    ("Submission id,Age\ns1,30\n,31\n", "Line 3, column Submission id: empty."),
-    ("Submission id,Age\ns1,30\ns1,31\n", "Line 3, column Submission id: the same id as in line 2"),
-    ('Submission id,Age\n"s1"x,30\n', "Line 2: not valid CSV"),
-    ("Submission id,Age\nother,30\n", "None of the 1 submissions"),
-    (b"Submission id,Age\ns1,\xff\n", "The file is not UTF-8 (byte 22)"),
+    ("", "Line 1: expected a column “Participant id”"),
+    ("Age,Sex\n1,2\n", "Line 1: expected a column “Participant id”"),
+    ("Participant id,Status\np1,x\n", "Line 1: no demographic column"),
+    ("Participant id,Age,Age\np1,1,2\n", "Line 1: the column “Age” appears twice."),
+    ("Participant id,Age\n", "None of the 0 submissions"),
+    ("Participant id,Age\np1,30\np2\n", "Line 3: expected 2 cells, as in line 1."),
+    ("Participant id,Age\np1,30,x\n", "Line 2: expected 2 cells, as in line 1."),
+    ("Participant id,Age\np1,old\n", "Line 2, column Age: “old” is not an age"),
+    ('Participant id,Age\n"p1"x,30\n', "Line 2: not valid CSV"),
+    ("Participant id,Age\nother,30\n", "None of the 1 submissions"),
+    (b"Participant id,Age\np1,\xff\n", "The file is not UTF-8 (byte 23)"),
 ]
 
 
@@ -319,7 +325,7 @@ def test_a_program_uploads_and_deletes_the_export(ada, researcher, from_prolific
     def send(**body):
         return ada.post(address, body, "application/json", headers=token)
 
-    refused = send(csv="Submission id,Age\ns1,old\n")
+    refused = send(csv="Participant id,Age\np1,old\n")
     assert (refused.status_code, "Line 2" in refused.json()["fields"]["csv"][0]) == (422, True)
     assert send().status_code == 422
     assert send(action="burn").status_code == 422
