@@ -39,7 +39,6 @@ KEYWORDS = {
     "npgettext": ("msgctxt", *COUNTED), "npgettext_lazy": ("msgctxt", *COUNTED),
     # `sentence` and `counted` stand for texts in TOML files (code_of).
     "sentence": ONE, "counted": COUNTED, "AnswerError": ("", *ONE),
-    "NotAdmitted": ONE,
 }  # fmt: skip
 DOMAINS = ("django", "djangojs")  # the second is for scripts
 Key = tuple[str | None, str, str]
@@ -48,7 +47,7 @@ TAG = re.compile(r"<[^<>]+>")
 
 
 def sources(domain: str) -> list[Path]:
-    folders, ends = SOURCES, (".py", ".html", "answers/kinds.toml", "answer_errors.toml")
+    folders, ends = SOURCES, (".py", ".html", "answers/kinds.toml", "_errors.toml")
     if domain == "djangojs":
         folders, ends = ["static/js"], ".js"
     listed = subprocess.run(

@@ -57,14 +57,9 @@ class ProlificAdapter(PlatformAdapter):
         # Normalise the IDs, because another spelling would turn the same person into a new worker.
         ids = {name: request.GET.get(name, "").lower() for name in PARAMETERS}
         if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
-            raise NotAdmitted(
-                "This link does not contain the IDs that Prolific adds. Please open the"
-                " study from Prolific again."
-            )
+            raise NotAdmitted("no_ids")
         if ids["STUDY_ID"] != self.prolific_study.external_id:
-            raise NotAdmitted(
-                "This link belongs to another study. Please open the study from Prolific again."
-            )
+            raise NotAdmitted("another_study")
         if self.prolific_study.signed:
             self._check_signature(request, ids)
         return Identity(ids["PROLIFIC_PID"], ids["SESSION_ID"], verified=self.prolific_study.signed)
@@ -78,15 +73,9 @@ class ProlificAdapter(PlatformAdapter):
             # Require exactly one claim per name: an ambiguous value could create a new person.
             claimed = [claimed_id for key, claimed_id in claim.items() if key.upper() == name]
             if len(claimed) != 1 or str(claimed[0]).lower() != value:
-                raise NotAdmitted(
-                    "This link's signature is for another link. Please open the study from"
-                    " Prolific again."
-                )
+                raise NotAdmitted("another_link")
         if str(claims["sub"]).lower() != ids["SESSION_ID"]:
-            raise NotAdmitted(
-                "This link's signature is for another submission. Please open the study from"
-                " Prolific again."
-            )
+            raise NotAdmitted("another_submission")
 
     def is_preview(self, request: HttpRequest) -> bool:
         # In a researcher's preview, Prolific leaves its placeholders in the URL.
@@ -120,27 +109,15 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
             options={"require": ["exp", "aud", "iss", "sub"], "verify_aud": False},
         )
     except jwt.ExpiredSignatureError:
-        raise NotAdmitted(
-            "This link has expired. Please open the study from Prolific again."
-        ) from None
+        raise NotAdmitted("expired") from None
     except (KeyError, jwt.PyJWKSetError):  # the key is newer than those that we fetched
-        raise NotAdmitted(
-            "We cannot check Prolific's signature right now. Please try again in a minute."
-        ) from None
+        raise NotAdmitted("new_key") from None
     except jwt.PyJWTError:
-        raise NotAdmitted(
-            "This link's signature is missing or invalid. Please open the study from"
-            " Prolific again."
-        ) from None
+        raise NotAdmitted("no_signature") from None
     if not _is_for(claims["aud"], f"{request.scheme}://{request.get_host()}"):
-        raise NotAdmitted(
-            "This link's signature is for another server. Please open the study from"
-            " Prolific again."
-        )
+        raise NotAdmitted("another_server")
     if not isinstance(claims.get("prolific"), dict):
-        raise NotAdmitted(
-            "This link's signature is empty. Please open the study from Prolific again."
-        )
+        raise NotAdmitted("empty_signature")
     return claims
 
 

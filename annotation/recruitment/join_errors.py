@@ -1,6 +1,8 @@
 """Reasons why a visitor did not get a seat, each with a code and a message."""
 
+import tomllib
 from datetime import datetime
+from pathlib import Path
 
 from django.db.models import Count, F, Q
 from django.utils.functional import Promise
@@ -33,59 +35,9 @@ class RecruitmentError(Exception):
         self.code = code
 
 
-NO_SEAT = {
-    "busy": gettext_lazy(
-        "Many people are starting right now. Please try again in a minute. You lose nothing by"
-        " waiting."
-    ),
-    "address": gettext_lazy(
-        "Too many people have started from your internet connection in the last hour. Please try"
-        " again later. If you are in a class or a lab, please contact the people who invited you."
-    ),
-    "preview": gettext_lazy(
-        "This is a preview. To start, accept the study on the page where you found it."
-    ),
-    "link_off": gettext_lazy(
-        "This link is turned off. If you were invited, please use the link in your invitation."
-    ),
-    "elsewhere": gettext_lazy(
-        "Someone with this ID has already started. If this was you, continue in the same browser"
-        " or open your personal link. If this is a later part of the study, your personal link"
-        " works in a few minutes."
-    ),
-    "browser": gettext_lazy(
-        "Someone has already taken part in this study in this browser. Each person can take part"
-        " only once. If you share a computer, please contact the people who invited you."
-    ),
-    "full": gettext_lazy(
-        "All places in this study are taken right now. Thank you for your interest."
-    ),
-    "budget": gettext_lazy(
-        "This study has no budget for more places right now. Thank you for your interest."
-    ),
-    "closed": gettext_lazy("This study is closed. Thank you for your interest."),
-    "paused": gettext_lazy("This study is paused. Please try again later with the same link."),
-    "draft": gettext_lazy("This study is not open yet. Please try again later with the same link."),
-    "done": gettext_lazy("You have already taken part in this study. Thank you!"),
-    "not_eligible": gettext_lazy(
-        "You do not meet this study's requirements. Thank you for your interest."
-    ),
-    "not_invited": gettext_lazy(
-        "This is a later part of a study that you have not started. Thank you for your interest."
-    ),
-    "device": gettext_lazy(
-        "This study needs a desktop or laptop computer. It is hard to highlight words on a small"
-        " screen. Please open the same link on a computer."
-    ),
-    "rejected": gettext_lazy(
-        "Your submission to this study was rejected on the platform you came from. You cannot"
-        " continue."
-    ),
-    "taken": gettext_lazy(
-        "Your place has been given to another person, so you cannot continue this task. Your"
-        " answers are saved."
-    ),
-}
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TEXTS = {code: table["text"] for code, table in _TABLES.items()}
+NO_SEAT = {code: gettext_lazy(text) for code, text in _TEXTS.items()}
 
 
 def joinable(

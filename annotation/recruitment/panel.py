@@ -92,18 +92,9 @@ class PanelAdapter(PlatformAdapter):
         person = request.GET.get(self.panel.id_parameter, "").strip()
         submission = request.GET.get(self.panel.submission_parameter, "").strip()
         if not person:
-            raise NotAdmitted(
-                "%(parameter)s is missing from this link. Please open the study"
-                " from %(platform)s again.",
-                parameter=self.panel.id_parameter,
-                platform=self.panel.name,
-            )
+            raise NotAdmitted("no_id", parameter=self.panel.id_parameter, platform=self.panel.name)
         if not all(re.fullmatch(SAFE_ID, name) for name in (person, submission)):
-            raise NotAdmitted(
-                "The ID in this link is too long or contains an invalid character. Please"
-                " open the study from %(platform)s again.",
-                platform=self.panel.name,
-            )
+            raise NotAdmitted("invalid_id", platform=self.panel.name)
         return Identity(person, submission)
 
     def is_preview(self, request: HttpRequest) -> bool:

@@ -4,10 +4,12 @@ An adapter handles a URL under /join/. It determines the identity behind an arri
 preview, its scenarios, and the exit. ADAPTERS contains the registered classes.
 """
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from pathlib import Path
 from typing import Any
 
 from django.db.models import Q
@@ -57,11 +59,15 @@ class Source:
     codes: Mapping[str, str] | None = None
 
 
-class NotAdmitted(Exception):
-    """Raised if the arrival may be forged or stale. Users see the translated message."""
+LINK_ERRORS = tomllib.loads(Path(__file__).with_name("link_errors.toml").read_text("utf-8"))
 
-    def __init__(self, message: str, /, **values: str):
-        super().__init__(gettext(message) % values)
+
+class NotAdmitted(Exception):
+    """Raised if the arrival may be forged or stale. `code` is a key of LINK_ERRORS."""
+
+    def __init__(self, code: str, /, **values: str):
+        text = LINK_ERRORS[code]["text"]
+        super().__init__(gettext(text) % values)
 
 
 class PlatformAdapter:
