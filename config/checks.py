@@ -29,8 +29,7 @@ from urllib3.util import Retry
 
 from annotation.management import backups
 from annotation.models import AuditEntry, Notice, Turn
-from annotation.prolific.client import Client
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.client import Client, ProlificError
 from config import health
 from tasks import periodic
 from tasks.clock import database_now

@@ -22,7 +22,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from annotation.models import ApiToken, ProlificAccount, Study
 from annotation.prolific.accounts import set_token
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.client import ProlificError
 from annotation.web.access import ResearcherRequest, signed_in
 from annotation.web.fields import PageForm, RowField, by_key, optional_text
 from annotation.web.posts import View

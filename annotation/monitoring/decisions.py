@@ -16,7 +16,7 @@ from annotation.pay import budget, ledger
 from annotation.payout import pages as payments
 from annotation.privacy import withdrawal
 from annotation.prolific import review
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.client import ProlificError
 from annotation.protocol import blinding, exclusion, qualification
 from annotation.recruitment import seats
 from annotation.web.access import annotator_of, right_to

@@ -20,8 +20,7 @@ from annotation.payout import batches
 from annotation.payout.batches import SUBMISSIONS, Method, PaymentError, State
 from annotation.prolific.accounts import client_of
 from annotation.prolific.adapter import ProlificAdapter
-from annotation.prolific.client import Client
-from annotation.prolific.errors import ProlificError, undocumented
+from annotation.prolific.client import Client, ProlificError, undocumented
 from annotation.prolific.submissions import Row, sync_submission
 from annotation.recruitment import identities
 from annotation.recruitment.arrivals import submission_key

@@ -8,8 +8,7 @@ from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
 from annotation.models import AuditEntry, ProlificAccount, ProlificStudy, Topic
-from annotation.prolific.client import Access, Client, environment
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.client import Access, Client, ProlificError, environment
 from annotation.recruitment import identities
 from tasks.clock import database_now
 

@@ -2,7 +2,8 @@
 
 docs/prolific.md#facts-documented-by-prolific lists the documented facts. Rewards are in cents, but
 amounts in a bonus CSV are in currency units. Prolific spells statuses in several ways, of which
-this module uses only one: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
+this module uses only one: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT. Refusals, timeouts
+and undocumented responses all raise ProlificError; details are in the server's log.
 """
 
 import logging
@@ -15,17 +16,8 @@ from urllib.parse import urlsplit
 import requests
 from django.conf import settings
 from requests.adapters import HTTPAdapter
+from urllib3.exceptions import NewConnectionError
 from urllib3.util.retry import Retry
-
-from annotation.prolific.errors import (
-    NO_TOKEN,
-    NOT_REACHED,
-    REPLY_LOST,
-    ProlificError,
-    complaint,
-    undocumented,
-    was_not_sent,
-)
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +31,74 @@ READ_ONLY = {"eligibility-count/", "study-cost-calculator/"}
 # Allow only one call at a time, so that a slow Prolific blocks one thread and not all of them.
 _TURN = threading.Lock()
 
+# The refusals documented by Prolific. After any other error, the action may have taken place.
+REFUSALS = {400, 402, 403, 404, 422}
+NOT_REACHED = (
+    "Prolific could not be reached. Nothing was published or paid. Try again in a few minutes."
+)
+REPLY_LOST = (
+    "Prolific could not be reached, or its response was lost. Part of the request may have been"
+    " carried out. Try again in a few minutes; nothing is published or paid twice."
+)
+NO_TOKEN = (
+    "No API token for Prolific is set. Set yours on the page Your account, then draft the"
+    " studies. An administrator can set one for the server (PROLIFIC_TOKEN)."
+)
+UNKNOWN_TOKEN = (
+    "Prolific does not accept the API token. It may have been deleted there or copied incompletely."
+)
+
 Json = dict[str, Any]
+
+
+class ProlificError(Exception):
+    """Prolific refused the request, did not respond, or sent an undocumented response.
+
+    `status` is the HTTP status, or 0 if there was no response. `refused` means that Prolific gave a
+    reason and did nothing. `unreachable` means that there was no response, so that further requests
+    would fail as well.
+    """
+
+    def __init__(
+        self, message: str, status: int = 0, *, refused: bool = False, unreachable: bool = False
+    ):
+        super().__init__(message)
+        self.status, self.refused, self.unreachable = status, refused, unreachable
+
+
+def undocumented(subject: str, received: object, status: int = 0) -> ProlificError:
+    """Log `received` and return the error for a response whose `subject` is undocumented."""
+    logger.warning("Prolific's %s is undocumented (status %s): %.200r", subject, status, received)
+    return ProlificError(
+        f"Prolific's {subject} differs from its documentation. Try again in a few minutes.", status
+    )
+
+
+def was_not_sent(error: Exception) -> bool:
+    reason = getattr(error.args[0], "reason", None) if error.args else None
+    return isinstance(error, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)
+
+
+def complaint(reply: requests.Response) -> ProlificError:
+    status = reply.status_code
+    try:
+        error = reply.json()["error"]
+        detail = error.get("detail") or error.get("title")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        detail = None
+    if detail and status < 500 and status != 401:
+        message = f"Prolific answered {status}: {str(detail)[:400]}"
+        return ProlificError(message, status, refused=status in REFUSALS)
+    logger.warning("Prolific answered %s: %.200r", status, reply.text[:200])
+    if status == 401:
+        return ProlificError(UNKNOWN_TOKEN, status)
+    if status == 429:
+        message = "Prolific received too many requests. Try again in a minute."
+    elif status >= 500:
+        message = f"Prolific reported an error (status {status}). Try again in a few minutes."
+    else:
+        message = f"Prolific responded with status {status} and no reason."
+    return ProlificError(message, status)
 
 
 def status_of(text: object) -> str:
@@ -89,8 +148,14 @@ class Client:
         self, method: str, path: str, json: Any = None, shape: type = dict, **parameters: Any
     ) -> Any:
         """Return the JSON of the response, which must be of type `shape`. Raises ProlificError."""
-        reply = self._send(method, path, json, parameters)
-        return _json(reply, shape, f"answer to {method} {path}")
+        reply, subject = self._send(method, path, json, parameters), f"answer to {method} {path}"
+        try:
+            body = reply.json()
+        except (ValueError, RecursionError):
+            raise undocumented(subject, reply.text[:200], reply.status_code) from None
+        if not isinstance(body, shape):
+            raise undocumented(subject, body, reply.status_code)
+        return body
 
     def _rows(self, path: str, **parameters: Any) -> list[Json]:
         """Return a list's rows. Raises ProlificError if they are malformed."""
@@ -288,17 +353,6 @@ def environment() -> Access:
         settings.PROLIFIC_PROJECT,
         ("PROLIFIC_WORKSPACE", "PROLIFIC_PROJECT"),
     )
-
-
-def _json(reply: requests.Response, shape: type, subject: str) -> Any:
-    """Return the JSON of a response, which must be of type `shape`. Raises ProlificError."""
-    try:
-        body = reply.json()
-    except (ValueError, RecursionError):
-        raise undocumented(subject, reply.text[:200], reply.status_code) from None
-    if not isinstance(body, shape):
-        raise undocumented(subject, body, reply.status_code)
-    return body
 
 
 def _text(body: Json, name: str) -> str:

@@ -30,8 +30,7 @@ from annotation.models import (
 from annotation.pay import promises
 from annotation.pay.ledger import in_currency
 from annotation.prolific.accounts import access, account_of
-from annotation.prolific.client import Client
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.client import Client, ProlificError
 from annotation.recruitment.platform_adapters import OUTCOMES
 from annotation.recruitment.seats import new_code
 from annotation.study import cross_task

@@ -13,7 +13,7 @@ from annotation.models import Panel, ProlificStudy, Study
 from annotation.pay import budget, ledger
 from annotation.prolific import drafts, studies
 from annotation.prolific.accounts import account_of, token_of
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.client import ProlificError
 from annotation.prolific.submissions import SyncReport
 from annotation.prolific.sync import start_manually, sync
 from annotation.recruitment import panel

@@ -25,7 +25,7 @@ from annotation.models import (
 )
 from annotation.pay import budget, ledger
 from annotation.prolific.accounts import client_of
-from annotation.prolific.client import Client, Json
+from annotation.prolific.client import Client, Json, ProlificError
 from annotation.prolific.drafts import (
     CREATING,
     NOT_CREATED,
@@ -34,7 +34,6 @@ from annotation.prolific.drafts import (
     check_pay,
     description,
 )
-from annotation.prolific.errors import ProlificError
 from annotation.recruitment.platform_adapters import OUTCOMES
 from annotation.study.consequences import LEAST_HOURLY
 from tasks.clock import database_now

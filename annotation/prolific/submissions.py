@@ -23,8 +23,7 @@ from annotation.pay import ledger
 from annotation.privacy import withdrawal
 from annotation.prolific.accounts import client_of
 from annotation.prolific.adapter import ProlificAdapter
-from annotation.prolific.client import Client, status_of
-from annotation.prolific.errors import ProlificError, undocumented
+from annotation.prolific.client import Client, ProlificError, status_of, undocumented
 from annotation.recruitment import arrivals, identities, seats
 
 # Submissions that take up a place in the study on Prolific.

@@ -22,9 +22,8 @@ from annotation.models import (
 from annotation.pay import budget
 from annotation.prolific.accounts import client_of
 from annotation.prolific.adapter import ProlificAdapter
-from annotation.prolific.client import Client, status_of
+from annotation.prolific.client import Client, ProlificError, status_of
 from annotation.prolific.drafts import PlanError
-from annotation.prolific.errors import ProlificError
 from annotation.prolific.studies import free_seats
 from annotation.prolific.submissions import (
     IN_PROGRESS,

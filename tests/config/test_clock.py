@@ -15,7 +15,7 @@ from annotation.pay import ledger
 from annotation.payout import batches
 from annotation.payout import payments as payout
 from annotation.prolific import drafts, studies
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.client import ProlificError
 from tasks import jobs
 from tasks.models import Job
 from tests import factories

@@ -9,7 +9,7 @@ from django.test import Client
 from annotation.models import Participation
 from annotation.payout import batches, payments
 from annotation.prolific import accounts, drafts, studies, submissions
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.client import ProlificError
 from annotation.protocol import training_step
 from annotation.recruitment import consent
 from tests import factories

@@ -15,7 +15,7 @@ from annotation.models import (
 )
 from annotation.prolific import client as prolific_client
 from annotation.prolific import drafts, studies, sync
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.client import ProlificError
 from annotation.recruitment import eligibility
 from tests import factories
 from tests.annotation.prolific.fixtures import (

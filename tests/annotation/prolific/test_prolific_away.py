@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotation.prolific import client as prolific_client
 from annotation.prolific import drafts
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.client import ProlificError
 from tests import factories
 from tests.prolific_double.site import Server
 

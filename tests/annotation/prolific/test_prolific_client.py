@@ -17,7 +17,7 @@ from annotation.payout import batches
 from annotation.payout import payments as payout
 from annotation.prolific import client as prolific_client
 from annotation.prolific import sync
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.client import ProlificError
 from tests.annotation.prolific.fixtures import (
     BO,
     IDA,

@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotation.models import Participation
 from annotation.prolific import client as prolific_client
 from annotation.prolific import drafts, review, studies, sync
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.client import ProlificError
 from annotation.protocol import attention_checks
 from tests import factories
 from tests.annotation.prolific.fixtures import (
