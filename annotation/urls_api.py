@@ -13,7 +13,7 @@ from annotation.notices import pages as notices
 from annotation.participation import api as participants
 from annotation.participation import api_joining as joining
 from annotation.payout import pages as money
-from annotation.prolific import api as platforms
+from annotation.prolific import pages as platforms
 from annotation.recruitment import pages as lists
 from annotation.simulation import pages as simulation_pages
 from annotation.study import api as studies

@@ -18,8 +18,8 @@ from annotation.models import Participation, PaymentBatch, Study
 from annotation.pay import budget, holds, ledger
 from annotation.payout import batches
 from annotation.payout import payments as payout
-from annotation.prolific.api import Amount
 from annotation.prolific.client import ProlificError
+from annotation.prolific.pages import Amount
 from annotation.prolific.sync import sync
 from annotation.recruitment.arrivals import current_exit
 from annotation.web.access import ResearcherRequest, right_to, signed_in, study_of
