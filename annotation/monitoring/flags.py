@@ -4,9 +4,11 @@ Each flag can be recomputed from the exported CSV. Thresholds: docs/statistics.m
 """
 
 import math
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.db.models import Count, QuerySet
@@ -29,32 +31,14 @@ BLURS_PER_ANSWER = 0.2
 FAST_PERSON_SDS = 3  # below the mean log-median of at least OTHERS other annotators
 OTHERS = 5
 
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 # Maps the names of flags to their labels in counts.
-FLAGS = {
-    "too_fast": "too fast",
-    "fast_person": "much faster than others",
-    "one_answer": "nearly always the same answer",
-    "run": "same answer many times in a row",
-    "absence": "long absence",
-    "paste": "pasted text",
-    "blur": "page often left",
-    "copies": "copied text",
-    "left_after_copy": "page left after copying",
-    "automated": "submitted by a program",
-    "no_input": "submitted without a press or key",
-    "narrow": "narrow window",
-    "jumps": "mouse pointer jumped",
-    "checks": "failed attention checks",
-    "shared_browser": "shared browser",
-}
+FLAGS = {name: table["label"] for name, table in _TABLES.items()}
 # For each report: the share of answers from which it is flagged, and the finding with its count.
 FLAGGED_REPORTS = {
-    "copies": (SHARE, "copies of the page's text: {}"),
-    "left_after_copy": (SHARE, "absences that began within 10 s of a copy: {}"),
-    "automated": (0, "answers submitted by a program or script: {}"),
-    "no_input": (SHARE, "answers submitted without a press or key: {}"),
-    "narrow": (0.5, "answers given in a window below 60 % of the screen's width: {}"),
-    "jumps": (SHARE, "presses to which the mouse pointer did not move: {}"),
+    name: (table.get("share", SHARE), table["finding"])
+    for name, table in _TABLES.items()
+    if "finding" in table
 }
 
 
