@@ -1,9 +1,12 @@
 """Definitions of table columns for pages, files and the API."""
 
 import math
+import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, TypeVar
 
 Key = TypeVar("Key")
@@ -126,6 +129,26 @@ class Column:
         value = self.value(row)
         form = self.show or FORMS.get(self.unit, str)
         return value if isinstance(value, str) and self.show is None else form(value)
+
+
+KINDS = {
+    "integer": int, "number": float, "boolean": bool, "datetime": datetime, "string": str,
+    "object": dict,
+}  # fmt: skip
+
+
+def declared(module: str, table: str, **get: Callable[[Any], Any]) -> list[Column]:
+    """Return the columns that columns.toml, in the folder of a module, declares for a table.
+
+    `get` contains functions, by column, that read values which are not attributes of a row.
+    """
+    tables = tomllib.loads(Path(module).with_name("columns.toml").read_text(encoding="utf-8"))
+    columns = []
+    for name, stated in tables[table].items():
+        fields = {"meaning": stated} if isinstance(stated, str) else stated
+        fields["kind"] = KINDS[fields.get("kind", "string")]
+        columns.append(Column(name, **fields | ({"get": get[name]} if name in get else {})))
+    return columns
 
 
 def hundredth(value: float | None) -> float | None:

@@ -8,7 +8,6 @@ within the transaction, and cover pages, the API, jobs and commands.
 """
 
 import json
-from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -18,7 +17,7 @@ from django.dispatch import receiver
 
 from annotation.models import ApiToken, AuditEntry, Panel, Study, Topic
 from annotation.models.accounts import AuditQuerySet
-from tasks.columns import Column
+from tasks.columns import declared
 from tasks.models import LanguageModel, PredictionFile, Split, TaskMember, UnfinishedImport
 
 
@@ -35,20 +34,9 @@ def _plain(value: Any) -> str:
 
 
 # Columns for the CSV file and the API.
-COLUMNS = [
-    Column("at", meaning="UTC", kind=datetime),
-    Column(
-        "by",
-        meaning="user name; empty if the server or a command acted",
-        get=lambda entry: entry.by.get_username() if entry.by else "",
-    ),
-    Column("token", meaning="name of the API token; empty for actions on a page"),
-    Column("topic", meaning="kind of action"),
-    Column("what", meaning="what happened"),
-    Column("about", meaning="object of the action: annotator, task, account, file"),
-    Column("before", meaning="values before the change; null if nothing changed", kind=dict),
-    Column("after", meaning="values after the change; null if nothing changed", kind=dict),
-]
+COLUMNS = declared(
+    __file__, "audit_log", by=lambda entry: entry.by.get_username() if entry.by else ""
+)
 
 
 def study_entries(study: Study) -> AuditQuerySet:

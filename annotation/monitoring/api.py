@@ -1,6 +1,5 @@
 """Annotators of a study in the API, and decisions about them. Hides scores wherever pages do."""
 
-from datetime import datetime
 from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
@@ -17,49 +16,11 @@ from annotation.web.access import annotator_of, study_of
 from annotation.web.paging import RowsView, documented, field_of, small, small_list
 from annotation.web.problems import Unprocessable
 from annotation.web.views import ApiView, Twin, tagged
-from tasks.columns import Column
+from tasks.columns import declared
 
-SCENARIOS = [
-    Column("id", meaning="id of the scenario", get="scenario.pk", kind=int),
-    Column("task", meaning="name of the task", get="scenario.task.name"),
-    Column("task_version", meaning="version of the task", get="scenario.task.version", kind=int),
-    Column("shots", meaning="number of shots", get="scenario.shots", kind=int),
-    Column(
-        "split", meaning="training split; null at zero shots", get="scenario.split_number", kind=int
-    ),
-    Column("arm", meaning="arm in a cross-task study; question: no contexts", get="scenario.arm"),
-    Column("seats", meaning="seats for human annotators", kind=int),
-    Column("completed", meaning="human annotators who completed and are in the analysis", kind=int),
-    Column("working", meaning="human annotators who have started but not finished", kind=int),
-    Column("free", meaning="free seats for human annotators", kind=int),
-    Column("simulated", meaning="seats taken by simulated annotators", kind=int),
-]
-
-COLUMNS = [
-    Column("pseudonym", meaning="annotator's pseudonym in this study"),
-    Column("kind", meaning="person, simulated or model"),
-    Column("status", meaning="how far the annotator has got"),
-    Column("task", meaning="name of the task", get="scenario.task.name"),
-    Column("shots", meaning="number of shots", get="scenario.shots", kind=int),
-    Column("split", meaning="training split", get="scenario.split_number", kind=int),
-    Column("scenario", meaning="id of the scenario", get="scenario_id", kind=int),
-    Column("in_analysis", meaning="false if excluded from the analysis", kind=bool),
-    Column("is_paid", meaning="false if pay was refused", kind=bool),
-    Column("qualified", meaning="true if admitted by screening; null if not judged", kind=bool),
-    Column("arrived_at", meaning="UTC", kind=datetime),
-    Column("consented_at", meaning="UTC", kind=datetime),
-    Column("finished_at", meaning="UTC", kind=datetime),
-    Column("worked_seconds", meaning="active time; null until the annotator is done", kind=float),
-]
-DECISIONS = [
-    Column("annotator", meaning="annotator's pseudonym", get="participation.pseudonym"),
-    Column("about", meaning="analysis, pay, qualification or release"),
-    Column("outcome", meaning="yes or no", kind=bool),
-    Column("reason", meaning="the reason as it was entered"),
-    Column("by", meaning="user name; null: a rule", get=lambda r: r.by and r.by.get_username()),
-    Column("score_seen", meaning="true if the score was visible before the decision", kind=bool),
-    Column("at", meaning="UTC", kind=datetime),
-]
+SCENARIOS = declared(__file__, "api_scenarios")
+COLUMNS = declared(__file__, "api_annotators")
+DECISIONS = declared(__file__, "api_decisions", by=lambda row: row.by and row.by.get_username())
 
 
 def tasks_of(name: str) -> list[str]:

@@ -1,10 +1,8 @@
 """The funnel: how many participants in each scenario reached each stage, up to the analysis."""
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
@@ -25,7 +23,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.study import cross_task
-from tasks.columns import Column
+from tasks.columns import declared
 from tasks.models import Split
 
 SIMULATED = Kind.SIMULATED
@@ -63,8 +61,7 @@ class Funnel:
         return Funnel(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
-_TEXTS = tomllib.loads(Path(__file__).with_name("funnel.toml").read_text(encoding="utf-8"))
-FUNNEL = [Column(name, **texts) for name, texts in _TEXTS.items()]
+FUNNEL = declared(__file__, "funnel")
 
 
 def with_training_size(study: Study) -> QuerySet[Scenario]:

@@ -24,7 +24,7 @@ from annotation.models import (
 )
 from annotation.pay import ledger
 from tasks.clock import database_now
-from tasks.columns import Column
+from tasks.columns import declared
 
 
 @dataclass
@@ -47,27 +47,12 @@ class Summary:
         return "pay" in self.study.rights
 
 
-COLUMNS = [
-    Column("study", "Study", get=lambda row: row.study.title),
-    Column("name", get=lambda row: row.study.name),
-    Column("status", "Status", get=lambda row: row.study.get_status_display()),
-    Column("completed", "Completed",
-           "Seats of human annotators who completed and are in the analysis, out of all seats.",
-           "seats"),
-    Column("seats", meaning="Seats for human annotators.", unit="seats"),
-    Column("at_work_now", "Active now",
-           "Human annotators with a seat who were active in the last ten minutes.", "people",
-           get=lambda row: row.at_work_count),
-    Column("waiting", "Waiting for a decision",
-           "Annotators who finished training or screening and need a decision to continue.",
-           "people"),
-    Column("earned", "Earned", "All ledger entries for human annotators.", "cents",
-           get=lambda row: row.money.earned if row.shows_money else None),
-    Column("due", "To pay",
-           "Ledger entries for human annotators, neither in a paid batch nor withheld.",
-           "cents", get=lambda row: row.money.due if row.shows_money else None),
-    Column("last_active_at", "Last activity"),
-]  # fmt: skip
+COLUMNS = declared(
+    __file__, "studies",
+    status=lambda row: row.study.get_status_display(),
+    earned=lambda row: row.money.earned if row.shows_money else None,
+    due=lambda row: row.money.due if row.shows_money else None,
+)  # fmt: skip
 
 # Maps each filter of the list to (label, condition).
 FILTERS = {

@@ -11,7 +11,7 @@ from annotation.models import Kind, Scenario, Status, Study
 from annotation.models.participation import idle_limits
 from annotation.monitoring.funnel import SIMULATED, Funnel
 from annotation.web.wording import in_words
-from tasks.columns import Column
+from tasks.columns import declared
 
 DAYS = 7
 MAX_DRAWN = 24  # larger scenarios show numbers only
@@ -75,23 +75,7 @@ def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetim
     return Pace(counts, number / ((today - first_day).days + 1), max(arrivals, default=None))
 
 
-# Columns for Seats. The page adds the task before them.
-SEATS = [
-    Column("shots", "Shots", get=lambda row: row.scenario.shots),
-    Column("split", "Training split", get=lambda row: row.scenario.split_number or "–"),
-    Column("seats", "Seats",
-           "Seats for human annotators in this scenario, including seats added later."),
-    Column("completed", "Completed",
-           "Seats of human annotators who completed and are in the analysis."),
-    Column("working", "In progress",
-           "Seats of human annotators who have started but not finished, active now or not."),
-    Column("free", "Free", "Seats that human annotators can still take."),
-    Column("time_left", "Remaining work",
-           "Open seats (free or in progress; in a closed study only in progress) x median active"
-           " time of human annotators who completed (or the study's estimate if there are none)."),
-    Column("simulated", "Simulated",
-           "Seats taken by simulated annotators. They are separate from human annotators' seats."),
-]  # fmt: skip
+SEATS = declared(__file__, "seats", split=lambda row: row.scenario.split_number or "–")
 
 
 @dataclass(frozen=True)

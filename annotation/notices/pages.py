@@ -1,6 +1,5 @@
 """A user's notices, a study's settings page, and webhooks in the API."""
 
-from datetime import datetime
 from typing import Any, ClassVar
 
 from django import forms
@@ -30,7 +29,7 @@ from annotation.web.problems import Unprocessable
 from annotation.web.views import ApiView
 from tasks import periodic
 from tasks.clock import database_now
-from tasks.columns import Column
+from tasks.columns import declared
 
 
 def _events(label: str, help_text: str) -> forms.MultipleChoiceField:
@@ -134,18 +133,7 @@ POSTS: Views = {
 # Webhooks in the API.
 
 
-DELIVERIES = [
-    Column("id", meaning="the same in each attempt; process it once", get=lambda d: str(d.key)),
-    Column("event", meaning="what happened"),
-    Column("subject", meaning="what the event is about"),
-    Column("state", meaning="waiting, delivered or failed"),
-    Column("attempts", meaning="number of attempts", kind=int),
-    Column("last_status", meaning="HTTP status of the last response, or null if none", kind=int),
-    Column("last_error", meaning="why the last attempt failed"),
-    Column("created_at", meaning="UTC", kind=datetime),
-    Column("next_at", meaning="time of the next attempt, UTC", kind=datetime),
-    Column("delivered_at", meaning="UTC", kind=datetime),
-]
+DELIVERIES = declared(__file__, "deliveries", id=lambda delivery: str(delivery.key))
 
 
 class WebhookShape(serializers.Serializer):

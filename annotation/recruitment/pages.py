@@ -3,7 +3,6 @@
 Except for personal links, their forms are sections of the Recruit page (monitoring/pages.py).
 """
 
-from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -37,7 +36,7 @@ from annotation.web.problems import Unprocessable
 from annotation.web.views import Twin
 from annotation.web.wording import join_url
 from tasks import listing
-from tasks.columns import Column
+from tasks.columns import Column, declared
 
 NOT_CHOSEN = "Choose which annotators the entry applies to, and whether they may take part."
 UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
@@ -244,18 +243,9 @@ links = page(NewLinks, _links_page, to=_to_links, get=_to_links)
 
 # API ---------------------------------------------------------------------------------------------
 
-RULES = [
-    Column("id", meaning="id of the entry", get="pk", kind=int),
-    Column("effect", meaning="allow or deny"),
-    Column("criterion", meaning="what the entry refers to: task, study or people"),
-    Column("value", meaning="name of the task, study or platform"),
-    Column(
-        "made_by",
-        meaning="user name of the researcher who added it",
-        get=lambda rule: rule.made_by and rule.made_by.get_username(),
-    ),
-    Column("ended_at", meaning="UTC; null while it is in force", kind=datetime),
-]
+RULES = declared(
+    __file__, "rules", made_by=lambda rule: rule.made_by and rule.made_by.get_username()
+)
 
 
 class Lists(Twin):
