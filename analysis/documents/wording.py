@@ -317,28 +317,16 @@ CONDITIONS = {
     "minimum_age": ("minimum age", ""),
     "maximum_age": ("maximum age", ""),
     "approval_rate": ("approval rate of at least", " %"),
-    "quotas": ("quotas", ""),
 }
 
 
 def conditions(manifest: Manifest) -> list[str]:
     """Return the conditions under which participants are recruited on Prolific."""
-    limits = manifest["audience"] or {}
-    stated = [
-        f"{name} {_flat(limits[key])}{end}"
-        for key, (name, end) in CONDITIONS.items()
-        if limits.get(key)
-    ]
+    limits, stated = manifest["audience"] or {}, []
+    for key, (name, end) in CONDITIONS.items():
+        if limit := limits.get(key):
+            text = ", ".join(limit) if isinstance(limit, list) else limit
+            stated.append(f"{name} {text}{end}")
     if limits.get("filters"):
         stated.append(f"Prolific filters {json.dumps(limits['filters'], ensure_ascii=False)}")
     return stated
-
-
-def _flat(value: Any) -> str:
-    """Format a condition as text, for example "sex (female 50, male 50)"."""
-    if isinstance(value, dict):
-        return ", ".join(
-            f"{name} ({_flat(each)})" if isinstance(each, dict) else f"{name} {_flat(each)}"
-            for name, each in value.items()
-        )
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

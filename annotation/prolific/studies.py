@@ -320,8 +320,6 @@ def audience_filters(study: Study, client: Client, workspace: str) -> list[Json]
         if limits := {bound: spec[key] for bound, key in bounds.items() if key in spec}:
             pk = _filter(available, names, ", ".join(bounds.values()))["filter_id"]
             selected[pk] = {"filter_id": pk, "selected_range": limits}
-    for name, shares in spec.get("quotas", {}).items():
-        _add_quota(selected, _filter(available, (name, name), "quotas"), shares)
     return [*selected.values(), *spec.get("filters", [])]
 
 
@@ -347,19 +345,6 @@ def _choice(match: Json, name: str, key: str) -> str:
         f"Audience, {key}: Prolific's filter “{match.get('title')}” has no choice"
         f" “{name}”.{_near(name, list(map(str, titles.values())))}"
     )
-
-
-def _add_quota(conditions: dict[str, Json], match: Json, shares: dict[str, float]) -> None:
-    shares_by_id = {_choice(match, name, "quotas"): share for name, share in shares.items()}
-    weights = dict(sorted(shares_by_id.items()))  # sorted, because PostgreSQL's JSON is unordered
-    condition = conditions.setdefault(match["filter_id"], {"filter_id": match["filter_id"]})
-    selected = condition.get("selected_values")
-    if selected is not None and set(selected) != set(weights):
-        raise PlanError(
-            f"Audience, quotas: “{match.get('title')}” needs a share for each choice in the"
-            " audience, and no others."
-        )
-    condition |= {"selected_values": list(weights), "weightings": weights}
 
 
 def _matches(title: Any, name: str) -> bool:

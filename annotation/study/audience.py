@@ -5,7 +5,6 @@ filter is only checked when the study is created there (prolific/studies.py).
 """
 
 import json
-import re
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -58,24 +57,10 @@ def _problem(key: str, value: Any) -> str:
     if key == "approval_rate":
         right = type(value) in (int, float) and 0 <= value <= 100
         return "" if right else f"expected {FIELDS[key]['description']}."
-    if key == "quotas":
-        return _problem_of_quotas(value)
     if key == "filters":
         return _problem_of_filters(value)
     if not isinstance(value, str) or len(value) > LONGEST_WARNING or "\0" in value:
         return f"expected a text of at most {LONGEST_WARNING} characters."
-    return ""
-
-
-def _problem_of_quotas(value: Any) -> str:
-    if not isinstance(value, dict):
-        return "expected filters, each with the shares of its choices."
-    for name, shares in value.items():
-        if not isinstance(shares, dict) or len(shares) < 2:
-            return f"{name} needs at least two choices with their shares."
-        for choice, share in shares.items():
-            if type(share) not in (int, float) or not 0 < share <= 1000:
-                return f"the share of {choice} in {name} must be a number above 0."
     return ""
 
 
@@ -116,7 +101,6 @@ def _is_text(value: Any) -> bool:
 PREFIX = "audience_"
 NAMES = [f"{PREFIX}{key}" for key in FIELDS]
 AREA = forms.Textarea({"rows": 2})
-SHARE = re.compile(r"(?P<choice>\S.*?)\s+(?P<share>[0-9]{1,4}(?:\.[0-9]{1,4})?)")
 
 
 def _options(key: str) -> dict[str, Any]:
@@ -129,18 +113,6 @@ def _names(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _shares(text: str) -> dict[str, dict[str, float]]:
-    quotas = {}
-    for line in _names(text):
-        name, _colon, parts = line.partition(":")
-        shares = [SHARE.fullmatch(part.strip()) for part in parts.split(",")]
-        if not name.strip() or not all(shares):
-            raise ValidationError(f"Write {line!r} in the form Sex: Female 50, Male 50.")
-        pairs = {match["choice"]: match["share"] for match in shares if match}
-        quotas[name.strip()] = {k: float(v) if "." in v else int(v) for k, v in pairs.items()}
-    return quotas
-
-
 def _objects(text: str) -> Any:
     try:
         return json.loads(text) if text.strip() else []
@@ -149,7 +121,7 @@ def _objects(text: str) -> Any:
 
 
 READ: dict[str, Callable[[str], Any]] = {
-    "countries": _names, "languages": _names, "quotas": _shares, "filters": _objects,
+    "countries": _names, "languages": _names, "filters": _objects,
     "content_warning": str.strip,
 }  # fmt: skip
 
@@ -160,7 +132,6 @@ class AudienceForm(forms.Form):
     audience_minimum_age = WholeNumberField(**_options("minimum_age"))
     audience_maximum_age = WholeNumberField(**_options("maximum_age"))
     audience_approval_rate = WholeNumberField(**_options("approval_rate"))
-    audience_quotas = forms.CharField(widget=AREA, **_options("quotas"))
     audience_filters = forms.CharField(widget=AREA, **_options("filters"))
     audience_content_warning = forms.CharField(widget=AREA, **_options("content_warning"))
 
@@ -189,11 +160,6 @@ class AudienceForm(forms.Form):
 def as_text(key: str, value: Any) -> Any:
     if key in ("countries", "languages"):
         return "\n".join(value)
-    if key == "quotas":
-        return "\n".join(
-            f"{name}: " + ", ".join(f"{choice} {share:g}" for choice, share in shares.items())
-            for name, shares in value.items()
-        )
     return json.dumps(value, ensure_ascii=False, indent=1) if key == "filters" else value
 
 

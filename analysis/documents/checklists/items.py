@@ -272,8 +272,8 @@ def _criteria(facts: Facts, given: Answers) -> list[str]:
         criteria.add("language")
     if reached.get("minimum_age") is not None or reached.get("maximum_age") is not None:
         criteria.add("age")
-    if any(reached.get(key) for key in ("countries", "approval_rate", "filters")):
+    if any(reached.get(key) for key in ("countries", "approval_rate")):
         criteria.add("other")
-    for quota in reached.get("quotas") or {}:
-        criteria.add("gender" if quota.casefold() in ("sex", "gender") else "other")
+    for condition in reached.get("filters") or []:
+        criteria.add("gender" if condition["filter_id"] == "sex" else "other")
     return [key for key in CRITERIA if key in criteria]

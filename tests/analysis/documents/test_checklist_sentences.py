@@ -215,7 +215,8 @@ def test_people_are_counted_once_over_all_arms(studies):
 
 AUDIENCE = {
     "countries": ["GB"], "languages": ["English"], "minimum_age": 18, "maximum_age": 65,
-    "approval_rate": 95, "quotas": {"sex": "half"}, "content_warning": "Rude words.",
+    "approval_rate": 95, "content_warning": "Rude words.",
+    "filters": [{"filter_id": "sex", "selected_values": ["0"], "weightings": {"0": 1}}],
 }  # fmt: skip
 
 
@@ -239,7 +240,7 @@ def test_the_audience_of_the_design_is_printed_and_sets_criteria(studies):
         "minimum age 18",
         "maximum age 65",
         "at least 95 %",
-        "quotas sex half",
+        '"weightings": {"0": 1}',
         "Rude words",
     ):
         assert words in said
@@ -248,15 +249,12 @@ def test_the_audience_of_the_design_is_printed_and_sets_criteria(studies):
 
 
 @pytest.mark.parametrize(
-    ("quotas", "characteristics"),
-    [
-        ({"Sex": {"Female": 50, "Male": 50}}, "Gender or sex"),
-        ({"gender": {"Woman": 50}, "Vegan": {"Yes": 50}}, "Gender or sex, Other"),
-        ({}, "not stated"),
-    ],
+    ("filters", "characteristics"),
+    [(["sex"], "Gender or sex"), (["sex", "vegan"], "Gender or sex, Other"), ([], "not stated")],
 )
-def test_quotas_alone_are_characteristics_of_the_population(studies, quotas, characteristics):
-    said = wei(studies["prolific"], audience={"quotas": quotas})
+def test_filters_alone_are_characteristics_of_the_population(studies, filters, characteristics):
+    audience = {"filters": [{"filter_id": name, "selected_values": ["0"]} for name in filters]}
+    said = wei(studies["prolific"], audience=audience)
     assert said["2.1.1"].answer == characteristics
 
 

@@ -883,12 +883,12 @@ def test_the_audience_is_in_plan_and_report(db, five):
     study = Study.objects.get(pk=five[PROLIFIC])
     audience = {
         "countries": ["GB", "IE"], "languages": ["English"], "minimum_age": 18, "maximum_age": 60,
-        "approval_rate": 95, "quotas": {"sex": {"female": 50, "male": 50}},
+        "approval_rate": 95,
         "filters": [{"filter_id": "vegan"}], "content_warning": "Some texts\nare rude.",
     }  # fmt: skip
     conditions = (
         "recruited under these conditions: countries GB, IE; languages English; minimum age 18;"
-        " maximum age 60; approval rate of at least 95 %; quotas sex (female 50, male 50); Prolific"
+        " maximum age 60; approval rate of at least 95 %; Prolific"
         ' filters [{"filter_id": "vegan"}].'
     )
     warning = "warned of the content: “Some texts are rude.”"

@@ -44,14 +44,8 @@ def test_without_an_audience_nothing_of_it_is_sent(fake, researcher):
     [
         ({"countries": ["United Kingdon"]}, "countries: .* “United Kingdon”.*United Kingdom"),
         ({"languages": ["Elvish"]}, "languages: .* no choice “Elvish”"),
-        ({"quotas": {"Shoe size": {"41": 1, "42": 1}}}, "quotas: .* no filter “Shoe size”"),
-        (
-            {"countries": ["Ireland"],
-             "quotas": {"Current country of residence": {"Ireland": 1, "Canada": 1}}},
-            "quotas: .* a share for each choice",
-        ),
     ],
-)  # fmt: skip
+)
 def test_an_unlisted_audience_is_reported_and_nothing_is_created(
     fake, researcher, payer, audience, said
 ):

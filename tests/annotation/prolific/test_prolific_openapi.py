@@ -127,8 +127,10 @@ def make_study(researcher, name):
         qualification_threshold=50,
         audience={
             "countries": ["United Kingdom"], "languages": ["English"], "minimum_age": 18,
-            "maximum_age": 70, "approval_rate": 95, "quotas": {"Sex": {"Female": 60, "Male": 40}},
-            "filters": [{"filter_id": "handedness", "selected_values": ["0", "1"]}],
+            "maximum_age": 70, "approval_rate": 95, "filters": [
+                {"filter_id": "handedness", "selected_values": ["0", "1"]},
+                {"filter_id": "sex", "selected_values": ["0", "1"], "weightings": {"0": 4, "1": 6}},
+            ],
             "content_warning": "Some texts contain insults.",
         },
     )  # fmt: skip

@@ -18,8 +18,10 @@ AUDIENCE = {
     "minimum_age": 18,
     "maximum_age": 65,
     "approval_rate": 95,
-    "quotas": {"Sex": {"Female": 50, "Male": 50}},
-    "filters": [{"filter_id": "handedness", "selected_values": ["0"]}],
+    "filters": [
+        {"filter_id": "handedness", "selected_values": ["0"]},
+        {"filter_id": "sex", "selected_values": ["0", "1"], "weightings": {"0": 50, "1": 50}},
+    ],
     "content_warning": "Some texts contain <b>insults</b>.",
 }
 WARNED = "Content warning."
@@ -47,8 +49,6 @@ def make_study(researcher, audience=AUDIENCE, **more) -> Study:
         ({"minimum_age": True}, "minimum_age: expected a whole number from 18 to 100."),
         ({"minimum_age": 50, "maximum_age": 40}, "maximum_age: less than the minimum age."),
         ({"approval_rate": 101}, "approval_rate: expected a number from 0 to 100."),
-        ({"quotas": {"Sex": {"Male": 1}}}, "quotas: Sex needs at least two choices"),
-        ({"quotas": {"Sex": {"Male": 1, "Female": 0}}}, "quotas: the share of Female in Sex"),
         ({"filters": [{}]}, "filters: each object needs a filter_id."),
         ({"filters": [{"filter_id": "age"}]}, "filters: age needs selected_values"),
         ({"filters": [{"filter_id": "or"}]}, "filters: or needs selected_filters."),
@@ -75,7 +75,6 @@ def test_the_form_stores_an_audience_and_shows_it_again(ada):
         "audience_minimum_age": "18",
         "audience_maximum_age": "65",
         "audience_approval_rate": "95",
-        "audience_quotas": "Sex: Female 50, Male 50",
         "audience_filters": json.dumps(AUDIENCE["filters"]),
         "audience_content_warning": AUDIENCE["content_warning"],
         "prolific_reward": "longest",
@@ -87,7 +86,7 @@ def test_the_form_stores_an_audience_and_shows_it_again(ada):
     assert (study.prolific_reward, study.participants_choose_scenario) == ("longest", True)
     page = ada.get(reverse("study_design", args=[study.name])).content.decode()
     assert "United Kingdom\nIreland" in page
-    assert "Sex: Female 50, Male 50" in page
+    assert "handedness" in page
     ada.post(reverse("study_status", args=[study.name]), factories.opening(study))
     shown = ada.get(reverse("study_design", args=[study.name])).content.decode()
     assert "participants choose their scenario" in shown
@@ -98,7 +97,6 @@ def test_the_form_stores_an_audience_and_shows_it_again(ada):
     ("field", "text", "said"),
     [
         ("minimum_age", "5", "Expected a whole number from 18 to 100."),
-        ("quotas", "Sex", "Sex: Female 50, Male 50"),
         ("filters", "[", "Not valid JSON"),
         ("countries", "Ireland\nIreland", "Ireland is named twice."),
     ],
@@ -115,12 +113,10 @@ def test_an_audience_is_read_from_and_written_to_a_design_file(researcher, tmp_p
     file = tmp_path / "design.toml"
     file.write_text(
         'prolific_reward = "longest"\nparticipants_choose_scenario = true\n'
-        '[audience]\ncountries = ["Ireland"]\nquotas = { Sex = { Female = 2, Male = 1 } }\n'
+        '[audience]\ncountries = ["Ireland"]\n'
     )
     read = design_file.read(file).fields
-    assert read["audience"] == {
-        "countries": ["Ireland"], "quotas": {"Sex": {"Female": 2, "Male": 1}},
-    }  # fmt: skip
+    assert read["audience"] == {"countries": ["Ireland"]}
     with pytest.raises(design_file.DesignFileError, match="audience: expected a table"):
         design_file.from_data("body", {"audience": []})
     study = make_study(researcher, **read, shots=[0, 2])
