@@ -1,5 +1,7 @@
 """Recruitment platforms, as a page and in the API: links, panels, and studies on Prolific."""
 
+import tomllib
+from pathlib import Path
 from typing import Any, ClassVar
 
 from django import forms
@@ -29,8 +31,13 @@ from annotation.web.posts import StudyPost
 from annotation.web.views import Twin
 from annotation.web.wording import join_url
 
-NUMERIC = {"inputmode": "numeric"}
-DECIMAL = {"inputmode": "decimal"}
+TEXTS = tomllib.loads(Path(__file__).with_name("forms.toml").read_text(encoding="utf-8"))
+NUMBER: dict[str, Any] = {
+    "max_value": 10**6, "widget": forms.TextInput({"inputmode": "numeric"}),
+}  # fmt: skip
+AMOUNT: dict[str, Any] = {
+    "max_digits": 7, "decimal_places": 2, "widget": forms.TextInput({"inputmode": "decimal"}),
+}  # fmt: skip
 AMOUNTS = ("reward", "screen_out")  # of a draft, stored in cents
 
 
@@ -74,16 +81,8 @@ class NewPanel(StudyPost):
 class PlanForm(PageForm):
     key = "plan"
     annotation_parts = forms.TypedChoiceField(
-        label="Sessions", coerce=int, initial=0, widget=forms.RadioSelect,
-        help_text="For each part, participants come back through Prolific and get another reward.",
-        choices=[
-            (0, "In one session; screened-out annotators receive a smaller fixed reward"),
-            (1, "In two parts: the training step, then the annotation step for qualified"
-             " annotators"),
-            (2, "In three parts: the annotation step in two sessions"),
-            (3, "In four parts"),
-        ],
-    )  # fmt: skip
+        coerce=int, initial=0, widget=forms.RadioSelect, **TEXTS["annotation_parts"]
+    )
 
 
 class Plan(StudyPost):
@@ -99,36 +98,13 @@ class Plan(StudyPost):
 
 class DraftForm(PageForm):
     key = "draft"
-    name = forms.CharField(
-        label="Name shown to participants", max_length=120, help_text="Listed on Prolific."
-    )
-    reward = AmountField(
-        max_digits=7, decimal_places=2, widget=forms.TextInput(DECIMAL),
-        help_text="Prolific pays this to participants who complete the study. Anything more is"
-        " paid as a bonus.",
-    )  # fmt: skip
-    screen_out = AmountField(
-        label="Reward after screen-out (0: paid as a bonus)", min_value=0,
-        max_digits=7, decimal_places=2, widget=forms.TextInput(DECIMAL),
-        help_text="For participants who are screened out.",
-    )  # fmt: skip
-    minutes = WholeNumberField(
-        label="Estimated minutes", max_value=10**6, widget=forms.TextInput(NUMERIC),
-        help_text="Prolific shows this, along with the resulting hourly rate.",
-    )  # fmt: skip
-    max_minutes = WholeNumberField(
-        label="Maximum time in minutes", max_value=10**6, widget=forms.TextInput(NUMERIC),
-        help_text="After this time, Prolific gives the place to someone else.",
-    )  # fmt: skip
-    places = WholeNumberField(
-        min_value=0, max_value=10**6, widget=forms.TextInput(NUMERIC),
-        help_text="Number of participants that Prolific admits.",
-    )  # fmt: skip
-    signed = forms.BooleanField(
-        label="Ask Prolific to sign the URL", required=False,
-        help_text="Available only in some workspaces. Without it, each arrival is confirmed"
-        " afterwards.",
-    )  # fmt: skip
+    name = forms.CharField(max_length=120, **TEXTS["name"])
+    reward = AmountField(**AMOUNT, **TEXTS["reward"])
+    screen_out = AmountField(min_value=0, **AMOUNT, **TEXTS["screen_out"])
+    minutes = WholeNumberField(**NUMBER, **TEXTS["minutes"])
+    max_minutes = WholeNumberField(**NUMBER, **TEXTS["max_minutes"])
+    places = WholeNumberField(min_value=0, **NUMBER, **TEXTS["places"])
+    signed = forms.BooleanField(required=False, **TEXTS["signed"])
 
     def __init__(self, *args: Any, subject: ProlificStudy):
         super().__init__(*args, subject=subject, auto_id=f"draft-{subject.pk}-%s")
