@@ -11,7 +11,8 @@ from datetime import date
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count, Sum
+from django.db.models import Count, F, Sum, Value
+from django.db.models.functions import Concat
 
 from annotation.models import (
     LIVE,
@@ -19,13 +20,14 @@ from annotation.models import (
     AuditEntry,
     Decision,
     LedgerEntry,
+    PaymentBatch,
     Study,
     StudyStatus,
     StudyTombstone,
     Turn,
 )
+from annotation.pay import ledger
 from annotation.privacy.withdrawal import REASON, withdraw
-from annotation.recruitment import identities
 from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job
@@ -39,14 +41,14 @@ REMAINING = (
 
 
 class ErasureError(ValueError):
-    """The study was not deleted. The message is shown to users."""
+    """The study or its identities were not deleted. The message is shown to users."""
 
 
 def erase(study: Study, typed: str, by: User) -> StudyTombstone:
     """Delete a study's answers and identities permanently. `typed` must be the study's name.
 
     Either everything is deleted, or nothing. Raises ErasureError if the name differs, or if the
-    study is a draft or still running, and identities.PurgeError while money is owed.
+    study is a draft or still running, or if money is owed.
     """
     if typed.strip() != study.name:
         raise ErasureError(f"Type the name of the study, {study.name}, to delete it.")
@@ -63,7 +65,7 @@ def _erase(study: Study, by: User | None, action: str) -> StudyTombstone:
         if study.participations.filter(status__in=LIVE).exists():
             raise ErasureError("Annotators are still working. Wait until they have finished.")
         tombstone = _tombstone(study, by or study.owner)
-        tombstone.identities_purged = identities.purge(study)
+        tombstone.identities_purged = _purge(study)
         for token in list(study.participations.values_list("token", flat=True)):
             withdraw(token)
         _erase_study_data(study)
@@ -116,14 +118,32 @@ def keep_until(study: Study, identities: date | None, answers: date | None, by: 
 
 
 def purge(study: Study, by: User | None, suffix: str = "") -> int:
-    """Delete a study's identities and return their number. Raises identities.PurgeError."""
+    """Delete a study's identities and return their number. Raises ErasureError."""
     with transaction.atomic():
-        count = identities.purge(study)
+        count = _purge(study)
         # Until that date, later annotators may add identities that must be deleted then, too.
         if by is None or study.status == StudyStatus.CLOSED:
             Study.objects.filter(pk=study.pk).update(identities_until=None)
         AuditEntry.objects.record(f"{count} identities deleted{suffix}", study=study, by=by)
     return count
+
+
+def _purge(study: Study) -> int:
+    """Delete all worker IDs of a study. Raises ErasureError during work and while pay is owed."""
+    with Study.locking(study.pk) as study:
+        ledger.settle_ended(study)
+        people = study.participations.filter(kind="person")
+        if people.filter(status__in=LIVE).exists():
+            raise ErasureError("Annotators are still working. Close the study and wait.")
+        owed = LedgerEntry.objects.filter(participation__in=people.filter(is_paid=True))
+        if owed.exclude(payment__batch__state=PaymentBatch.State.PAID).exists():
+            raise ErasureError(
+                "Not all annotators have been paid. Pay first, or mark the payments as paid."
+            )
+        submissions = study.submissions.exclude(person="", reference="")
+        count = submissions.update(person="", reference="")
+        links = study.personal_links.exclude(name__startswith="purged-")
+        return count + links.update(name=Concat(Value("purged-"), F("pk")))
 
 
 def delete_due(today: date | None = None) -> list[tuple[str, str]]:
@@ -138,12 +158,12 @@ def delete_due(today: date | None = None) -> list[tuple[str, str]]:
         try:
             count = purge(study, None, ", because their deletion date has passed")
             results.append((study.name, f"{count} identities deleted"))
-        except identities.PurgeError as error:
+        except ErasureError as error:
             results.append((study.name, f"waits: {error}"))
     for study in Study.objects.filter(answers_until__lt=today).order_by("pk"):
         try:
             tombstone = _erase(study, None, "deleted, with all answers, on its deletion date")
             results.append((study.name, f"deleted, with {tombstone.answers_erased} answers"))
-        except (ErasureError, identities.PurgeError) as error:
+        except ErasureError as error:
             results.append((study.name, f"waits: {error}"))
     return results

@@ -12,7 +12,6 @@ from django.urls import reverse
 from annotation.models import Study, StudyTombstone
 from annotation.pay.ledger import in_currency
 from annotation.privacy import erasure
-from annotation.recruitment import identities
 from annotation.web.access import ResearcherRequest, signed_in
 from annotation.web.fields import OnPage, PageForm, by_key, optional_day
 from annotation.web.posts import StudyPost
@@ -58,7 +57,7 @@ class Retention(StudyPost):
     row, path = "retention", "retention/"
     form_class = RetentionForm
     summary = "Set deletion dates for identities and the study, or delete the identities now"
-    faults: ClassVar = {identities.PurgeError: "until"}
+    faults: ClassVar = {erasure.ErasureError: "until"}
     shows_message = True
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:
@@ -86,7 +85,7 @@ class Erase(StudyPost):
     row, path = "study_erase", "erase/"
     form_class = EraseForm
     summary = "Delete a closed study, whose name must be repeated in `typed`"
-    faults: ClassVar = {erasure.ErasureError: "typed", identities.PurgeError: "typed"}
+    faults: ClassVar = {erasure.ErasureError: "typed"}
     shows_message = True
 
     def do(self, study: Study, data: dict[str, Any], by: User) -> str:

@@ -1,7 +1,7 @@
 """Workers' identities: a permanent keyed hash, and an encrypted ID until payment.
 
 The hash prevents a person from repeating a task, even after withdrawal and purge. The ID is stored
-only in encrypted form (Fernet), shown only to payers, and deleted by `purge`.
+only in encrypted form (Fernet), shown only to payers, and deleted by privacy/erasure.py.
 """
 
 import base64
@@ -13,11 +13,8 @@ from collections.abc import Callable
 
 from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
-from django.db.models import F, Value
-from django.db.models.functions import Concat
 
-from annotation.models import LIVE, LedgerEntry, PaymentBatch, Study
-from annotation.pay import ledger
+from annotation.models import Study
 from annotation.recruitment.platform_adapters import ADAPTERS
 
 
@@ -86,25 +83,3 @@ def without_ids(study: Study) -> Callable[[str], str]:
         return str
     pattern = re.compile("|".join(map(re.escape, sought)), re.IGNORECASE)
     return lambda text: pattern.sub("[id]", text)
-
-
-class PurgeError(Exception):
-    """Raised if the study's identities are still needed. The message is shown to users."""
-
-
-def purge(study: Study) -> int:
-    """Delete all worker IDs of a study. Raises PurgeError during work and while pay is owed."""
-    with Study.locking(study.pk) as study:
-        ledger.settle_ended(study)
-        people = study.participations.filter(kind="person")
-        if people.filter(status__in=LIVE).exists():
-            raise PurgeError("Annotators are still working. Close the study and wait.")
-        owed = LedgerEntry.objects.filter(participation__in=people.filter(is_paid=True))
-        if owed.exclude(payment__batch__state=PaymentBatch.State.PAID).exists():
-            raise PurgeError(
-                "Not all annotators have been paid. Pay first, or mark the payments as paid."
-            )
-        submissions = study.submissions.exclude(person="", reference="")
-        count = submissions.update(person="", reference="")
-        links = study.personal_links.exclude(name__startswith="purged-")
-        return count + links.update(name=Concat(Value("purged-"), F("pk")))

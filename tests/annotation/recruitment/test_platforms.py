@@ -20,6 +20,7 @@ from annotation.models import (
 )
 from annotation.payout import batches
 from annotation.payout import payments as payout
+from annotation.privacy import erasure
 from annotation.protocol import training_step
 from annotation.recruitment import consent, eligibility, identities, join_errors, seats
 from annotation.recruitment.links import make_links
@@ -453,16 +454,16 @@ def test_identities_are_purged_only_after_all_are_paid(researcher, study, panel)
     (link,) = make_links(study, "Ida")
     arrive(panel)
     seat = Participation.objects.get()
-    with pytest.raises(identities.PurgeError, match="still working"):
-        identities.purge(study)
+    with pytest.raises(erasure.ErasureError, match="still working"):
+        erasure.purge(study, None)
     consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
-    with pytest.raises(identities.PurgeError, match="Not all annotators have been paid"):
-        identities.purge(study)
+    with pytest.raises(erasure.ErasureError, match="Not all annotators have been paid"):
+        erasure.purge(study, None)
     (batch,) = batches.prepare(study, researcher)
     payout.mark_paid(batch)
-    identities.purge(study)
+    erasure.purge(study, None)
     stored = Submission.objects.get()
     assert (stored.person, stored.reference) == ("", "")
     assert PersonalLink.objects.get().name == f"purged-{link.pk}"
