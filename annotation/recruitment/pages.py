@@ -3,6 +3,8 @@
 Except for personal links, their forms are sections of the Recruit page (monitoring/pages.py).
 """
 
+import tomllib
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -38,6 +40,7 @@ from annotation.web.wording import join_url
 from tasks import listing
 from tasks.columns import Column, declared
 
+TEXTS = tomllib.loads(Path(__file__).with_name("forms.toml").read_text(encoding="utf-8"))
 NOT_CHOSEN = "Choose which annotators the entry applies to, and whether they may take part."
 UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
 
@@ -45,21 +48,14 @@ UNCHOSEN = {"required": NOT_CHOSEN, "invalid_choice": NOT_CHOSEN}
 class RuleForm(PageForm):
     key = "rule"
     effect = forms.ChoiceField(
-        label="Rule", choices=AccessRule.Effect.choices, initial=AccessRule.Effect.DENY,
-        error_messages=UNCHOSEN, help_text="Applies to people who arrive from now on.",
+        choices=AccessRule.Effect.choices, initial=AccessRule.Effect.DENY, error_messages=UNCHOSEN,
+        **TEXTS["effect"],
     )  # fmt: skip
     criterion = forms.ChoiceField(
-        label="Annotators", choices=AccessRule.Criterion.choices, error_messages=UNCHOSEN,
-        help_text="The people to whom the rule applies.",
-    )  # fmt: skip
-    platform = forms.ChoiceField(
-        label="Platform that issued the ids", required=False, help_text="Needed only for ids."
+        choices=AccessRule.Criterion.choices, error_messages=UNCHOSEN, **TEXTS["criterion"]
     )
-    value = forms.CharField(
-        label="Task, study or ids", required=False, widget=forms.Textarea({"rows": 3}),
-        help_text="Enter ids one per line; only keyed hashes are stored. Annotators with a seat"
-        " keep it, but those who gave it up can't return.",
-    )  # fmt: skip
+    platform = forms.ChoiceField(required=False, **TEXTS["platform"])
+    value = forms.CharField(required=False, widget=forms.Textarea({"rows": 3}), **TEXTS["value"])
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -116,15 +112,11 @@ class StudySwitches(StudyPost):
 class SeatsForm(PageForm):
     key = "seats"
     scenario = RowField(
-        lambda study: study.scenarios.select_related("task"),
-        empty_label=None,
-        help_text="It gets the new seats.",
+        lambda study: study.scenarios.select_related("task"), empty_label=None, **TEXTS["scenario"]
     )
     number = WholeNumberField(
-        label="Seats to add", initial=1, widget=forms.TextInput({"inputmode": "numeric"}),
-        help_text="They are available immediately and can't be removed.",
-        error_messages={"required": "Enter the number of seats to add."},
-    )  # fmt: skip
+        initial=1, widget=forms.TextInput({"inputmode": "numeric"}), **TEXTS["number"]
+    )
     confirmed = forms.BooleanField(
         label="Add the seats although results are visible",
         required=False,
@@ -155,7 +147,7 @@ class BudgetForm(PageForm):
     key = "budget"
     amount = AmountField(
         max_digits=9, decimal_places=2, widget=forms.TextInput({"inputmode": "decimal"}),
-        help_text="The new total, not the amount to add. It can't be lowered later.",
+        **TEXTS["amount"],
     )  # fmt: skip
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -190,11 +182,7 @@ def sections(study: Study, bound_form: OnPage | None = None) -> dict[str, Any]:
 
 class LinksForm(PageForm):
     key = "links"
-    names = forms.CharField(
-        label="Names, one per line", widget=forms.Textarea({"rows": 6}),
-        help_text="Each name gets one link. Annotators and data exports never show names.",
-        error_messages={"required": "Enter one name per line, such as 1, 2, 3 or people's names."},
-    )  # fmt: skip
+    names = forms.CharField(widget=forms.Textarea({"rows": 6}), **TEXTS["names"])
 
 
 class NewLinks(StudyPost):
