@@ -13,7 +13,7 @@ from django.core.signing import BadSignature
 from django.db import transaction
 from django.http import HttpRequest
 
-from annotation.models import AuditEntry, Kind, PersonalLink, Scenario, Status, Study, Topic
+from annotation.models import LIVE, AuditEntry, Kind, PersonalLink, Scenario, Status, Study, Topic
 from annotation.recruitment.identities import worker_key
 from annotation.recruitment.platform_adapters import Exit, Identity, PlatformAdapter, Source
 
@@ -123,11 +123,7 @@ MOST = 1000
 LONGEST_NAME = 200
 
 # Maps the status of the worker's latest participation to the state of the link.
-STATES = {
-    Status.ARRIVED: "active",
-    Status.WORKING: "active",
-    Status.WAITING: "active",
-    Status.BETWEEN: "active",
+STATES = dict.fromkeys(LIVE, "active") | {
     Status.SCREENED_OUT: "done",
     Status.RETURNED: "expired",
     Status.COMPLETED: "done",
