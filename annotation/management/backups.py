@@ -95,12 +95,8 @@ def _files() -> list[tuple[str, Path]]:
 
 def fingerprints() -> dict[str, str]:
     """Return hashes that identify the keys without revealing them."""
-    return {name: _key_fingerprint(name) for name in KEYS}
-
-
-def _key_fingerprint(name: str) -> str:
-    text = f"handful backup {name} {getattr(settings, name)}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    texts = {name: f"handful backup {name} {getattr(settings, name)}" for name in KEYS}
+    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in texts.items()}
 
 
 def _sha256(path: Path) -> str:
@@ -206,7 +202,7 @@ def _checked(folder: Path, path: Path) -> dict[str, Any]:
     for name, expected in sums.items():
         if not (folder / name).is_file() or _sha256(folder / name) != expected:
             raise CommandError(f"{path}: {name} differs from the file that was backed up.")
-    names = [name for name in KEYS if keys.get(name) != _key_fingerprint(name)]
+    names = [name for name, ours in fingerprints().items() if keys.get(name) != ours]
     if names:
         raise CommandError(
             f"{' and '.join(names)}: not the same key as when the backup was made. Restore the keys"
