@@ -421,11 +421,11 @@ def test_seats_can_be_added_without_changing_the_frozen_design(ada, study):
 
 
 def test_an_id_is_stored_as_ciphertext_and_a_hash(panel):
-    arrive(panel)
+    arrive(panel, "participantId=p:1&assignmentId=a1")  # base64 has no colon
     stored = Submission.objects.get()
-    assert "p-1" not in stored.person
-    assert identities.decrypt(stored.person) == "p-1"
-    assert Worker.objects.get().key == identities.worker_key("panel:Connect", "p-1")
+    assert "p:1" not in stored.person
+    assert identities.decrypt(stored.person) == "p:1"
+    assert Worker.objects.get().key == identities.worker_key("panel:Connect", "p:1")
 
 
 def test_decrypting_with_another_key_names_the_setting(panel, settings):
