@@ -20,7 +20,7 @@ from annotation.web.access import may_run, right_to, studies_of, study_of
 from annotation.web.form_bodies import Numbers, Texts, as_object
 from annotation.web.paging import RowsView, field_of, page_of, small_list
 from annotation.web.problems import Conflict, Unprocessable
-from annotation.web.views import ApiView, Twin, etag, tagged
+from annotation.web.views import ApiView, Twin, etag, strong, tagged
 from annotation.web.wording import join_url
 from tasks.columns import Column
 
@@ -207,8 +207,8 @@ class StudyDetail(Twin):
         if not study.is_draft:
             raise Conflict(f"The study is {study.status}, so its design is frozen.")
         version = design.version(study)
-        tag = request.headers.get("If-Match")
-        if tag not in (None, "*", etag(as_record(study, request))):
+        tag = strong(request.headers.get("If-Match", "*"))
+        if tag not in ("*", etag(as_record(study, request))):
             raise Conflict("The draft has been changed in the meantime.")
         body = as_object(request.data)
         current_tasks, current_upstream = list(study.tasks.all()), list(study.upstream_tasks.all())

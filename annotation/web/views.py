@@ -51,10 +51,15 @@ def tagged(request: Request, data: Any) -> Response:
     """Return a response with an ETag, or 304 if the client already has this content."""
     tag = etag(data)
     headers = {"ETag": tag}
-    etags = [part.strip() for part in request.headers.get("If-None-Match", "").split(",")]
+    etags = [strong(part) for part in request.headers.get("If-None-Match", "").split(",")]
     if tag in etags or "*" in etags:
         return Response(status=304, headers=headers)
     return Response(data, headers=headers)
+
+
+def strong(tag: str) -> str:
+    """Return an ETag as it was sent, because proxies mark compressed replies as weak (W/)."""
+    return tag.strip().removeprefix("W/")
 
 
 def etag(data: Any) -> str:
