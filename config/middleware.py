@@ -17,7 +17,7 @@ from whitenoise.middleware import WhiteNoiseFileResponse
 from annotation.web import problems
 from annotation.web.authentication import has_token
 from config import logs
-from config.addresses import is_of_annotators
+from config.addresses import is_of_annotators, is_of_researchers
 from tasks import disk
 from tasks.uploads import MAX_BODY, MAX_FILES_ATTRIBUTE
 
@@ -54,6 +54,9 @@ def security_headers(get_response: Answer) -> Answer:
         response = get_response(request)
         if is_of_annotators(request.path_info):  # Back must not restore an answered question
             response.headers.setdefault("Cache-Control", "no-store, private")
+        elif is_of_researchers(request.path_info):
+            # Hides how well a page compresses, which could reveal secrets in it (BREACH).
+            response.headers["X-Padding"] = "x" * secrets.randbelow(100)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         if settings.DEBUG and response.status_code in (404, 500):  # Django's have inline styles
