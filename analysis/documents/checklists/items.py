@@ -5,7 +5,7 @@ them are in our own words.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -266,6 +266,18 @@ def _model_values(facts: Facts) -> dict[str, Any]:
     }
 
 
+# Prolific's filters that are criteria of their own.
+FILTERED = {"sex": "gender", "age": "age", "fluent-languages": "language"}
+
+
+def _filter_ids(conditions: list[dict[str, Any]]) -> Iterator[str]:
+    for condition in conditions:
+        if nested := condition.get("selected_filters"):
+            yield from _filter_ids(nested)
+        else:
+            yield condition["filter_id"]
+
+
 def _criteria(facts: Facts, given: Answers) -> list[str]:
     reached, criteria = facts.manifest["audience"], set(given.ticked("criteria"))
     if reached.get("languages"):
@@ -274,6 +286,6 @@ def _criteria(facts: Facts, given: Answers) -> list[str]:
         criteria.add("age")
     if any(reached.get(key) for key in ("countries", "approval_rate")):
         criteria.add("other")
-    for condition in reached.get("filters") or []:
-        criteria.add("gender" if condition["filter_id"] == "sex" else "other")
+    for identity in _filter_ids(reached.get("filters") or []):
+        criteria.add(FILTERED.get(identity, "other"))
     return [key for key in CRITERIA if key in criteria]

@@ -256,6 +256,10 @@ def test_filters_alone_are_characteristics_of_the_population(studies, filters, c
     audience = {"filters": [{"filter_id": name, "selected_values": ["0"]} for name in filters]}
     said = wei(studies["prolific"], audience=audience)
     assert said["2.1.1"].answer == characteristics
+    joined = {"filters": [{"filter_id": "and", "selected_filters": audience["filters"]}]}
+    if filters:
+        said = wei(studies["prolific"], audience=joined)
+        assert said["2.1.1"].answer == characteristics
 
 
 def test_an_audience_without_prolific_excludes_no_participants(studies):
