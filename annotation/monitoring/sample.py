@@ -246,7 +246,8 @@ def _lines(text: str) -> tuple[list[str], dict[int, dict[str, str]]]:
     try:
         reader.fieldnames = heads = [head.strip() for head in reader.fieldnames or ()]
         for row in reader:
-            lines[reader.line_num] = row
+            if any(isinstance(cell, list) or (cell or "").strip() for cell in row.values()):
+                lines[reader.line_num] = row
     except csv.Error as error:
         raise ExportError(f"Line {reader.reader.line_num}: not valid CSV ({error}).") from None
     if PARTICIPANT not in heads:
@@ -256,6 +257,8 @@ def _lines(text: str) -> tuple[list[str], dict[int, dict[str, str]]]:
         )
     if twice := [head for head in heads if head and heads.count(head) > 1]:
         raise ExportError(f"Line 1: the column “{twice[0]}” appears twice.")
+    if not lines:
+        raise ExportError("Line 2: the file contains no submissions.")
     for number, row in lines.items():
         if None in row or None in row.values():  # too many cells, or too few
             raise ExportError(f"Line {number}: expected {len(heads)} cells, as in line 1.")

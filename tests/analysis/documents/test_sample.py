@@ -296,7 +296,7 @@ WRONG = [
     ("Age,Sex\n1,2\n", "Line 1: expected a column “Participant id”"),
     ("Participant id,Status\np1,x\n", "Line 1: no demographic column"),
     ("Participant id,Age,Age\np1,1,2\n", "Line 1: the column “Age” appears twice."),
-    ("Participant id,Age\n", "None of the 0 submissions"),
+    ("Participant id,Age\n", "Line 2: the file contains no submissions."),
     ("Participant id,Age\np1,30\np2\n", "Line 3: expected 2 cells, as in line 1."),
     ("Participant id,Age\np1,30,x\n", "Line 2: expected 2 cells, as in line 1."),
     ("Participant id,Age\np1,old\n", "Line 2, column Age: “old” is not an age"),
