@@ -133,7 +133,7 @@ class Column:
 
 KINDS = {
     "integer": int, "number": float, "boolean": bool, "datetime": datetime, "string": str,
-    "object": dict,
+    "object": dict, "list": list,
 }  # fmt: skip
 
 
@@ -144,6 +144,8 @@ def declared(module: str, table: str, **get: Callable[[Any], Any]) -> list[Colum
     """
     tables = tomllib.loads(Path(module).with_name("columns.toml").read_text(encoding="utf-8"))
     columns = []
+    if unknown := get.keys() - tables[table].keys():
+        raise ValueError(f"columns.toml lacks {unknown} in {table}")
     for name, stated in tables[table].items():
         fields = {"meaning": stated} if isinstance(stated, str) else stated
         fields["kind"] = KINDS[fields.get("kind", "string")]

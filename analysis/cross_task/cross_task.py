@@ -125,7 +125,7 @@ def row_of(head: tuple[str, str, str, str, str, str, int], result: arg.Arg) -> S
 
 
 def gain_columns(table: str, **get: Callable[[Any], Any]) -> list[Column]:
-    """Return the columns of a table of gains, as declared in columns.toml."""
+    """Return the columns of a table of cross-task studies."""
     words = {"question": QUESTION, "family_of_gains": FAMILY}
     return table_columns(table, words, **get)
 

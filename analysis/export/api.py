@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from analysis.export import bundle_job
 from analysis.export import pages as export_pages
 from analysis.export.columns import ANSWERS, LOOKUPS, TEXTS
-from analysis.scores.columns import PYTHON_TYPES, table_columns, type_of
+from analysis.scores.columns import table_columns, type_of
 from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Step, Study, Turn
 from annotation.monitoring.api import tasks_of
 from annotation.protocol import blinding
@@ -27,7 +27,7 @@ from annotation.web import jobs
 from annotation.web.access import study_of
 from annotation.web.paging import Choices, RowsView
 from annotation.web.views import ApiView, Twin
-from tasks.columns import Column
+from tasks.columns import KINDS, Column
 from tasks.models import Job
 from tasks.spans import QUESTION
 
@@ -99,9 +99,9 @@ TURN_FILTERS: dict[str, tuple[str, Choices]] = {
     "annotator": ("participation__pseudonym", _pseudonyms_of),
 }
 COLUMNS = TEXTS["api_answers"]
-OWN_LOOKUPS = {name: lookup for name, lookup in LOOKUPS["answers"].items() if name in COLUMNS}
-JOINED = {lookup.rpartition("__")[0] for lookup in OWN_LOOKUPS.values()} - {""}
-KINDS: dict[str, Any] = {"answer": list[str], "gold": list[str], "hidden": bool}
+ANSWER_LOOKUPS = {name: lookup for name, lookup in LOOKUPS["answers"].items() if name in COLUMNS}
+JOINED = {lookup.rpartition("__")[0] for lookup in ANSWER_LOOKUPS.values()} - {""}
+ANSWER_KINDS: dict[str, Any] = {"answer": list[str], "gold": list[str], "hidden": bool}
 
 
 class Answers(RowsView):
@@ -111,7 +111,7 @@ class Answers(RowsView):
         Column(
             name,
             meaning=meaning or ANSWERS[name],
-            kind=KINDS.get(name, PYTHON_TYPES[type_of(name)]),
+            kind=ANSWER_KINDS.get(name, KINDS[type_of(name)]),
         )
         for name, meaning in COLUMNS.items()
     ]
@@ -133,7 +133,7 @@ class Answers(RowsView):
         record: dict[str, Any] = {}
         for column in COLUMNS:
             value: Any = row  # None if a related row is missing
-            for name in OWN_LOOKUPS.get(column, "").split("__"):
+            for name in ANSWER_LOOKUPS.get(column, "").split("__"):
                 value = getattr(value, name, None)
             record[column] = value
         participation = row.participation

@@ -44,10 +44,6 @@ def _without(columns: dict[str, str], *names: str) -> dict[str, str]:
 ANSWERS = SCENARIO | TEXTS["turn"] | WORKER | TEXTS["answers"]
 ANSWERS |= {name: f"{meaning} (reported by the browser)" for name, meaning in REPORTS.items()}
 ANSWERS |= CHANNELS
-# How values are read from the database, by file. Those of other columns are computed.
-LOOKUPS: dict[str, dict[str, str]] = tomllib.loads(
-    (Path(__file__).parent / "lookups.toml").read_text(encoding="utf-8")
-)
 # Without reports of the browser, these cells are zero. Other cells without a value are empty.
 ZEROS = dict.fromkeys(("blurs", "pastes", *REPORTS), 0) | {"away_seconds": 0.0}
 # Columns of the findings tables, excluding bootstrap columns for intervals.
@@ -78,7 +74,7 @@ _OWN: dict[str, dict[str, str]] = {
     "training.csv": meanings(training.BLOCK_SCORES),
     "agreement.csv": GROUP
     | TEXTS["agreement"]
-    | meanings(findings_columns.COLUMNS["agreement"][4:])
+    | _without(meanings(findings_columns.COLUMNS["agreement"]), "task", "shots", "n", "pairwise_s1")
     | TEXTS["aggregates"],
     "intervals.csv": GROUP | INTERVALS,
     "contrasts.csv": CELL | CONTRASTS,
@@ -109,3 +105,11 @@ REASONS = "; ".join(f"{reason.value}: {reason.label}" for reason in Reason)
 _OWN["refused_arrivals.csv"]["reason"] += f": {REASONS}"
 # The data dictionary and the header rows are generated from these columns.
 COLUMNS = {name: STUDY | columns for name, columns in _OWN.items()}
+# How values are read from the database, by file, in the order of its columns. Those of other
+# columns are computed.
+LOOKUPS: dict[str, dict[str, str]] = {
+    file: {name: stated[name] for name in COLUMNS[f"{file}.csv"] if name in stated}
+    for file, stated in tomllib.loads(
+        (Path(__file__).parent / "lookups.toml").read_text(encoding="utf-8")
+    ).items()
+}

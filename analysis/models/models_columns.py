@@ -33,7 +33,11 @@ MODEL = table_columns(
     **_STATED,
 )
 # Columns for the result of models.score_rows.
-SCORES = table_columns("model_scores", remark=lambda row: row.score.remark or None, **_STATED)
+SCORES = table_columns(
+    "model_scores",
+    remark=lambda row: row.score.remark or None,
+    **{name: get for name, get in _STATED.items() if name != "arm"},
+)
 # Columns for the result of models.aggregate_rows.
 AGGREGATES = table_columns("model_aggregates")
 
@@ -43,7 +47,13 @@ DIFFERENCES = table_columns("model_differences", tested.WORDS, equivalence=teste
 
 
 def pair_columns(pairing: Any) -> list[Column]:
-    return table_columns("pairs", vars(pairing))
+    names = ("task", "shots", "model")
+    same: dict[str, Any] = {name: partial(_of, pairing, name) for name in names}
+    return table_columns("pairs", **same)
+
+
+def _of(pairing: Any, name: str, _row: Any) -> Any:
+    return getattr(pairing, name)
 
 
 # Shown above and below the page's score tables, in which each task has the first of these.

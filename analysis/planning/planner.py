@@ -221,7 +221,7 @@ KNOWN_COLUMNS = table_columns("known")
 def interval_columns(inputs: dict[str, Any]) -> list[Column]:
     words = {
         "width": f"{inputs['half_width']:g}", "examples": f"{inputs['examples']:,}",
-        "people": inputs["annotators"], "to_people": two_way.PEOPLE, "to_both": two_way.BOTH,
+        "people": inputs["annotators"],
     }  # fmt: skip
     return [*KNOWN_COLUMNS, *table_columns("planned_intervals", words)]
 

@@ -21,7 +21,7 @@ from analysis.scores.markup import FEW, NORMAL, rendered
 from analysis.stats.two_way import BOTH, PEOPLE, RUNS
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, Estimate
 from annotation.models import Study
-from tasks.columns import NOTHING, Column, cells, in_files, on_page, points, two_digits
+from tasks.columns import KINDS, NOTHING, Column, cells, in_files, on_page, points, two_digits
 from tasks.csv_files import csv_text, moment
 from tasks.models import Task
 
@@ -272,9 +272,6 @@ TYPES = {
     ).items()
     for name in names
 }
-PYTHON_TYPES = {
-    "integer": int, "number": float, "datetime": datetime, "string": str, "list": list,
-}  # fmt: skip
 # Maps the name of a table to its columns.
 DECLARED: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("columns.toml").read_text("utf-8")
@@ -310,7 +307,7 @@ SHOWN: dict[str, Callable[[Any], str]] = {
 # Words that any column's heading or meaning may contain.
 WORDS: dict[str, object] = {
     "to_both": BOTH, "to_people": PEOPLE, "to_runs": RUNS, "assumes": ASSUMES,
-    "few_assume": ASSUMES.removeprefix(f"{FEW} "), "fewest": FEWEST_FOR_BOOTSTRAP,
+    "few_assume": ASSUMES.removeprefix(f"{FEW} "), "fewest_for_bootstrap": FEWEST_FOR_BOOTSTRAP,
 }  # fmt: skip
 
 
@@ -322,10 +319,12 @@ def table_columns(
     `words` are inserted in its texts, in addition to WORDS. `get` contains functions, by column,
     that read values which are not attributes of a row.
     """
-    columns = []
-    for key, declared in _declared(table, {**WORDS, **(words or {})}).items():
+    columns, stated = [], _declared(table, {**WORDS, **(words or {})})
+    if unknown := get.keys() - stated.keys():
+        raise ValueError(f"columns.toml lacks {unknown} in {table}")
+    for key, declared in stated.items():
         values = {"name": key} | declared
-        values["kind"] = PYTHON_TYPES[values.get("kind", type_of(key))]
+        values["kind"] = KINDS[values.get("kind", type_of(key))]
         if "show" in values:
             values["show"] = SHOWN[values["show"]]
         if key in get:
@@ -351,9 +350,12 @@ def _declared(table: str, words: Mapping[str, object]) -> dict[str, dict[str, An
         }
         if "group" in filled:
             group = _declared(filled["group"], {**words, **filled})
-            columns |= {name: group[name] for name in filled.get("only", group)}
+            new = {name: group[name] for name in filled.get("only", group)}
         else:
-            columns[key.format_map(words)] = filled
+            new = {key.format_map(words): filled}
+        if twice := columns.keys() & new.keys():
+            raise ValueError(f"columns.toml declares {twice} twice in {table}")
+        columns |= new
     return columns
 
 

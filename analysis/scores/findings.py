@@ -1,7 +1,7 @@
 """A study's findings as tables: intervals, agreement, aggregates and contrasts.
 
 Each function takes the data frame `answered` (one row per analysed answer) and returns typed rows,
-one per task and shot count. findings_columns.py explains their columns. S1 is multiplied by 100.
+one per task and shot count. columns.toml explains their columns. S1 is multiplied by 100.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tasks.metrics import score
 from tasks.models import Example, Job, Task
 
 # Maps a column's suffix to the name of the distance used.
+# Distances; each has a column in [agreement] in columns.toml.
 ALPHAS = {"nominal": "nominal", "jaccard": "Jaccard", "masi": "MASI", "s1": "1 - S1"}
 SMALL = 3000  # answers, each of which adds about 0.1 ms to the page
 TEXTS = {"task", "annotator", "context", "gold_rule"}

@@ -1,4 +1,4 @@
-"""Column definitions for the findings tables, and an introduction to each table."""
+"""The columns of the findings tables (columns.toml), and an introduction to each table."""
 
 from collections.abc import Sequence
 from functools import partial

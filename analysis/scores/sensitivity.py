@@ -47,7 +47,7 @@ RULES = [
     Rule(
         f"{name}{minimum}",
         stated["label"].format(minimum=minimum),
-        stated["condition"].strip().format(minimum=minimum),
+        stated["condition"].format(minimum=minimum),
         stated.get("needs", ""),
     )
     for name, stated in _STATED.items()
