@@ -5,6 +5,7 @@ import io
 import json
 import re
 import sys
+from pathlib import Path
 
 import altair as alt
 import pytest
@@ -15,6 +16,8 @@ from analysis.scores import performance
 from annotation.models import Kind, Study
 from annotation.protocol import attention_checks
 from tests import factories
+
+ROOT = Path(__file__).parents[3]
 
 NAMES = ["shots", "learning", "drift"]
 
@@ -367,3 +370,11 @@ def test_vega_is_loaded_on_the_figures_page_only(ada, study):
     assert reverse("human_performance", args=[study.name], query={"show": "figures"}) in (
         ada.get(reverse("human_performance", args=[study.name])).content.decode()
     )
+
+
+def test_the_script_replaces_each_colour_of_the_figures():
+    """On a dark page, colours without a token would stay dark. Grid lines are not replaced."""
+    colours = re.compile(r"#[0-9a-f]{6}")
+    of_figures = set(colours.findall((ROOT / "analysis/figures/config.json").read_text()))
+    tokens = set(colours.findall((ROOT / "static/js/figure.js").read_text()))
+    assert of_figures - tokens <= {"#ffffff", "#d9dbe0"}
