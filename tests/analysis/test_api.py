@@ -316,7 +316,7 @@ def all_csvs(client, study, folder):
     ]
     programs = [reverse(name, args=[study.name]) for name in OF_PROGRAMS]
     for address in (*programs, reverse("api_predictions", args=["a-model"])):
-        rows = client.get(address).json()["results"]
+        rows = client.get(f"{address}?page_size=1000").json()["results"]
         yield address, list(rows[0]), [{k: str(v) for k, v in row.items()} for row in rows]
     for address in addresses:
         reply = client.get(address)

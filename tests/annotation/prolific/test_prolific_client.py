@@ -314,7 +314,7 @@ def test_approvals_are_made_together_and_bonuses_in_batches(fake, study, publish
     assert paid(fake) == 2 * published.reward_cents + 100
 
 
-# Webhooks and annotators -------------------------------------------------------------------------
+# Annotators --------------------------------------------------------------------------------------
 
 
 @pytest.mark.long

@@ -34,12 +34,6 @@ SLIPS = Slips(
         "RangeFilterListResponseMax": "a whole number is an integer and a number",
         "FilterListResultsItems": "a short filter fits the detailed shape too",
     },
-    replies={
-        ("POST", "/api/v1/hooks/subscriptions/"): (
-            "SubscriptionDetail",
-            "a list is documented; Prolific's own command line reads one subscription",
-        ),
-    },
     error=("Error", "for some addresses it is documented without its envelope, which clients read"),
 )
 
