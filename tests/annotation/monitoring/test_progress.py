@@ -547,6 +547,13 @@ def test_the_list_of_studies_marks_a_rehearsal_and_says_nothing_as_a_number(ada,
     assert "none" not in table
 
 
+def test_a_rehearsal_without_people_has_no_pace(ada, study):
+    page = reverse("study", args=[study.name])
+    assert "Pace and remaining work" in ada.get(page).content.decode()
+    Study.objects.filter(pk=study.pk).update(rehearsal=True)
+    assert "Pace and remaining work" not in ada.get(page).content.decode()
+
+
 def test_the_list_of_studies_has_no_mean_over_tasks_and_shots(ada, study):
     factories.work_through(factories.seat(study.scenarios.first()))
     reply = ada.get(reverse("studies"))
