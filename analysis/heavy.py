@@ -1,6 +1,6 @@
-"""Lazy imports of numpy, pandas and Altair. Other modules must import them from here.
+"""Lazy imports of numpy and pandas. Other modules must import them from here.
 
-Together they take up 70 MB and most of a process's startup time, and a process that only serves
+Together they take up 40 MB and most of a process's startup time, and a process that only serves
 annotators never needs them (tests/analysis/test_heavy.py). Modules whose annotations mention their
 types use ``from __future__ import annotations``, so that signatures do not load them.
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 # With small products, threads mostly wait for each other, and servers run several processes anyway.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-__all__ = ["alt", "np", "pd"]
+__all__ = ["np", "pd"]
 
 
 class Heavy(ModuleType):
@@ -31,8 +31,7 @@ class Heavy(ModuleType):
 
 
 if TYPE_CHECKING:
-    import altair as alt
     import numpy as np
     import pandas as pd
 else:
-    alt, np, pd = Heavy("altair"), Heavy("numpy"), Heavy("pandas")
+    np, pd = Heavy("numpy"), Heavy("pandas")

@@ -1,1 +1,1 @@
-"""Figures. data.py prepares the data of each figure, and charts.py draws it with Altair."""
+"""Figures. data.py prepares the data of each figure, and charts.py describes it in Vega-Lite."""

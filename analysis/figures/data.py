@@ -21,7 +21,7 @@ from analysis.cross_task import learners
 from analysis.cross_task.cross_task import QUESTION
 from analysis.figures import charts, humans_models, paper_widths
 from analysis.figures.humans_models import FIGURE_COLUMNS, OVER_SPLITS
-from analysis.heavy import alt, pd
+from analysis.heavy import pd
 from analysis.scores import confidence, findings, marks, scores, test_sets
 from analysis.scores.columns import assumption, in_results_order, number
 from analysis.scores.findings import parameters, remembered
@@ -57,7 +57,7 @@ class Figure:
     description: str  # text alternative
     why_not: str
     load: Callable[[], Data]
-    make: Callable[[pd.DataFrame], alt.FacetChart]
+    make: Callable[[pd.DataFrame], charts.Spec]
     all_columns: Sequence[Column]
     tasks: Iterable[Task]
     mark: str = ""  # drawn above the figure, so that copies contain it
@@ -75,12 +75,12 @@ class Figure:
         return [] if self.why_not else self.data.numbers
 
     @cached_property
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> charts.Spec:
         """Return the Vega-Lite specification with its data, which tests validate."""
         places = {task.name: task.place for task in self.tasks}
         panels = sorted(set(self.frame["task"]), key=lambda name: places.get(name, (math.inf,)))
         frame = self.frame.assign(task=pd.Categorical(self.frame["task"], panels, ordered=True))
-        spec: dict[str, Any] = self.make(frame).to_dict(validate=False)
+        spec = self.make(frame)
         return charts.marked(spec, self.mark) if self.mark else spec
 
     @property
@@ -284,7 +284,7 @@ def figure(study: Study, kind: str, name: str, of_page: set[Step] | None = None)
     programs = marks.programs_mark(study) if kind == Kind.PERSON or with_models else ""
     caption = "" if why_not else f"{_caption(study, kind, name)} {programs}".strip()
     shots = sorted(study.shots)
-    chart_of: dict[str, Callable[[pd.DataFrame], alt.FacetChart]] = {
+    chart_of: dict[str, Callable[[pd.DataFrame], charts.Spec]] = {
         "shots": charts.shot_curve,
         "models": charts.humans_and_models,
         "learning": partial(charts.learning_curve, shots=shots),

@@ -30,7 +30,7 @@ function inTokens(layers) {
   return JSON.parse(JSON.stringify(layers).replace(pattern, colour));
 }
 
-/** Return whether a filter, which charts.py writes in one of two forms, keeps a row. */
+/** Return whether a filter, which has one of two forms in charts.json, keeps a row. */
 function keeps(filter, row) {
   const [, valid] = /^isValid\(datum\.(\w+)\)$/.exec(filter) ?? [];
   if (valid) return row[valid] !== null;

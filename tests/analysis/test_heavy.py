@@ -1,4 +1,4 @@
-"""A server process that serves only annotators loads neither numpy, pandas nor Altair."""
+"""A server process that serves only annotators loads neither numpy nor pandas."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-HEAVY = {"numpy", "pandas", "altair"}
+HEAVY = {"numpy", "pandas"}
 # In one server process: a participation from invitation to end, then a researcher's page.
 SERVED = """
 import io, json, sys

@@ -101,8 +101,7 @@ def test_published_figures_are_marked_and_have_no_interval():
     drawn = humans_models.top_series([quoted, *models, own])
     # People first, then the best models, as many as can be distinguished.
     assert [each.who for each in drawn] == ["People", "m8", "m7", "m6", "m5", "m4"]
-    spec = figure_data.charts.humans_and_models(humans_models.frame([own, quoted])).to_dict()
-    text = str(spec)
+    text = str(figure_data.charts.humans_and_models(humans_models.frame([own, quoted])))
     assert "datum.source === 'published'" in text
     assert "isValid(datum.low)" in text
 
@@ -117,7 +116,7 @@ def series(*names: str, scores: list[float], tasks: str = "a") -> dict:
         for name, score in zip(names, scores, strict=True)
         for source in ["study" if name == "People" else "uploaded"]
     ]  # fmt: skip
-    return figure_data.charts.humans_and_models(humans_models.frame(rows)).to_dict()
+    return figure_data.charts.humans_and_models(humans_models.frame(rows))
 
 
 def test_models_are_thin_grey_lines_behind_those_of_people():
@@ -133,6 +132,7 @@ def test_models_are_thin_grey_lines_behind_those_of_people():
     [
         (["People", "gpt"], [80, 20], "ab", True),
         (["People", "gpt"], [80, 20], "abcd", True),
+        (["People", "$names"], [80, 20], "a", True),  # not a reference in charts.json
         (["People", "a-model"], [80, 20], "ab", True),
         (["People", "a-model"], [80, 20], "abcd", False),  # too long for four panels in a column
         (["People", "gpt", "bert"], [80, 22, 20], "a", False),  # they would overlap
