@@ -24,13 +24,11 @@ AGREED = {
 }  # fmt: skip
 # Read from the package's text, because the metadata lacks a licence or its SPDX identifier.
 READ = {
-    "altair": "BSD-3-Clause",
     "amqp": "BSD-3-Clause",
     "billiard": "BSD-3-Clause",
     "click-plugins": "BSD-3-Clause",
     "drf-spectacular-sidecar": "BSD-3-Clause",
     "fido2": "BSD-2-Clause AND Apache-2.0 AND MPL-2.0",
-    "jinja2": "BSD-3-Clause",
     "psycopg2-binary": "LGPL-3.0-or-later",
     "python-dateutil": "Apache-2.0 AND BSD-3-Clause",
     "qrcode": "BSD-3-Clause",

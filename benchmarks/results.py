@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.run import SHARED, database  # noqa: E402
 
-HEAVY = ("numpy", "pandas", "altair")
+HEAVY = ("numpy", "pandas")
 FILE = "answers.csv"
 PAGES = (
     "study", "human performance", "training table", "examples", "one example", "participation",
