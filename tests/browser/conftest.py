@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.core.servers.basehttp import WSGIRequestHandler
+from django.test import override_settings
 from django.test.testcases import LiveServerThread
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
@@ -90,8 +92,10 @@ def live(django_db_setup) -> Iterator[LiveServerThread]:
     WSGIRequestHandler.disable_nagle_algorithm = True
     thread = LiveServerThread("localhost", static_handler=Counted)
     thread.daemon = True
-    thread.start()
-    assert thread.is_ready.wait(timeout=60)
+    compresses = ["django.middleware.gzip.GZipMiddleware", *settings.MIDDLEWARE]
+    with override_settings(MIDDLEWARE=compresses):  # as nginx does in production
+        thread.start()
+        assert thread.is_ready.wait(timeout=60)
     if thread.error:
         raise thread.error
     yield thread
