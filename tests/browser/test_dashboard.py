@@ -58,7 +58,7 @@ def test_polling_stops_once_the_study_is_closed(page, study):
     expect(page.locator("#progress-poll")).to_contain_text("every ten seconds")
     lifecycle.change_status(study, "close")
     page.clock.fast_forward(10_000)
-    expect(page.locator("#progress-poll")).to_contain_text("are final")
+    expect(page.locator("#progress-poll")).to_contain_text("all annotators have finished")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.clock.fast_forward(60_000)
