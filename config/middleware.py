@@ -17,7 +17,7 @@ from whitenoise.middleware import WhiteNoiseFileResponse
 from annotation.web import problems
 from annotation.web.authentication import has_token
 from config import logs
-from config.addresses import is_of_annotators, is_of_researchers
+from config.addresses import is_of_annotators
 from tasks import disk
 from tasks.uploads import MAX_BODY, MAX_FILES_ATTRIBUTE
 
@@ -54,7 +54,7 @@ def security_headers(get_response: Answer) -> Answer:
         response = get_response(request)
         if is_of_annotators(request.path_info):  # Back must not restore an answered question
             response.headers.setdefault("Cache-Control", "no-store, private")
-        elif is_of_researchers(request.path_info):
+        elif response.headers.get("Content-Type", "").startswith("text/html"):
             # Hides how well a page compresses, which could reveal secrets in it (BREACH).
             response.headers["X-Padding"] = "x" * secrets.randbelow(100)
         for name, value in HEADERS.items():
